@@ -1,0 +1,66 @@
+# Thin doors: each target is a line or two, and CI goes through the same ones.
+# Stamps in .venv make repeated calls quick; a change below src/ installs anew.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup demo test test-interpreted test-compiled lint format bench docs clean
+
+PYTHON  ?= python3
+JOBS    ?= 2
+BIN     := .venv/bin
+SOURCES := $(shell find src -name '*.py' -o -name '*.pxd') setup.py pyproject.toml
+PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup --durations 5
+CODE    := src tests bench examples tools setup.py
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/.system .venv/.installed ## .venv with the compiled package and all tools in it
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.system: tools/system_packages.sh | .venv/bin/python
+	sh tools/system_packages.sh
+	@touch $@
+
+.venv/.tools: pyproject.toml | .venv/bin/python .venv/.system
+	$(BIN)/python tools/install.py tools
+	@touch $@
+
+.venv/.installed: $(SOURCES) .venv/.tools
+	$(BIN)/python tools/install.py package
+	@touch $@
+
+demo: setup ## a bike race: producers, a consumer group, a crash and a claim
+	$(BIN)/python -m examples.demo
+
+test: setup lint test-interpreted test-compiled ## all that CI checks
+
+test-interpreted: setup ## the suite on the plain Python sources
+	FOREBAY_LEG=interpreted PYTHONPATH=src $(PYTEST) -m "not compiled"
+
+test-compiled: setup ## the suite on the installed, compiled package
+	FOREBAY_LEG=compiled $(PYTEST)
+
+lint: setup ## ruff, mypy, import-linter, the tidy tests
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check --quiet $(CODE)
+	$(BIN)/mypy
+	PYTHONPATH=src $(BIN)/lint-imports --no-logo
+	PYTHONPATH=src $(BIN)/python -m pytest -q tests/tidy
+
+format: setup ## let ruff write what it can
+	$(BIN)/ruff check --fix $(CODE)
+	$(BIN)/ruff format $(CODE)
+
+bench: setup ## measure against redis-server; QUICK=1 for two minutes, ONLY=word for some rows
+	$(BIN)/python -m bench.run $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
+
+docs: setup ## write the generated pages anew
+	PYTHONPATH=src $(BIN)/python tools/generate_docs.py
+
+clean: ## remove all that was built; the next setup starts afresh
+	rm -rf .venv build dist src/*.egg-info bench/out .mypy_cache .ruff_cache .pytest_cache \
+		.hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,49 @@
+"""``forebay serve``: start a server in the foreground."""
+
+from __future__ import annotations
+
+import sys
+
+HELP = """\
+usage: forebay serve [FILE.conf | -] [--DIRECTIVE VALUE ...]
+
+Starts a server.  FILE.conf is in the syntax of redis.conf; a single - reads it
+from standard input.  Every directive can also be given as an option, which
+then wins over the file.  CONFIG GET * on a running server lists all of them.
+
+The ones used most:
+  --port 6379                      TCP port; 0 for none
+  --bind 127.0.0.1 -::1            addresses; a leading - means "if it exists"
+  --unixsocket PATH                also listen on a unix socket
+  --unixsocketperm 700             with this mode
+  --requirepass SECRET             clients must AUTH
+  --protected-mode yes             without a password only local clients
+  --maxclients 10000               further connections are turned away
+  --timeout 0                      close clients idle for so many seconds
+  --maxmemory 0                    refuse writes above, e.g. 512mb
+  --client-output-buffer-limit normal 1gb 256mb 60
+                                   close clients that do not read
+  --stream-node-max-entries 100    entries in one node of a stream
+  --notify-keyspace-events ""      e.g. KEA
+  --loglevel notice                debug, verbose, notice, warning
+  --logfile ""                     a file instead of standard output
+  --daemonize no                   yes runs it in the background
+
+examples:
+  forebay serve
+  forebay serve forebay.conf --port 7000
+  echo 'port 7000' | forebay serve -
+
+It stops on SIGTERM, SIGINT (ctrl-c) or the SHUTDOWN command, after the
+replies that are under way; a second signal stops it at once.
+"""
+
+
+def run(args: list[str]) -> int:
+    """Start the server and stay until it ends."""
+    if args and args[0] in ("-h", "--help"):
+        sys.stdout.write(HELP)
+        return 0
+    from forebay.server.startup import serve
+
+    return serve(args)

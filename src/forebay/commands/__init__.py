@@ -1,0 +1,1 @@
+"""What each command means: one table, and families of handlers of one shape."""

@@ -1,0 +1,126 @@
+"""What a call leaves for the log and the replicas: deterministic commands, in RESP.
+
+    unit     one command, or MULTI command command ... EXEC
+    buffer   unit unit SELECT 3 unit unit ...            all units of one turn
+    ends     the offset behind each unit, so that a log may add a note after it
+
+A handler tests ``enabled`` (or lets these methods do it) and records what must
+be run elsewhere to reach the same state: itself with ``*`` replaced by the real
+ID, or other commands altogether.  The engine opens a unit before the handler
+and closes it behind it; a whole EXEC is one unit.
+
+Rules
+  1. Nothing recorded, nothing written: no empty MULTI, no lonely SELECT.
+  2. More than one command in a unit: MULTI is put in front and EXEC behind.
+  3. SELECT is written when a command is for another database than the last one.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from forebay import mem
+from forebay.wire.argv import Argv
+from forebay.wire.reply import Reply
+
+MULTI = b"*1\r\n$5\r\nMULTI\r\n"
+EXEC = b"*1\r\n$4\r\nEXEC\r\n"
+NO_DATABASE = -1
+
+
+class Effects:
+    """The recorder; one for the whole engine."""
+
+    def __init__(self) -> None:
+        self.enabled = False
+        #: Commands recorded in the open unit, SELECT not counted.
+        self.count = 0
+        #: Commands recorded since the start; whoever compares it learns of a change.
+        self.total = 0
+        #: The database that the commands are for; set by the engine.
+        self.db_index = 0
+        self.selected = NO_DATABASE
+        self.out = Reply()
+        self.mark = 0
+        self.ends: array[int] = array("Q")
+
+    def begin(self) -> int:
+        """Open a unit."""
+        self.count = 0
+        self.mark = self.out.size
+        return 0
+
+    def end(self) -> int:
+        """Close the unit; several commands become one transaction."""
+        if self.count == 0:
+            return 0
+        if self.count > 1:
+            self.insert(self.mark, MULTI)
+            self.out.raw(EXEC)
+        self.ends.append(self.out.size)
+        self.count = 0
+        return 0
+
+    def verbatim(self, argv: Argv) -> None:
+        """Record the call as it came."""
+        if self.enabled:
+            self.head(argv.n)
+            for i in range(argv.n):
+                self.out.span(argv.p, argv.w[2 * i], argv.w[2 * i + 1])
+
+    def replaced(self, argv: Argv, at: int, new: bytes) -> None:
+        """Record the call with argument ``at`` replaced."""
+        if self.enabled:
+            self.head(argv.n)
+            for i in range(argv.n):
+                if i == at:
+                    self.out.bulk(new)
+                else:
+                    self.out.span(argv.p, argv.w[2 * i], argv.w[2 * i + 1])
+
+    def command(self, *args: bytes) -> None:
+        """Record another command."""
+        if self.enabled:
+            self.head(len(args))
+            for arg in args:
+                self.out.bulk(arg)
+
+    def head(self, n: int) -> int:
+        """Begin a record of n arguments, behind SELECT if the database is another one.
+
+        Compiled handlers call it to write the arguments themselves into ``out``.
+        """
+        if self.db_index != self.selected:
+            self.select()
+        self.count += 1
+        self.total += 1
+        self.out.array(n)
+        return 0
+
+    def select(self) -> int:
+        """Say which database the next commands are for."""
+        self.selected = self.db_index
+        self.out.array(2)
+        self.out.bulk(b"SELECT")
+        self.out.bulk(b"%d" % self.db_index)
+        return 0
+
+    def insert(self, at: int, text: bytes) -> int:
+        """Put text into the buffer at ``at``."""
+        n = len(text)
+        out = self.out
+        out.need(n)
+        mem.move(out.p, at + n, at, out.size - at)
+        mem.copy(out.p, at, text, 0, n)
+        out.size += n
+        return 0
+
+    def take(self) -> bytes:
+        """All units since the last time; ``ends`` is emptied too."""
+        del self.ends[:]
+        self.mark = 0
+        return self.out.take()
+
+    def forget_database(self) -> None:
+        """A new reader begins: say SELECT again before the next command."""
+        self.selected = NO_DATABASE

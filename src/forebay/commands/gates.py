@@ -1,0 +1,23 @@
+"""Why a command may need more than the short way through the dispatcher.
+
+A session and the engine each hold an integer of these bits.  As long as both
+are zero the dispatcher looks at nothing else; any bit sends the command through
+``engine/admission.py``, which finds out what it means.
+"""
+
+from __future__ import annotations
+
+# Of a session.
+UNAUTHENTICATED = 1 << 0
+IN_MULTI = 1 << 1
+SUBSCRIBED = 1 << 2  # RESP2 and at least one subscription
+REPLY_OFF = 1 << 3
+REPLY_SKIP_NEXT = 1 << 4  # CLIENT REPLY SKIP was this command
+CLOSING = 1 << 5
+MONITORING = 1 << 6
+NO_TOUCH = 1 << 7
+
+# Of the engine.
+MONITORED = 1 << 16  # somebody runs MONITOR
+PAUSED = 1 << 17  # CLIENT PAUSE
+MEMORY_LIMIT = 1 << 18  # maxmemory is set

@@ -1,0 +1,155 @@
+"""What handlers need from above: small Protocols, filled in by engine and server.
+
+    engine fills   sessions  pubsub  blocking  stats  slowlog  latency  executor
+    server fills   config  info  memory_used  random_below  shutdown  host
+
+A handler reaches them as ``ctx.services.<name>``.  Nothing here knows who stands
+behind a name: tests put whatever they like in the place of the server's part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from forebay.commands.context import Context
+    from forebay.commands.session import Session
+    from forebay.commands.spec import Command
+    from forebay.wire.argv import Argv
+    from forebay.wire.reply import Reply
+
+
+class Sessions(Protocol):
+    """All clients."""
+
+    def __iter__(self) -> Iterator[Session]: ...
+    def __len__(self) -> int: ...
+    def get(self, number: int) -> Session | None: ...
+    def close(self, session: Session) -> None:
+        """End a client: at once if it is another one, behind its reply if it is the caller."""
+
+    def touched(self, session: Session) -> None:
+        """There is output to send to a client that did not ask just now."""
+
+
+class Pubsub(Protocol):
+    """Channels and patterns."""
+
+    def subscribe(self, session: Session, channel: bytes) -> bool: ...
+    def unsubscribe(self, session: Session, channel: bytes) -> bool: ...
+    def psubscribe(self, session: Session, pattern: bytes) -> bool: ...
+    def punsubscribe(self, session: Session, pattern: bytes) -> bool: ...
+    def drop(self, session: Session) -> None: ...
+    def publish(self, channel: bytes, message: bytes) -> int: ...
+    def publish_event(self, flags: int, event: bytes, key: bytes, db_index: int) -> None: ...
+    def channel_names(self, pattern: bytes | None) -> list[bytes]: ...
+    def subscribers(self, channel: bytes) -> int: ...
+    def pattern_count(self) -> int: ...
+
+
+class Blocking(Protocol):
+    """Clients that wait."""
+
+    def block(
+        self,
+        session: Session,
+        kind: int,
+        keys: list[bytes],
+        timeout_ms: int,
+        argv: list[bytes],
+        on_missing_key: bool,
+        wake_at_ms: Mapping[bytes, int] | int | None,
+        on_timeout: Callable[[Reply], object] | None,
+    ) -> None: ...
+    def unblock(self, session: Session, error: bytes | None) -> bool:
+        """CLIENT UNBLOCK: as if time were up, or with an error; false if it did not wait."""
+
+    @property
+    def blocked_clients(self) -> int: ...
+    @property
+    def blocking_keys(self) -> int: ...
+    @property
+    def blocking_keys_on_missing(self) -> int: ...
+
+
+class Executor(Protocol):
+    """The engine as commands see it: EXEC, CLIENT PAUSE and MONITOR reach through it."""
+
+    commands: Mapping[bytes, Command]
+
+    def invoke(self, row: Command, argv: Argv) -> None:
+        """Run one command of a transaction: reply, statistics, errors."""
+
+    def pause(self, until_ms: int, writes_only: bool) -> None: ...
+    def unpause(self) -> None: ...
+    def monitor(self, session: Session, on: bool) -> None: ...
+    def refresh_settings(self) -> None: ...
+
+
+class Stats(Protocol):
+    """Counters of the whole server; CONFIG RESETSTAT clears them."""
+
+    commands: int
+    connections: int
+    rejected_connections: int
+    expired_keys: int
+    evicted_keys: int
+    keyspace_hits: int
+    keyspace_misses: int
+    error_replies: int
+    errors: dict[bytes, int]
+    unblocked: int
+
+    def reset(self) -> None: ...
+
+
+class Slowlog(Protocol):
+    """The latest slow commands, newest first."""
+
+    def entries(self, count: int) -> list[Any]:
+        """Objects with number, at_s, usec, argv (list[bytes]), addr, name; count < 0: all."""
+
+    def reset(self) -> None: ...
+    def __len__(self) -> int: ...
+
+
+class Latency(Protocol):
+    """Spikes by event name."""
+
+    def record(self, event: bytes, at_s: int, took_ms: int) -> None: ...
+    def events(self) -> Collection[bytes]: ...
+    def samples(self, event: bytes) -> list[tuple[int, int]]: ...
+    def maximum(self, event: bytes) -> int: ...
+    def reset(self, events: Collection[bytes]) -> int: ...
+
+
+class Config(Protocol):
+    """Directives by name."""
+
+    def get(self, patterns: list[bytes]) -> dict[bytes, bytes]: ...
+    def set(self, pairs: list[tuple[bytes, bytes]]) -> None: ...
+    def rewrite(self) -> None: ...
+    def resetstat(self) -> None: ...
+
+
+class Services:
+    """The bundle; attributes of the server are set by server/startup.py."""
+
+    sessions: Sessions
+    pubsub: Pubsub
+    blocking: Blocking
+    executor: Executor
+    stats: Stats
+    slowlog: Slowlog
+    latency: Latency
+    config: Config
+    #: INFO: the text of the sections asked for (none: the default ones).
+    info: Callable[[Context, list[bytes]], bytes]
+    memory_used: Callable[[], int]
+    #: A number in 0..n-1.
+    random_below: Callable[[int], int]
+    #: SHUTDOWN: flags as given; returns only if it was refused.
+    shutdown: Callable[[Context, list[bytes]], None]
+    #: What commands of the server's own need; nobody else looks into it.
+    host: Any

@@ -1,0 +1,37 @@
+# Types of session.py; see there.
+from forebay.core.keyspace cimport Database
+from forebay.wire.reply cimport Reply
+
+
+cdef class Watch:
+    cdef public Session session
+    cdef public Database db
+    cdef public bytes key
+    cdef public bint expired
+    cpdef invalidate(self)
+
+
+cdef class Session:
+    cdef public long long id
+    cdef public Database db
+    cdef public Reply out
+    cdef public int gate
+    cdef public bytes name, user, addr, laddr, lib_name, lib_ver
+    cdef public bint authenticated, no_evict, no_touch, closing
+    cdef public int fd
+    cdef public long long created_ms, active_ms
+    cdef public object last
+    cdef public long long calls, bytes_in, bytes_out, query_bytes, query_room
+    cdef public object link
+    cdef public list queue
+    cdef public long long queue_bytes
+    cdef public int queue_flags
+    cdef public bint queue_broken, watch_broken
+    cdef public dict watched, channels, patterns
+    cdef public object pushes
+    cdef public object blocked
+    cpdef set_gate(self, int bit, bint on)
+    cpdef int subscriptions(self) except -1
+    cpdef refresh_subscribed(self)
+    cpdef forget_queue(self)
+    cpdef unwatch(self)

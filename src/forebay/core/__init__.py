@@ -1,0 +1,1 @@
+"""The data and its invariants: knows no socket, no disk, no clock."""

@@ -1,0 +1,152 @@
+"""A cursor over the live entries of a stream, forward or backward.
+
+    cursor.open(start, end, reverse)         where from, where to, both included
+    while cursor.next():                     stands on a live entry
+        cursor.ms, cursor.seq                its ID
+        cursor.pairs, cursor.same            how many fields; are they the master's
+        cursor.values_at                     where its own elements begin in cursor.p
+
+A reader that walks the elements of an entry anyway leaves the index behind the
+last one in ``cursor.behind``; so going on costs nothing.  Otherwise next() walks
+them itself.  Tombstones are never shown.  A cursor must not be kept over a change
+of the stream, except that the entry it stands on may be buried.
+"""
+
+from __future__ import annotations
+
+from forebay import mem
+from forebay.core import listpack
+from forebay.core.node import Node
+from forebay.core.rax import Rax
+
+DELETED = 1
+SAME = 2
+
+
+class Cursor:
+    """Walks live entries; see the head of this file."""
+
+    def __init__(self, nodes: Rax) -> None:
+        self.nodes = nodes
+        self.node: Node | None = None
+        self.p: mem.Pointer = b""
+        self.at = 0
+        self.behind = 0
+        self.ms = 0
+        self.seq = 0
+        self.pairs = 0
+        self.same = False
+        self.values_at = 0
+        self.reverse = False
+        self.start_ms = self.start_seq = self.end_ms = self.end_seq = 0
+
+    def open(
+        self, start_ms: int, start_seq: int, end_ms: int, end_seq: int, reverse: bool
+    ) -> int:
+        """Get ready to walk from start to end, both included; backward if reverse."""
+        self.start_ms = start_ms
+        self.start_seq = start_seq
+        self.end_ms = end_ms
+        self.end_seq = end_seq
+        self.reverse = reverse
+        if reverse:
+            return self.enter(self.nodes.floor_id(end_ms, end_seq))
+        node = self.nodes.floor_id(start_ms, start_seq)
+        return self.enter(node if node is not None else self.nodes.first_value())
+
+    def enter(self, node: Node | None) -> int:
+        """Stand before the first entry of a node, or behind the last going backward."""
+        self.node = node
+        if node is not None:
+            self.p = node.p
+            self.behind = node.entries_at
+            self.at = node.size - 1
+        return 0
+
+    def next(self) -> bool:
+        """Go to the next live entry of the interval; false if there is none."""
+        if self.reverse:
+            return self.previous()
+        while self.node is not None:
+            at = self.behind if self.behind != 0 else self.skip_values()
+            while self.p[at] != listpack.END:
+                if self.read(at) and not self.is_early():
+                    if self.is_late():
+                        self.node = None
+                        return False
+                    self.behind = 0
+                    return True
+                at = self.skip_values()
+            self.enter(self.nodes.next_id(self.node.ms, self.node.seq))
+        return False
+
+    def previous(self) -> bool:
+        """As next(), towards smaller IDs."""
+        while self.node is not None:
+            at = self.at
+            while at > self.node.entries_at:
+                at = self.node.before(at)
+                if self.read(at) and not self.is_late():
+                    if self.is_early():
+                        self.node = None
+                        return False
+                    return True
+            self.enter(self.nodes.prev_id(self.node.ms, self.node.seq))
+        return False
+
+    def read(self, at: int) -> bool:
+        """Read the head of the entry at ``at``; false for a tombstone."""
+        node = self.node
+        p = self.p
+        flags = p[at]
+        self.at = at
+        _, ms_delta, _, _, o = listpack.read(p, at + 2)
+        _, seq_delta, _, _, o = listpack.read(p, o)
+        self.ms = mem.wrap(node.ms + ms_delta)
+        self.seq = mem.wrap(node.seq + seq_delta)
+        self.same = flags & SAME != 0
+        if self.same:
+            self.pairs = node.nfields
+        else:
+            _, pairs, _, _, o = listpack.read(p, o)
+            self.pairs = pairs
+        self.values_at = o
+        return flags & DELETED == 0
+
+    def skip_values(self) -> int:
+        """Walk over the elements of the entry just read; the index of the next entry."""
+        p = self.p
+        o = self.values_at
+        steps = self.pairs if self.same else 2 * self.pairs
+        for _ in range(steps + 1):
+            o = listpack.skip(p, o)
+        return o
+
+    def is_early(self) -> bool:
+        """Whether the entry comes before the interval."""
+        return self.ms < self.start_ms or (self.ms == self.start_ms and self.seq < self.start_seq)
+
+    def is_late(self) -> bool:
+        """Whether the entry comes after the interval."""
+        return self.ms > self.end_ms or (self.ms == self.end_ms and self.seq > self.end_seq)
+
+    def fields(self) -> list[bytes]:
+        """The entry's fields and values, flat."""
+        flat = []
+        p = self.p
+        o = self.values_at
+        f = self.node.fields_at
+        for _ in range(self.pairs):
+            if self.same:
+                flat.append(listpack.element(p, f))
+                f = listpack.skip(p, f)
+            else:
+                flat.append(listpack.element(p, o))
+                o = listpack.skip(p, o)
+            flat.append(listpack.element(p, o))
+            o = listpack.skip(p, o)
+        return flat
+
+    def bury(self) -> int:
+        """Delete the entry it stands on; the cursor must be opened anew afterwards."""
+        return self.node.bury(self.at)

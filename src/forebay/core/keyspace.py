@@ -1,0 +1,149 @@
+"""Names to values: sixteen databases, expiry times, and who must hear of a change.
+
+    Keyspace -- databases[0..15] -- values   key -> Stream | bytes | deque | set
+                     |              expires  key -> unix time in ms
+                     |              order    every key once, dense; place: key -> index in it
+                     |              deadlines heap of (time, key), stale ones included
+                     |              waiting  key -> whoever is blocked on it
+                     |              watchers key -> whoever WATCHes it
+                     +-- ready      (database, key) signalled since the last look
+
+Rules
+  1. Every change of what a key holds goes through put() or remove(); so
+     nobody who waits on or watches a key can be forgotten.
+  2. touch() says "the value changed" (WATCH); signal() says "somebody who
+     waits may now be served".  A plain append does both.
+  3. Expiry is not decided here: the clock is an argument of the caller.
+  4. An expiry time is set by expire_at() and taken away by persist(), never in
+     ``expires`` itself: the heap must hold a pair for each time that is set.
+  5. In ``order`` a key's index only ever goes down while the key lives (the
+     last key fills the hole of a removed one).  SCAN walks from the top to 0,
+     so a key that stays cannot slip past it.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappush
+from typing import Any, Protocol
+
+Value = Any
+
+#: Stale pairs the heap of deadlines may hold before it is built anew, beside one per live pair.
+STALE_DEADLINES = 64
+
+
+class Watcher(Protocol):
+    """Whoever watches a key: told once, by invalidate(), that it changed."""
+
+    def invalidate(self) -> None: ...
+
+
+class Database:
+    """One numbered database."""
+
+    def __init__(self, index: int, ready: dict[tuple[int, bytes], None]) -> None:
+        self.index = index
+        self.ready = ready
+        self.values: dict[bytes, Value] = {}
+        self.expires: dict[bytes, int] = {}
+        self.order: list[bytes] = []
+        self.place: dict[bytes, int] = {}
+        self.deadlines: list[tuple[int, bytes]] = []
+        self.waiting: dict[bytes, Any] = {}
+        self.watchers: dict[bytes, dict[Watcher, None]] = {}
+        self.version = 0
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def get(self, key: bytes) -> Value | None:
+        """The value, expired or not; handlers use ctx.lookup() instead."""
+        return self.values.get(key)
+
+    def put(self, key: bytes, value: Value) -> None:
+        """Create or replace the value; an expiry time that was set stays."""
+        self.version += 1
+        if key not in self.values:
+            self.place[key] = len(self.order)
+            self.order.append(key)
+        self.values[key] = value
+        self.touch(key)
+        self.signal(key)
+
+    def remove(self, key: bytes) -> bool:
+        """Delete key and expiry; false if it was not there."""
+        if key not in self.values:
+            return False
+        self.version += 1
+        del self.values[key]
+        self.expires.pop(key, None)
+        hole = self.place.pop(key)
+        last = self.order.pop()
+        if hole < len(self.order):
+            self.order[hole] = last
+            self.place[last] = hole
+        self.touch(key)
+        self.signal(key)
+        return True
+
+    def expire_at(self, key: bytes, when_ms: int) -> None:
+        """Let the key, which must be there, expire at this unix time."""
+        self.expires[key] = when_ms
+        if len(self.deadlines) > 2 * len(self.expires) + STALE_DEADLINES:
+            self.deadlines = [(when, name) for name, when in self.expires.items()]
+            heapify(self.deadlines)
+        else:
+            heappush(self.deadlines, (when_ms, key))
+
+    def persist(self, key: bytes) -> bool:
+        """Take the expiry time away; false if there was none."""
+        return self.expires.pop(key, None) is not None
+
+    def clear(self) -> int:
+        """Forget every key and tell whoever watches or waits on one; how many there were."""
+        gone = self.values
+        self.version += 1
+        self.values, self.expires = {}, {}
+        self.order, self.place, self.deadlines = [], {}, []
+        self._tell(gone, gone)
+        return len(gone)
+
+    def exchange(self, other: Database) -> None:
+        """Swap the keys of two databases; who watches or waits stays and is told."""
+        self.version += 1
+        other.version += 1
+        self.values, other.values = other.values, self.values
+        self.expires, other.expires = other.expires, self.expires
+        self.order, other.order = other.order, self.order
+        self.place, other.place = other.place, self.place
+        self.deadlines, other.deadlines = other.deadlines, self.deadlines
+        self._tell(self.values, other.values)
+        other._tell(self.values, other.values)
+
+    def _tell(self, some: dict[bytes, Value], more: dict[bytes, Value]) -> None:
+        """Touch and signal each watched or awaited key that is in one of the two."""
+        for key in list(self.watchers):
+            if key in some or key in more:
+                self.touch(key)
+        for key in list(self.waiting):
+            if key in some or key in more:
+                self.signal(key)
+
+    def touch(self, key: bytes) -> None:
+        """Tell whoever WATCHes the key that its value changed."""
+        if self.watchers:
+            for watcher in self.watchers.get(key, ()):
+                watcher.invalidate()
+
+    def signal(self, key: bytes) -> None:
+        """Note that whoever is blocked on the key should look again."""
+        if self.waiting and key in self.waiting:
+            self.ready[self.index, key] = None
+
+
+class Keyspace:
+    """All databases of one server."""
+
+    def __init__(self, count: int = 16) -> None:
+        self.ready: dict[tuple[int, bytes], None] = {}
+        self.databases = [Database(i, self.ready) for i in range(count)]

@@ -1,0 +1,214 @@
+"""Listpack: a packed list of strings and integers, byte for byte as Redis stores it.
+
+    total bytes | elements |  element  |  element  | ... | 0xFF
+      4, LE     |  2, LE   |
+
+    element  =  encoding, data, backlen
+    backlen  =  size of encoding and data, 7 bits a byte, readable from behind
+
+    0xxxxxxx             integer 0..127
+    10nnnnnn  data       string up to 63 bytes
+    110xxxxx x           integer of 13 bits, two's complement
+    1110nnnn n  data     string up to 4095 bytes
+    F0 nnnn  data        string of up to 2^32-1 bytes, length little-endian
+    F1 F2 F3 F4          integer of 16, 24, 32, 64 bits, little-endian
+
+These are functions over a buffer and an index, not a class: a stream node owns
+the bytes and knows where its elements are.  Rules
+  1. A string that is a canonical 64-bit decimal is stored as that integer.
+  2. Writers are given room by the caller: at most HEAD_MAX + BACK_MAX bytes
+     beyond the string itself.
+  3. ``read`` trusts its bytes; foreign bytes are checked before they come here.
+"""
+
+from __future__ import annotations
+
+from forebay import mem
+
+HEADER = 6
+END = 255
+HEAD_MAX = 9  # an encoding byte and eight of an integer
+BACK_MAX = 5
+OVERHEAD_MAX = 14
+MANY = 65535  # the element count says "not counted" from here on
+BIT63 = 1 << 63
+BIT24 = 1 << 24
+
+
+def put_int(p: mem.Pointer, at: int, value: int) -> int:
+    """Write an integer element; the index behind it."""
+    if 0 <= value <= 127:
+        p[at] = value
+        p[at + 1] = 1
+        return at + 2
+    bits = mem.wrap(value)
+    if -4096 <= value <= 4095:
+        p[at] = 0xC0 | ((bits >> 8) & 0x1F)
+        p[at + 1] = bits & 255
+        p[at + 2] = 2
+        return at + 3
+    size = 8
+    if -32768 <= value <= 32767:
+        p[at] = 0xF1
+        size = 2
+    elif -8388608 <= value <= 8388607:
+        p[at] = 0xF2
+        size = 3
+    elif -2147483648 <= value <= 2147483647:
+        p[at] = 0xF3
+        size = 4
+    else:
+        p[at] = 0xF4
+    mem.put_le(p, at + 1, size, bits)
+    p[at + 1 + size] = size + 1
+    return at + size + 2
+
+
+def int_size(value: int) -> int:
+    """Bytes that put_int writes."""
+    if 0 <= value <= 127:
+        return 2
+    if -4096 <= value <= 4095:
+        return 3
+    if -32768 <= value <= 32767:
+        return 4
+    if -8388608 <= value <= 8388607:
+        return 5
+    if -2147483648 <= value <= 2147483647:
+        return 6
+    return 10
+
+
+def put_backlen(p: mem.Pointer, at: int, size: int) -> int:
+    """Write how long the element before is, so that it can be read from behind."""
+    if size <= 127:
+        p[at] = size
+        return at + 1
+    count = backlen_size(size)
+    step = count - 1
+    p[at] = (size >> (7 * step)) & 127
+    at += 1
+    while step > 0:
+        step -= 1
+        p[at] = ((size >> (7 * step)) & 127) | 128
+        at += 1
+    return at
+
+
+def backlen_size(size: int) -> int:
+    """Bytes that the backlen of an element of ``size`` bytes takes."""
+    if size <= 127:
+        return 1
+    if size < 16383:
+        return 2
+    if size < 2097151:
+        return 3
+    if size < 268435455:
+        return 4
+    return 5
+
+
+def put_string(p: mem.Pointer, at: int, src: mem.Pointer, src_at: int, n: int) -> int:
+    """Write a string element, as an integer where it reads like one; the index behind it."""
+    if n <= 20:
+        ok, value = mem.parse_int(src, src_at, n)
+        if ok:
+            return put_int(p, at, value)
+    if n <= 63:
+        p[at] = 0x80 | n
+        mem.copy(p, at + 1, src, src_at, n)
+        p[at + 1 + n] = n + 1
+        return at + n + 2
+    if n <= 4095:
+        p[at] = 0xE0 | (n >> 8)
+        p[at + 1] = n & 255
+        mem.copy(p, at + 2, src, src_at, n)
+        return put_backlen(p, at + 2 + n, n + 2)
+    p[at] = 0xF0
+    mem.put_le(p, at + 1, 4, n)
+    mem.copy(p, at + 5, src, src_at, n)
+    return put_backlen(p, at + 5 + n, n + 5)
+
+
+def read(p: mem.Pointer, at: int) -> tuple[bool, int, int, int, int]:
+    """One element: (is integer, its value, start of the string, its length, next index)."""
+    head = p[at]
+    if head < 128:
+        return True, head, 0, 0, at + 2
+    if head < 192:
+        n = head & 63
+        return False, 0, at + 1, n, at + n + 2
+    return read_wide(p, at)
+
+
+def read_wide(p: mem.Pointer, at: int) -> tuple[bool, int, int, int, int]:
+    """As read(), for the encodings with more than one byte in front."""
+    head = p[at]
+    if head < 224:
+        value = ((head & 31) << 8) | p[at + 1]
+        if value >= 4096:
+            value -= 8192
+        return True, value, 0, 0, at + 3
+    if head < 240:
+        n = ((head & 15) << 8) | p[at + 1]
+        return False, 0, at + 2, n, at + 2 + n + backlen_size(n + 2)
+    if head == 0xF0:
+        n = mem.get_le(p, at + 1, 4)
+        return False, 0, at + 5, n, at + 5 + n + backlen_size(n + 5)
+    size = head - 0xEF if head != 0xF4 else 8
+    bits = mem.get_le(p, at + 1, size)
+    return True, sign_extend(bits, size), 0, 0, at + size + 2
+
+
+def sign_extend(bits: int, size: int) -> int:
+    """``size`` little-endian bytes read as a signed number."""
+    if size == 2 and bits >= 32768:
+        return mem.signed(bits) - 65536
+    if size == 3 and bits >= 8388608:
+        return mem.signed(bits) - BIT24
+    if size == 4 and bits >= 2147483648:
+        return mem.signed(bits) - 4294967296
+    return mem.signed(bits)
+
+
+def skip(p: mem.Pointer, at: int) -> int:
+    """The index of the next element."""
+    head = p[at]
+    if head < 128:
+        return at + 2
+    if head < 192:
+        return at + (head & 63) + 2
+    _, _, _, _, at = read_wide(p, at)
+    return at
+
+
+def back(p: mem.Pointer, at: int) -> int:
+    """The index of the element that ends just before ``at``."""
+    at -= 1
+    size = p[at] & 127
+    if p[at] < 128:
+        return at - size
+    shift = 7
+    while p[at] >= 128:
+        at -= 1
+        part = p[at] & 127
+        size |= part << shift
+        shift += 7
+    return at - size
+
+
+def same_string(p: mem.Pointer, at: int, src: mem.Pointer, src_at: int, n: int) -> bool:
+    """Whether the element at ``at`` is the string src[src_at:src_at+n]."""
+    is_int, value, start, size, _ = read(p, at)
+    if not is_int:
+        return size == n and mem.equal(p, start, src, src_at, n)
+    ok, given = mem.parse_int(src, src_at, n)
+    return ok and given == value
+
+
+def element(p: mem.Pointer, at: int) -> bytes:
+    """The element at ``at`` as the bytes a client sees."""
+    is_int, value, start, size, _ = read(p, at)
+    if is_int:
+        return b"%d" % value
+    return mem.to_bytes(p, start, size)

@@ -1,0 +1,213 @@
+"""One node of a stream: a listpack of entries that share the fields of the first.
+
+    header | count deleted nfields field.. 0 | entry | entry | ... | FF
+             `------- master entry --------'
+
+    entry  =  flags  ms-delta  seq-delta  value..  lp-count               (SAME)
+           |  flags  ms-delta  seq-delta  nfields  field value..  lp-count
+
+``flags`` is SAME (the entry has the master's fields, only values are stored)
+and DELETED (a tombstone: skipped by readers, kept until the node goes).  Deltas
+are wrapping differences to the node's ID, which is the ID of its first entry.
+``lp-count`` is the number of elements of the entry before it, so that a reader
+from behind knows how far to step back.
+
+Invariants
+  1. The bytes up to ``size`` are a valid listpack at any moment between calls.
+  2. count and deleted are the first two elements; count + deleted entries follow.
+  3. A sealed node's buffer is immutable ``bytes``; writing to one copies it first.
+     So nothing above may care where the bytes of a sealed node live.
+"""
+
+from __future__ import annotations
+
+from forebay import mem
+from forebay.core import listpack
+
+DELETED = 1
+SAME = 2
+#: Where the count element stands; a number up to 127 is one byte and its backlen.
+COUNT_AT = 6
+START_ROOM = 96
+SMALL = 127
+
+
+class Node:
+    """A listpack with a master entry; see the head of this file."""
+
+    def __init__(self, ms: int, seq: int) -> None:
+        self.ms = ms
+        self.seq = seq
+        self.buf: bytearray | bytes = bytearray(START_ROOM)
+        self.p: mem.Pointer = self.buf
+        self.cap = START_ROOM
+        self.size = 0
+        self.elements = 0
+        self.count = 0
+        self.deleted = 0
+        self.nfields = 0
+        self.fields_at = 0
+        self.entries_at = 0
+
+    def start(self, src: mem.Pointer, w: mem.Words, first: int, pairs: int) -> int:
+        """Write the master entry: the field names at spans first, first+2, ... of src."""
+        total = 0
+        for i in range(pairs):
+            total += w[2 * (first + 2 * i) + 1]
+        self.need(total + (pairs + 5) * listpack.OVERHEAD_MAX + listpack.HEADER)
+        p = self.p
+        o = listpack.put_int(p, COUNT_AT, 0)
+        o = listpack.put_int(p, o, 0)
+        o = listpack.put_int(p, o, pairs)
+        self.fields_at = o
+        for i in range(pairs):
+            k = 2 * (first + 2 * i)
+            o = listpack.put_string(p, o, src, w[k], w[k + 1])
+        o = listpack.put_int(p, o, 0)
+        self.entries_at = o
+        self.nfields = pairs
+        return self.finish(o, pairs + 4)
+
+    def append(
+        self, ms: int, seq: int, src: mem.Pointer, w: mem.Words, first: int, pairs: int
+    ) -> int:
+        """Add an entry whose fields and values are the spans from ``first`` on."""
+        same = self.has_fields(src, w, first, pairs)
+        self.set_counts(self.count + 1, self.deleted)
+        total = 0
+        for i in range(2 * first, 2 * (first + 2 * pairs), 2):
+            total += w[i + 1]
+        self.need(total + (2 * pairs + 5) * listpack.OVERHEAD_MAX)
+        p = self.p
+        o = listpack.put_int(p, self.size - 1, SAME if same else 0)
+        o = listpack.put_int(p, o, mem.signed(mem.wrap(ms - self.ms)))
+        o = listpack.put_int(p, o, mem.signed(mem.wrap(seq - self.seq)))
+        if same:
+            for i in range(2 * first + 2, 2 * (first + 2 * pairs), 4):
+                o = listpack.put_string(p, o, src, w[i], w[i + 1])
+            steps = pairs + 3
+        else:
+            o = listpack.put_int(p, o, pairs)
+            for i in range(2 * first, 2 * (first + 2 * pairs), 2):
+                o = listpack.put_string(p, o, src, w[i], w[i + 1])
+            steps = 2 * pairs + 4
+        o = listpack.put_int(p, o, steps)
+        return self.finish(o, steps + 1)
+
+    def has_fields(self, src: mem.Pointer, w: mem.Words, first: int, pairs: int) -> bool:
+        """Whether the given fields are the master's, in order."""
+        if pairs != self.nfields:
+            return False
+        p = self.p
+        o = self.fields_at
+        for i in range(2 * first, 2 * (first + 2 * pairs), 4):
+            if not listpack.same_string(p, o, src, w[i], w[i + 1]):
+                return False
+            o = listpack.skip(p, o)
+        return True
+
+    def finish(self, end: int, added: int) -> int:
+        """Close the listpack at ``end`` and bring its header up to date."""
+        p = self.p
+        p[end] = listpack.END
+        self.size = end + 1
+        self.elements += added
+        mem.put_le(p, 0, 4, self.size)
+        mem.put_le(p, 4, 2, self.elements if self.elements < listpack.MANY else listpack.MANY)
+        return 0
+
+    def need(self, room: int) -> int:
+        """Make sure that ``room`` more bytes fit."""
+        wanted = self.size + room
+        if wanted <= self.cap:
+            return 0
+        if wanted < 2 * self.cap:
+            wanted = 2 * self.cap
+        grown = bytearray(wanted)
+        mem.copy(grown, 0, self.p, 0, self.size)
+        self.buf = grown
+        self.p = self.buf
+        self.cap = wanted
+        return 0
+
+    def seal(self) -> int:
+        """Give back the slack: from now on the buffer is exactly the listpack."""
+        self.buf = mem.to_bytes(self.p, 0, self.size)
+        self.p = self.buf
+        self.cap = self.size
+        return 0
+
+    def unseal(self) -> int:
+        """Make the buffer writable again."""
+        if isinstance(self.buf, bytes):
+            self.buf = bytearray(self.buf)
+            self.p = self.buf
+        return 0
+
+    def set_counts(self, count: int, deleted: int) -> int:
+        """Write the two counters of the master entry; the bytes behind may move."""
+        self.unseal()
+        if count <= SMALL and self.count <= SMALL:
+            self.p[COUNT_AT] = count
+        else:
+            self.replace_int(COUNT_AT, count)
+        if deleted != self.deleted:
+            self.replace_int(listpack.skip(self.p, COUNT_AT), deleted)
+        self.count = count
+        self.deleted = deleted
+        return 0
+
+    def replace_int(self, at: int, value: int) -> int:
+        """Write another integer over the one at ``at`` in the master entry."""
+        behind = listpack.skip(self.p, at)
+        shift = listpack.int_size(value) - (behind - at)
+        if shift > 0:
+            self.need(shift)
+        if shift != 0:
+            mem.move(self.p, behind + shift, behind, self.size - behind)
+            self.size += shift
+            self.fields_at += shift
+            self.entries_at += shift
+            mem.put_le(self.p, 0, 4, self.size)
+        listpack.put_int(self.p, at, value)
+        return 0
+
+    def bury(self, at: int) -> int:
+        """Turn the entry whose flags stand at ``at`` into a tombstone."""
+        self.unseal()
+        self.p[at] = self.p[at] | DELETED
+        return self.set_counts(self.count - 1, self.deleted + 1)
+
+    def last_record(self) -> tuple[int, int]:
+        """The ID of the last record, live or not."""
+        at = self.before(self.size - 1)
+        _, ms_delta, _, _, o = listpack.read(self.p, at + 2)
+        _, seq_delta, _, _, _ = listpack.read(self.p, o)
+        return mem.wrap(self.ms + ms_delta), mem.wrap(self.seq + seq_delta)
+
+    def before(self, end: int) -> int:
+        """Where the entry starts that ends at ``end``."""
+        p = self.p
+        at = listpack.back(p, end)
+        _, steps, _, _, _ = listpack.read(p, at)
+        for _ in range(steps):
+            at = listpack.back(p, at)
+        return at
+
+    def blob(self) -> bytes:
+        """The listpack as Redis would store it."""
+        return mem.to_bytes(self.p, 0, self.size)
+
+    def copy(self) -> Node:
+        """A node of its own with the same bytes."""
+        twin = Node(self.ms, self.seq)
+        twin.buf = mem.to_bytes(self.p, 0, self.size)
+        twin.p = twin.buf
+        twin.cap = twin.size = self.size
+        twin.elements = self.elements
+        twin.count = self.count
+        twin.deleted = self.deleted
+        twin.nfields = self.nfields
+        twin.fields_at = self.fields_at
+        twin.entries_at = self.entries_at
+        return twin

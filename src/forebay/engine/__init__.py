@@ -1,0 +1,1 @@
+"""The deterministic machine: (session, argv, now_ms) to reply and effects."""

@@ -1,0 +1,181 @@
+# The compiled face of mem.py: the same names, as inlined C.
+from cpython cimport array
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memchr, memcmp, memcpy, memmove
+
+ctypedef unsigned char u8
+ctypedef uint32_t u32
+ctypedef uint64_t u64
+ctypedef int64_t i64
+
+
+cdef inline void copy(u8* dst, Py_ssize_t dst_at, const u8* src, Py_ssize_t src_at, Py_ssize_t n) noexcept nogil:
+    memcpy(dst + dst_at, src + src_at, n)
+
+
+cdef inline void move(u8* buf, Py_ssize_t dst_at, Py_ssize_t src_at, Py_ssize_t n) noexcept nogil:
+    memmove(buf + dst_at, buf + src_at, n)
+
+
+cdef inline bint equal(const u8* a, Py_ssize_t a_at, const u8* b, Py_ssize_t b_at, Py_ssize_t n) noexcept nogil:
+    return memcmp(a + a_at, b + b_at, n) == 0
+
+
+cdef inline int compare(const u8* a, Py_ssize_t a_at, Py_ssize_t a_len, const u8* b, Py_ssize_t b_at, Py_ssize_t b_len) noexcept nogil:
+    cdef int c = memcmp(a + a_at, b + b_at, a_len if a_len < b_len else b_len)
+    if c != 0:
+        return 1 if c > 0 else -1
+    return (1 if a_len > b_len else 0) - (1 if a_len < b_len else 0)
+
+
+cdef inline bint same_word(const u8* p, Py_ssize_t at, Py_ssize_t n, const u8* word, Py_ssize_t word_len) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef u8 c
+    if n != word_len:
+        return False
+    for i in range(n):
+        c = p[at + i]
+        if c >= 97 and c <= 122:
+            c = c - 32
+        if c != word[i]:
+            return False
+    return True
+
+
+cdef inline Py_ssize_t find(const u8* p, Py_ssize_t at, Py_ssize_t end, int byte) noexcept nogil:
+    cdef const u8* hit
+    if at >= end:
+        return -1
+    hit = <const u8*>memchr(p + at, byte, end - at)
+    return -1 if hit == NULL else hit - p
+
+
+cdef inline bytes to_bytes(const u8* p, Py_ssize_t at, Py_ssize_t n):
+    return PyBytes_FromStringAndSize(<const char*>p + at, n)
+
+
+cdef inline u64* words(array.array store) noexcept:
+    return <u64*>store.data.as_voidptr
+
+
+cdef inline u32* cells(array.array store) noexcept:
+    return <u32*>store.data.as_voidptr
+
+
+cdef inline void move_cells(u32* store, Py_ssize_t dst_at, Py_ssize_t src_at, Py_ssize_t n) noexcept nogil:
+    memmove(store + dst_at, store + src_at, n * 4)
+
+
+cdef inline void copy_cells(u32* dst, Py_ssize_t dst_at, const u32* src, Py_ssize_t src_at, Py_ssize_t n) noexcept nogil:
+    memcpy(dst + dst_at, src + src_at, n * 4)
+
+
+cdef inline u64 wrap(u64 value) noexcept nogil:
+    return value
+
+
+cdef inline i64 signed(u64 value) noexcept nogil:
+    return <i64>value
+
+
+cdef inline u64 get_le(const u8* p, Py_ssize_t at, int n) noexcept nogil:
+    cdef u64 value = 0
+    memcpy(&value, p + at, n)
+    return value
+
+
+cdef inline void put_le(u8* p, Py_ssize_t at, int n, u64 value) noexcept nogil:
+    memcpy(p + at, &value, n)
+
+
+cdef extern from *:
+    u64 __builtin_bswap64(u64) noexcept nogil
+    int __builtin_clzll(unsigned long long) noexcept nogil
+
+
+cdef inline u64 get_be64(const u8* p, Py_ssize_t at) noexcept nogil:
+    cdef u64 value
+    memcpy(&value, p + at, 8)
+    return __builtin_bswap64(value)
+
+
+cdef inline void put_be64(u8* p, Py_ssize_t at, u64 value) noexcept nogil:
+    value = __builtin_bswap64(value)
+    memcpy(p + at, &value, 8)
+
+
+cdef inline int uint_len(u64 value) noexcept nogil:
+    cdef int n = 1
+    while value >= 10000:
+        value //= 10000
+        n += 4
+    if value >= 1000:
+        return n + 3
+    if value >= 100:
+        return n + 2
+    if value >= 10:
+        return n + 1
+    return n
+
+
+cdef inline Py_ssize_t put_uint(u8* p, Py_ssize_t at, u64 value) noexcept nogil:
+    cdef int n
+    cdef Py_ssize_t o
+    cdef u64 q
+    if value < 10:
+        p[at] = <u8>(48 + value)
+        return at + 1
+    n = uint_len(value)
+    o = at + n
+    while value >= 10:
+        q = value // 10
+        o -= 1
+        p[o] = <u8>(48 + (value - q * 10))
+        value = q
+    p[o - 1] = <u8>(48 + value)
+    return at + n
+
+
+cdef inline (bint, i64) parse_int(const u8* p, Py_ssize_t at, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i = 0
+    cdef u64 v = 0
+    cdef bint minus = False
+    cdef u8 c
+    if n == 1 and p[at] == 48:
+        return True, 0
+    if n > 0 and p[at] == 45:
+        minus = True
+        i = 1
+    if i >= n or n - i > 19 or p[at + i] < 49 or p[at + i] > 57:
+        return False, 0
+    while i < n:
+        c = p[at + i]
+        if c < 48 or c > 57:
+            return False, 0
+        v = v * 10 + (c - 48)
+        i += 1
+    if minus:
+        if v > <u64>1 << 63:
+            return False, 0
+        return True, <i64>(0 - v)
+    if v > (<u64>1 << 63) - 1:
+        return False, 0
+    return True, <i64>v
+
+
+cdef inline (bint, u64) parse_uint(const u8* p, Py_ssize_t at, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef u64 v = 0, d
+    cdef u8 c
+    if n <= 0:
+        return False, 0
+    for i in range(n):
+        c = p[at + i]
+        if c < 48 or c > 57:
+            return False, 0
+        d = c - 48
+        if v > 1844674407370955161ULL or (v == 1844674407370955161ULL and d > 5):
+            return False, 0
+        v = v * 10 + d
+    return True, v

@@ -1,0 +1,168 @@
+"""Bytes and words at the lowest level: the one place where Python meets C.
+
+This module has two faces.  Interpreted, it is this file: plain Python over
+bytearrays, with an assertion on every range.  Compiled callers never import it
+at run time: ``mem.pxd`` gives the same names as inlined C functions.  So a
+caller writes ``from forebay import mem`` in its ``.py`` and ``from forebay
+cimport mem`` in its ``.pxd`` and means the same thing twice.
+
+Rules
+  1. A *pointer* is the buffer itself here and an ``unsigned char*`` there; it
+     is always used as base and index, never moved.
+  2. Whoever may resize a buffer fetches the pointer anew afterwards.
+  3. Sixty-four-bit arithmetic that can wrap goes through ``wrap``.
+  4. Nothing here allocates, except ``to_bytes``.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+Pointer = Any
+Words = Any
+
+U64_MAX = (1 << 64) - 1
+I64_MAX = (1 << 63) - 1
+I64_MIN = -(1 << 63)
+MAX_UINT_DIGITS = 20
+
+
+def copy(dst: Pointer, dst_at: int, src: Pointer, src_at: int, n: int) -> None:
+    """Copy n bytes between two buffers that do not overlap."""
+    assert 0 <= dst_at and dst_at + n <= len(dst), "copy past the end of the target"
+    assert 0 <= src_at and src_at + n <= len(src), "copy past the end of the source"
+    dst[dst_at : dst_at + n] = src[src_at : src_at + n]
+
+
+def move(buf: Pointer, dst_at: int, src_at: int, n: int) -> None:
+    """Move n bytes inside one buffer; the two ranges may overlap."""
+    assert 0 <= dst_at and dst_at + n <= len(buf), "move past the end"
+    assert 0 <= src_at and src_at + n <= len(buf), "move from past the end"
+    buf[dst_at : dst_at + n] = bytes(buf[src_at : src_at + n])
+
+
+def equal(a: Pointer, a_at: int, b: Pointer, b_at: int, n: int) -> bool:
+    """Whether n bytes are the same in both places."""
+    assert a_at + n <= len(a) and b_at + n <= len(b), "compare past the end"
+    return bytes(a[a_at : a_at + n]) == bytes(b[b_at : b_at + n])
+
+
+def compare(a: Pointer, a_at: int, a_len: int, b: Pointer, b_at: int, b_len: int) -> int:
+    """-1, 0 or 1: the order of two byte strings."""
+    assert a_at + a_len <= len(a) and b_at + b_len <= len(b), "compare past the end"
+    left, right = bytes(a[a_at : a_at + a_len]), bytes(b[b_at : b_at + b_len])
+    return (left > right) - (left < right)
+
+
+def same_word(p: Pointer, at: int, n: int, word: Pointer, word_len: int) -> bool:
+    """Whether p[at:at+n] is ``word`` in any letter case; word itself is upper case."""
+    assert at + n <= len(p), "word past the end"
+    return n == word_len and bytes(p[at : at + n]).upper() == word[:word_len]
+
+
+def find(p: Pointer, at: int, end: int, byte: int) -> int:
+    """Index of the first ``byte`` in p[at:end], or -1."""
+    assert end <= len(p), "search past the end"
+    found: int = p.find(byte, at, end)
+    return found
+
+
+def to_bytes(p: Pointer, at: int, n: int) -> bytes:
+    """A new bytes object with n bytes from ``at``."""
+    assert 0 <= at and at + n <= len(p), "read past the end"
+    return bytes(p[at : at + n])
+
+
+def words(store: array[int]) -> Words:
+    """The 64-bit words of an array('Q'); never resize it while they are held."""
+    return store
+
+
+def cells(store: array[int]) -> Words:
+    """The 32-bit cells of an array('I'); never resize it while they are held."""
+    return store
+
+
+def move_cells(store: Words, dst_at: int, src_at: int, n: int) -> None:
+    """Move n 32-bit cells inside one array; the two ranges may overlap."""
+    assert 0 <= dst_at and dst_at + n <= len(store), "move past the end"
+    assert 0 <= src_at and src_at + n <= len(store), "move from past the end"
+    store[dst_at : dst_at + n] = store[src_at : src_at + n]
+
+
+def copy_cells(dst: Words, dst_at: int, src: Words, src_at: int, n: int) -> None:
+    """Copy n 32-bit cells between two arrays."""
+    assert 0 <= dst_at and dst_at + n <= len(dst), "copy past the end of the target"
+    assert 0 <= src_at and src_at + n <= len(src), "copy past the end of the source"
+    dst[dst_at : dst_at + n] = src[src_at : src_at + n]
+
+
+def wrap(value: int) -> int:
+    """The value as an unsigned 64-bit number (C does this by itself)."""
+    return value & U64_MAX
+
+
+def signed(value: int) -> int:
+    """An unsigned 64-bit number read again as signed."""
+    return value - (1 << 64) if value > I64_MAX else value
+
+
+def get_le(p: Pointer, at: int, n: int) -> int:
+    """n little-endian bytes as an unsigned number; n is at most 8."""
+    assert at + n <= len(p), "read past the end"
+    return int.from_bytes(p[at : at + n], "little")
+
+
+def put_le(p: Pointer, at: int, n: int, value: int) -> None:
+    """Store the low n bytes of an unsigned number, little-endian."""
+    assert at + n <= len(p), "write past the end"
+    p[at : at + n] = (value & ((1 << (8 * n)) - 1)).to_bytes(n, "little")
+
+
+def get_be64(p: Pointer, at: int) -> int:
+    """Eight big-endian bytes as an unsigned number."""
+    assert at + 8 <= len(p), "read past the end"
+    return int.from_bytes(p[at : at + 8], "big")
+
+
+def put_be64(p: Pointer, at: int, value: int) -> None:
+    """Store an unsigned number as eight big-endian bytes."""
+    assert at + 8 <= len(p), "write past the end"
+    p[at : at + 8] = value.to_bytes(8, "big")
+
+
+def uint_len(value: int) -> int:
+    """How many decimal digits ``value`` has."""
+    return len(str(value))
+
+
+def put_uint(p: Pointer, at: int, value: int) -> int:
+    """Write ``value`` in decimal at ``at``; the index behind the last digit."""
+    text = b"%d" % value
+    assert at + len(text) <= len(p), "write past the end"
+    p[at : at + len(text)] = text
+    return at + len(text)
+
+
+def parse_int(p: Pointer, at: int, n: int) -> tuple[bool, int]:
+    """A canonical signed 64-bit decimal: no '+', no leading zero, no '-0', no blanks."""
+    text = bytes(p[at : at + n])
+    assert len(text) == n, "read past the end"
+    digits = text[1:] if text[:1] == b"-" else text
+    if not digits or len(digits) > MAX_UINT_DIGITS or not digits.isdigit():
+        return False, 0
+    if digits[:1] == b"0" and text != b"0":
+        return False, 0
+    value = int(text)
+    return (True, value) if I64_MIN <= value <= I64_MAX else (False, 0)
+
+
+def parse_uint(p: Pointer, at: int, n: int) -> tuple[bool, int]:
+    """Plain decimal digits up to 2**64-1; leading zeros are fine, nothing else is."""
+    text = bytes(p[at : at + n])
+    assert len(text) == n, "read past the end"
+    if not text or not text.isdigit():
+        return False, 0
+    value = int(text)
+    return (True, value) if value <= U64_MAX else (False, 0)

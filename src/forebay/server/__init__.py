@@ -1,0 +1,1 @@
+"""Sockets, the loop and the clock begin here, and nowhere below."""

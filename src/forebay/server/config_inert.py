@@ -1,0 +1,259 @@
+"""Directives of Redis 7 and 8 that are accepted and reported, but change nothing here.
+
+An existing redis.conf must start this server, and CONFIG GET must answer the
+tools that ask; but nobody should believe that a setting works when it does
+not.  So each of these is checked like in Redis, kept, printed by CONFIG GET,
+and, when it was set to something other than its default, named in one warning
+at start.
+
+The rows are short on purpose: name, kind, default; the area says what is
+missing.  A name with a colon carries its old alias: ``replica-priority:slave-priority``.
+"""
+
+from __future__ import annotations
+
+from forebay.server.config_kinds import (
+    INT_MAX,
+    LONG_MAX,
+    Bool,
+    Choice,
+    Int,
+    Kind,
+    Memory,
+    SavePoints,
+    Words,
+)
+from forebay.server.config_table import AT_ONCE, AT_START, Directive
+
+_YES_NO = Bool()
+_TEXT = Kind()
+_NUMBER = Int()
+_LONG = Int(0, LONG_MAX)
+_SIZE = Memory()
+_PORT = Int(0, 65535)
+_PERCENT = Int(0, 1000)
+_SIGNAL = Choice("default", "save", "nosave", "now", "force")
+
+Row = tuple[str, Kind, str]
+
+_PERSISTENCE: list[Row] = [
+    ("save", SavePoints(), ""),
+    ("appendonly", _YES_NO, "no"),
+    ("appendfsync", Choice("everysec", "always", "no"), "everysec"),
+    ("no-appendfsync-on-rewrite", _YES_NO, "no"),
+    ("auto-aof-rewrite-percentage", _NUMBER, "100"),
+    ("auto-aof-rewrite-min-size", _SIZE, "64mb"),
+    ("aof-load-truncated", _YES_NO, "yes"),
+    ("aof-load-corrupt-tail-max-size", _SIZE, "0"),
+    ("aof-use-rdb-preamble", _YES_NO, "yes"),
+    ("aof-timestamp-enabled", _YES_NO, "no"),
+    ("aof-disable-auto-gc", _YES_NO, "no"),
+    ("aof-rewrite-incremental-fsync", _YES_NO, "yes"),
+    ("rdb-save-incremental-fsync", _YES_NO, "yes"),
+    ("rdb-del-sync-files", _YES_NO, "no"),
+    ("rdbcompression", _YES_NO, "yes"),
+    ("stop-writes-on-bgsave-error", _YES_NO, "yes"),
+    ("sanitize-dump-payload", Choice("no", "yes", "clients"), "no"),
+    ("shutdown-on-sigint", _SIGNAL, "default"),
+    ("shutdown-on-sigterm", _SIGNAL, "default"),
+]
+_PERSISTENCE_FIXED: list[Row] = [
+    ("appendfilename", _TEXT, "appendonly.aof"),
+    ("appenddirname", _TEXT, "appendonlydir"),
+    ("rdbchecksum", _YES_NO, "yes"),
+]
+_PERSISTENCE_FILES: list[Row] = [
+    ("dir", _TEXT, "."),
+    ("dbfilename", _TEXT, "dump.rdb"),
+]
+
+_REPLICATION: list[Row] = [
+    ("masterauth", _TEXT, ""),
+    ("masteruser", _TEXT, ""),
+    ("replica-serve-stale-data:slave-serve-stale-data", _YES_NO, "yes"),
+    ("replica-read-only:slave-read-only", _YES_NO, "yes"),
+    ("replica-priority:slave-priority", _NUMBER, "100"),
+    ("replica-announced", _YES_NO, "yes"),
+    ("replica-announce-ip:slave-announce-ip", _TEXT, ""),
+    ("replica-announce-port:slave-announce-port", _PORT, "0"),
+    ("replica-ignore-maxmemory:slave-ignore-maxmemory", _YES_NO, "yes"),
+    ("replica-ignore-disk-write-errors", _YES_NO, "no"),
+    ("replica-lazy-flush:slave-lazy-flush", _YES_NO, "no"),
+    ("replica-full-sync-buffer-limit", _SIZE, "256mb"),
+    ("min-replicas-to-write:min-slaves-to-write", _NUMBER, "0"),
+    ("min-replicas-max-lag:min-slaves-max-lag", _NUMBER, "10"),
+    ("repl-backlog-size", Memory(1), "1mb"),
+    ("repl-backlog-ttl", _LONG, "3600"),
+    ("repl-timeout", Int(1), "60"),
+    ("repl-ping-replica-period:repl-ping-slave-period", Int(1), "10"),
+    ("repl-disable-tcp-nodelay", _YES_NO, "no"),
+    ("repl-diskless-sync", _YES_NO, "yes"),
+    ("repl-diskless-sync-delay", _NUMBER, "5"),
+    ("repl-diskless-sync-max-replicas", _NUMBER, "0"),
+    ("repl-diskless-load", Choice("disabled", "on-empty-db", "swapdb", "flush-before-load"), "disabled"),
+    ("repl-rdb-channel", _YES_NO, "no"),
+    ("propagation-error-behavior", Choice("ignore", "panic", "panic-on-replicas"), "ignore"),
+]
+_REPLICATION_FIXED: list[Row] = [("replicaof:slaveof", Words(2), "")]
+
+_TLS: list[Row] = [
+    ("tls-port", _PORT, "0"),
+    ("tls-cert-file", _TEXT, ""),
+    ("tls-key-file", _TEXT, ""),
+    ("tls-key-file-pass", _TEXT, ""),
+    ("tls-client-cert-file", _TEXT, ""),
+    ("tls-client-key-file", _TEXT, ""),
+    ("tls-client-key-file-pass", _TEXT, ""),
+    ("tls-dh-params-file", _TEXT, ""),
+    ("tls-ca-cert-file", _TEXT, ""),
+    ("tls-ca-cert-dir", _TEXT, ""),
+    ("tls-auth-clients", Choice("no", "yes", "optional"), "yes"),
+    ("tls-replication", _YES_NO, "no"),
+    ("tls-cluster", _YES_NO, "no"),
+    ("tls-protocols", _TEXT, ""),
+    ("tls-ciphers", _TEXT, ""),
+    ("tls-ciphersuites", _TEXT, ""),
+    ("tls-prefer-server-ciphers", _YES_NO, "no"),
+    ("tls-session-caching", _YES_NO, "yes"),
+    ("tls-session-cache-size", _NUMBER, "20480"),
+    ("tls-session-cache-timeout", _NUMBER, "300"),
+]
+
+_CLUSTER: list[Row] = [
+    ("cluster-node-timeout", _LONG, "15000"),
+    ("cluster-announce-ip", _TEXT, ""),
+    ("cluster-announce-hostname", _TEXT, ""),
+    ("cluster-announce-human-nodename", _TEXT, ""),
+    ("cluster-announce-port", _PORT, "0"),
+    ("cluster-announce-bus-port", _PORT, "0"),
+    ("cluster-announce-tls-port", _PORT, "0"),
+    ("cluster-migration-barrier", _NUMBER, "1"),
+    ("cluster-replica-validity-factor:cluster-slave-validity-factor", _NUMBER, "10"),
+    ("cluster-replica-no-failover:cluster-slave-no-failover", _YES_NO, "no"),
+    ("cluster-require-full-coverage", _YES_NO, "yes"),
+    ("cluster-allow-reads-when-down", _YES_NO, "no"),
+    ("cluster-allow-pubsubshard-when-down", _YES_NO, "yes"),
+    ("cluster-allow-replica-migration", _YES_NO, "yes"),
+    ("cluster-link-sendbuf-limit", _SIZE, "0"),
+    (
+        "cluster-preferred-endpoint-type",
+        Choice("ip", "hostname", "unknown-endpoint"),
+        "ip",
+    ),
+]
+_CLUSTER_FIXED: list[Row] = [
+    ("cluster-config-file", _TEXT, "nodes.conf"),
+    ("cluster-port", _PORT, "0"),
+]
+
+_ACCESS: list[Row] = [
+    ("acllog-max-len", _LONG, "128"),
+    ("acl-pubsub-default", Choice("allchannels", "resetchannels"), "resetchannels"),
+    ("tracking-table-max-keys", _LONG, "1000000"),
+]
+_ACCESS_FIXED: list[Row] = [
+    ("enable-module-command", Choice("no", "yes", "local"), "no"),
+]
+
+_MEMORY: list[Row] = [
+    ("maxmemory-samples", Int(1), "5"),
+    ("maxmemory-eviction-tenacity", Int(0, 100), "10"),
+    ("maxmemory-clients", Memory(percent=True), "0"),
+    ("lfu-log-factor", _NUMBER, "10"),
+    ("lfu-decay-time", _NUMBER, "1"),
+    ("activedefrag", _YES_NO, "no"),
+    ("active-defrag-ignore-bytes", Memory(1), "100mb"),
+    ("active-defrag-threshold-lower", _PERCENT, "10"),
+    ("active-defrag-threshold-upper", _PERCENT, "100"),
+    ("active-defrag-cycle-min", Int(1, 99), "1"),
+    ("active-defrag-cycle-max", Int(1, 99), "25"),
+    ("active-defrag-max-scan-fields", Int(1, LONG_MAX), "1000"),
+    ("lazyfree-lazy-eviction", _YES_NO, "no"),
+    ("lazyfree-lazy-expire", _YES_NO, "no"),
+    ("lazyfree-lazy-server-del", _YES_NO, "no"),
+    ("lazyfree-lazy-user-del", _YES_NO, "no"),
+    ("lazyfree-lazy-user-flush", _YES_NO, "no"),
+    ("jemalloc-bg-thread", _YES_NO, "yes"),
+    ("activerehashing", _YES_NO, "yes"),
+]
+
+_TYPES: list[Row] = [
+    ("hash-max-listpack-entries:hash-max-ziplist-entries", _LONG, "512"),
+    ("hash-max-listpack-value:hash-max-ziplist-value", _SIZE, "64"),
+    ("list-max-listpack-size:list-max-ziplist-size", Int(-INT_MAX - 1, INT_MAX), "-2"),
+    ("list-compress-depth", _NUMBER, "0"),
+    ("set-max-intset-entries", _LONG, "512"),
+    ("set-max-listpack-entries", _LONG, "128"),
+    ("set-max-listpack-value", _SIZE, "64"),
+    ("zset-max-listpack-entries:zset-max-ziplist-entries", _LONG, "128"),
+    ("zset-max-listpack-value:zset-max-ziplist-value", _SIZE, "64"),
+    ("hll-sparse-max-bytes", _SIZE, "3000"),
+    ("busy-reply-threshold:lua-time-limit", _LONG, "5000"),
+]
+
+_PROCESS: list[Row] = [
+    ("dynamic-hz", _YES_NO, "yes"),
+    ("crash-log-enabled", _YES_NO, "yes"),
+    ("crash-memcheck-enabled", _YES_NO, "yes"),
+    ("hide-user-data-from-log", _YES_NO, "no"),
+    ("ignore-warnings", _TEXT, ""),
+    ("oom-score-adj", Choice("no", "yes", "relative", "absolute"), "no"),
+    ("oom-score-adj-values", Words(3), "0 200 800"),
+    ("proc-title-template", _TEXT, "{title} {listen-addr} {server-mode}"),
+    ("bind-source-addr", _TEXT, ""),
+    ("max-new-connections-per-cycle", Int(1, 1000), "10"),
+    ("max-new-tls-connections-per-cycle", Int(1, 1000), "1"),
+    ("locale-collate", _TEXT, ""),
+]
+_PROCESS_FIXED: list[Row] = [
+    ("io-threads", Int(1, 128), "1"),
+    ("io-threads-do-reads", _YES_NO, "no"),
+    ("socket-mark-id", _LONG, "0"),
+    ("disable-thp", _YES_NO, "yes"),
+    ("syslog-enabled", _YES_NO, "no"),
+    ("syslog-ident", _TEXT, "redis"),
+    ("syslog-facility", _TEXT, "local0"),
+    ("server-cpulist:server_cpulist", _TEXT, ""),
+    ("bio-cpulist:bio_cpulist", _TEXT, ""),
+    ("aof-rewrite-cpulist:aof_rewrite_cpulist", _TEXT, ""),
+    ("bgsave-cpulist:bgsave_cpulist", _TEXT, ""),
+]
+
+_PARTS: list[tuple[str, bool, bool, list[Row]]] = [
+    ("persistence", AT_ONCE, False, _PERSISTENCE),
+    ("persistence", AT_START, False, _PERSISTENCE_FIXED),
+    ("persistence", AT_ONCE, True, _PERSISTENCE_FILES),
+    ("replication", AT_ONCE, False, _REPLICATION),
+    ("replication", AT_START, False, _REPLICATION_FIXED),
+    ("TLS", AT_ONCE, False, _TLS),
+    ("cluster mode", AT_ONCE, False, _CLUSTER),
+    ("cluster mode", AT_START, False, _CLUSTER_FIXED),
+    ("access control", AT_ONCE, False, _ACCESS),
+    ("access control", AT_START, False, _ACCESS_FIXED),
+    ("eviction and defragmentation", AT_ONCE, False, _MEMORY),
+    ("other data types and scripts", AT_ONCE, False, _TYPES),
+    ("process", AT_ONCE, False, _PROCESS),
+    ("process", AT_START, False, _PROCESS_FIXED),
+]
+
+
+def _directive(area: str, mutable: bool, protected: bool, row: Row) -> Directive:
+    name, _, alias = row[0].partition(":")
+    return Directive(
+        name,
+        "",
+        row[1],
+        mutable,
+        f"Accepted without effect ({area}).",
+        alias=alias,
+        protected=protected,
+        default=row[2],
+        area=area,
+    )
+
+
+INERT = [
+    _directive(area, mutable, protected, row)
+    for area, mutable, protected, rows in _PARTS
+    for row in rows
+]

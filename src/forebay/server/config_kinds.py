@@ -1,0 +1,306 @@
+"""The kinds of value a directive may have: how each is read, checked and printed.
+
+A kind turns the words behind a directive's name into a value and back into the
+text that CONFIG GET answers:
+
+    "64mb"  -- Memory -->  67108864  -- show -->  "67108864"
+
+A wrong word raises ValueError with the sentence Redis uses, because CONFIG SET
+passes it on to the client.  ``current`` is the value in force: only kinds made
+of parts (output limits) look at it, to keep the parts that were not named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from forebay.commands import notify_flags
+from forebay.commands.settings import OutputLimit
+
+LONG_MAX = (1 << 63) - 1
+INT_MAX = (1 << 31) - 1
+UINT_MAX = (1 << 32) - 1
+NOT_AN_INTEGER = "argument couldn't be parsed into an integer"
+BAD_OUTPUT_LIMIT = "Error in hard, soft or soft_seconds setting in buffer limit configuration."
+
+_UNITS = {
+    "": 1,
+    "b": 1,
+    "k": 1000,
+    "kb": 1 << 10,
+    "m": 1000**2,
+    "mb": 1 << 20,
+    "g": 1000**3,
+    "gb": 1 << 30,
+}
+_MEMORY = re.compile(r"(\d+)([a-zA-Z]*)\Z")
+_INTEGER = re.compile(r"(0|-?[1-9]\d*)\Z")
+
+
+def memory_bytes(word: str) -> int:
+    """A size such as 512, 64mb or 1gb in bytes; -1 if it is not one."""
+    found = _MEMORY.match(word)
+    if found is None or found[2].lower() not in _UNITS:
+        return -1
+    return int(found[1]) * _UNITS[found[2].lower()]
+
+
+def integer(word: str) -> int:
+    """A whole number written the one canonical way."""
+    if not _INTEGER.match(word):
+        raise ValueError(NOT_AN_INTEGER)
+    return int(word)
+
+
+class Kind:
+    """One word; the base of all kinds and by itself plain text."""
+
+    #: Takes several words; CONFIG SET then splits its one argument at spaces.
+    many = False
+    #: Later lines of a file add to earlier ones instead of replacing them.
+    adds_up = False
+    #: For the documentation.
+    name = "text"
+
+    def parse(self, words: Sequence[str], current: Any) -> Any:
+        """The value of the words; raises ValueError with a sentence for the user."""
+        if len(words) != 1:
+            raise ValueError("wrong number of arguments")
+        return self.one(words[0])
+
+    def one(self, word: str) -> Any:
+        return word
+
+    def show(self, value: Any) -> str:
+        """The value as CONFIG GET prints it."""
+        return str(value)
+
+    def lines(self, value: Any) -> list[str]:
+        """What stands behind the name in a file, one item a line."""
+        return [quoted(self.show(value))]
+
+
+class Secret(Kind):
+    """Text that is kept as bytes, such as a password."""
+
+    name = "secret"
+
+    def one(self, word: str) -> bytes:
+        return word.encode("utf-8", "surrogateescape")
+
+    def show(self, value: bytes) -> str:
+        return value.decode("utf-8", "surrogateescape")
+
+
+class Bool(Kind):
+    """yes or no."""
+
+    name = "yes | no"
+
+    def one(self, word: str) -> bool:
+        if word.lower() not in ("yes", "no"):
+            raise ValueError("argument must be 'yes' or 'no'")
+        return word.lower() == "yes"
+
+    def show(self, value: bool) -> str:
+        return "yes" if value else "no"
+
+
+class Int(Kind):
+    """A whole number within bounds."""
+
+    name = "number"
+
+    def __init__(self, low: int = 0, high: int = INT_MAX) -> None:
+        self.low = low
+        self.high = high
+
+    def one(self, word: str) -> int:
+        return self.within(integer(word))
+
+    def within(self, value: int) -> int:
+        if not self.low <= value <= self.high:
+            raise ValueError(f"argument must be between {self.low} and {self.high} inclusive")
+        return value
+
+
+class Octal(Int):
+    """File permissions."""
+
+    name = "octal"
+
+    def one(self, word: str) -> int:
+        try:
+            return self.within(int(word, 8))
+        except ValueError:
+            raise ValueError("argument couldn't be parsed as an octal number") from None
+
+    def show(self, value: int) -> str:
+        return f"{value:o}"
+
+
+class Memory(Int):
+    """A size in bytes, with a unit if wanted; ``percent`` admits a share as well (negative)."""
+
+    name = "bytes"
+
+    def __init__(self, low: int = 0, high: int = LONG_MAX, percent: bool = False) -> None:
+        super().__init__(low, high)
+        self.percent = percent
+
+    def one(self, word: str) -> int:
+        if self.percent and word.endswith("%") and word[:-1].isdigit() and int(word[:-1]) <= 100:
+            return -int(word[:-1])
+        value = memory_bytes(word)
+        if value < 0:
+            wanted = "memory or percent" if self.percent else "memory"
+            raise ValueError(f"argument must be a {wanted} value")
+        return self.within(value)
+
+    def show(self, value: int) -> str:
+        return f"{-value}%" if value < 0 else str(value)
+
+
+class Choice(Kind):
+    """One of a few words."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+        self.name = " | ".join(names)
+
+    def one(self, word: str) -> str:
+        if word.lower() not in self.names:
+            listed = ", ".join(self.names)
+            raise ValueError(f"argument(s) must be one of the following: {listed}")
+        return word.lower()
+
+
+class Words(Kind):
+    """Several words, at most ``limit``; one empty word means none."""
+
+    many = True
+    name = "words"
+
+    def __init__(self, limit: int = 16) -> None:
+        self.limit = limit
+
+    def parse(self, words: Sequence[str], current: Any) -> tuple[str, ...]:
+        if len(words) > self.limit:
+            raise ValueError("wrong number of arguments")
+        return tuple(word for word in words if word)
+
+    def show(self, value: Sequence[str]) -> str:
+        return " ".join(value)
+
+    def lines(self, value: Sequence[str]) -> list[str]:
+        return [" ".join(quoted(word) for word in value) or '""']
+
+
+class Percentiles(Words):
+    """Numbers from 0 to 100."""
+
+    name = "numbers"
+
+    def parse(self, words: Sequence[str], current: Any) -> Any:
+        try:
+            values = tuple(float(word) for word in words if word)
+        except ValueError:
+            raise ValueError("Invalid latency-tracking-info-percentiles parameters") from None
+        if not all(0.0 <= value <= 100.0 for value in values):
+            text = "latency-tracking-info-percentiles parameters should sit between [0.0,100.0]"
+            raise ValueError(text)
+        return values
+
+    def show(self, value: Sequence[Any]) -> str:
+        return " ".join(f"{number:.17g}" if number % 1 else f"{number:.0f}" for number in value)
+
+    def lines(self, value: Sequence[Any]) -> list[str]:
+        return [self.show(value) or '""']
+
+
+class SavePoints(Words):
+    """Pairs of seconds and changes; ``save ""`` means never."""
+
+    adds_up = True
+    name = "seconds changes ..."
+
+    def parse(self, words: Sequence[str], current: Any) -> tuple[str, ...]:
+        words = [word for word in words if word]
+        good = len(words) % 2 == 0 and all(_INTEGER.match(w) and int(w) >= 0 for w in words)
+        if not good or any(int(seconds) < 1 for seconds in words[::2]):
+            raise ValueError("Invalid save parameters")
+        return tuple(words)
+
+    def lines(self, value: Sequence[str]) -> list[str]:
+        pairs = zip(value[::2], value[1::2], strict=True)
+        return [f"{seconds} {changes}" for seconds, changes in pairs] or ['""']
+
+
+class Events(Kind):
+    """Classes of keyspace events, a letter each."""
+
+    name = "letters"
+
+    def one(self, word: str) -> int:
+        flags = notify_flags.parse(word)
+        if flags is None:
+            raise ValueError("Invalid event class character. Use 'Ag$lshzxeKEtmdn'.")
+        return flags
+
+    def show(self, value: int) -> str:
+        return notify_flags.text(value)
+
+
+class OutputLimits(Kind):
+    """class hard soft seconds, for one or more of the classes normal, replica, pubsub."""
+
+    many = True
+    adds_up = True
+    name = "class hard soft seconds ..."
+
+    #: CONFIG GET prints the old name of the class, which is what exporters look for.
+    SHOWN = (("normal", "normal"), ("replica", "slave"), ("pubsub", "pubsub"))
+
+    def parse(
+        self, words: Sequence[str], current: dict[str, OutputLimit]
+    ) -> dict[str, OutputLimit]:
+        if not words or len(words) % 4:
+            raise ValueError("Wrong number of arguments in buffer limit configuration.")
+        limits = dict(current)
+        for at in range(0, len(words), 4):
+            name = {"slave": "replica"}.get(words[at].lower(), words[at].lower())
+            if name not in limits:
+                raise ValueError("Invalid client class specified in buffer limit configuration.")
+            hard, soft = memory_bytes(words[at + 1]), memory_bytes(words[at + 2])
+            if hard < 0 or soft < 0 or not words[at + 3].isdigit():
+                raise ValueError(BAD_OUTPUT_LIMIT)
+            limits[name] = OutputLimit(hard, soft, int(words[at + 3]))
+        return limits
+
+    def show(self, value: dict[str, OutputLimit]) -> str:
+        return " ".join(self._line(shown, value[name]) for name, shown in self.SHOWN)
+
+    def lines(self, value: dict[str, OutputLimit]) -> list[str]:
+        return [self._line(name, limit) for name, limit in value.items()]
+
+    @staticmethod
+    def _line(name: str, limit: OutputLimit) -> str:
+        return f"{name} {limit.hard_bytes} {limit.soft_bytes} {limit.soft_seconds}"
+
+
+def quoted(word: str) -> str:
+    """The word as a file needs it: in quotes if it is empty or holds anything but plain text."""
+    if word and re.fullmatch(r"[!$-&(-~]+", word) and not word.startswith("#"):
+        return word
+    out = []
+    for byte in word.encode("utf-8", "surrogateescape"):
+        char = chr(byte)
+        if char in '\\"':
+            out.append("\\" + char)
+        elif 32 <= byte < 127:
+            out.append(char)
+        else:
+            out.append(f"\\x{byte:02x}")
+    return '"' + "".join(out) + '"'

@@ -1,0 +1,317 @@
+"""THE table of directives: everything that this server acts upon, one row each.
+
+    name -- what is written in redis.conf and CONFIG SET
+    attribute -- where the value lives: the attribute of Settings, whose default is the default
+    kind -- how it is read, checked and printed (config_kinds.py)
+    when -- AT_ONCE: CONFIG SET works; AT_START: it is refused, the value is read at start
+
+docs/configuration.md is generated from these rows.  Directives of Redis that
+are accepted without effect stand in config_inert.py, and the few that would be
+dangerous to ignore stand at the foot of this file with the reason for refusal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forebay.server.config_kinds import (
+    INT_MAX,
+    LONG_MAX,
+    UINT_MAX,
+    Bool,
+    Choice,
+    Events,
+    Int,
+    Kind,
+    Memory,
+    Octal,
+    OutputLimits,
+    Percentiles,
+    Secret,
+    Words,
+)
+
+AT_ONCE = True
+AT_START = False
+
+
+@dataclass(slots=True, frozen=True)
+class Directive:
+    """One row.  A row without attribute is inert: ``default`` is its text, the value is kept aside."""
+
+    name: str
+    attribute: str
+    kind: Kind
+    mutable: bool
+    doc: str
+    alias: str = ""
+    protected: bool = False
+    default: str = ""
+    area: str = ""
+
+
+_ONE_MIB = 1 << 20
+_ALLOWED = Choice("no", "yes", "local")
+_POLICIES = Choice(
+    "volatile-lru",
+    "volatile-lfu",
+    "volatile-random",
+    "volatile-ttl",
+    "allkeys-lru",
+    "allkeys-lfu",
+    "allkeys-random",
+    "noeviction",
+)
+
+_STREAMS = [
+    Directive(
+        "stream-node-max-bytes",
+        "stream_node_max_bytes",
+        Memory(),
+        AT_ONCE,
+        "A node of a stream takes no more entries once it holds this many bytes; 0 is no limit.",
+    ),
+    Directive(
+        "stream-node-max-entries",
+        "stream_node_max_entries",
+        Int(0, LONG_MAX),
+        AT_ONCE,
+        "A node of a stream takes no more entries once it holds this many; 0 is no limit. "
+        "Approximate trimming removes whole nodes, at most 100 times this many entries a call.",
+    ),
+    Directive(
+        "stream-idmp-duration",
+        "stream_idmp_duration_s",
+        Int(1, 86400),
+        AT_ONCE,
+        "For how many seconds a new stream remembers the ids of idempotent producers.",
+    ),
+    Directive(
+        "stream-idmp-maxsize",
+        "stream_idmp_maxsize",
+        Int(1, 10000),
+        AT_ONCE,
+        "How many ids of each idempotent producer a new stream remembers.",
+    ),
+]
+
+_KEYSPACE = [
+    Directive("databases", "databases", Int(1), AT_START, "How many numbered databases there are."),
+    Directive(
+        "notify-keyspace-events",
+        "notify_flags",
+        Events(),
+        AT_ONCE,
+        "Which changes are published: K and E choose the channels, the other letters the classes "
+        "(t is stream, A all but m and n's like).",
+    ),
+    Directive(
+        "maxmemory",
+        "maxmemory",
+        Memory(),
+        AT_ONCE,
+        "Above this use of memory, commands that need more are refused with OOM; 0 is no limit.",
+    ),
+    Directive(
+        "maxmemory-policy",
+        "maxmemory_policy",
+        _POLICIES,
+        AT_ONCE,
+        "Reported only: nothing is ever evicted, whatever is chosen; the limit refuses writes.",
+    ),
+    Directive(
+        "active-expire-effort",
+        "active_expire_effort",
+        Int(1, 10),
+        AT_ONCE,
+        "How hard the server looks for expired keys that nobody asks for.",
+    ),
+]
+
+_CLIENTS = [
+    Directive(
+        "requirepass",
+        "requirepass",
+        Secret(),
+        AT_ONCE,
+        "The password of the default user; empty lets everybody in.",
+    ),
+    Directive(
+        "protected-mode",
+        "protected_mode",
+        Bool(),
+        AT_ONCE,
+        "Without a password, only clients of this machine are let in.",
+    ),
+    Directive(
+        "enable-debug-command",
+        "enable_debug_command",
+        _ALLOWED,
+        AT_START,
+        "Who may use DEBUG: nobody, everybody, or clients of this machine.",
+    ),
+    Directive(
+        "enable-protected-configs",
+        "enable_protected_configs",
+        _ALLOWED,
+        AT_START,
+        "Who may CONFIG SET the directives that name files.",
+    ),
+    Directive(
+        "maxclients",
+        "maxclients",
+        Int(1, UINT_MAX),
+        AT_ONCE,
+        "How many clients are served at a time; the next one gets an error and is closed.",
+    ),
+    Directive(
+        "timeout",
+        "timeout_s",
+        Int(),
+        AT_ONCE,
+        "Close a client that was idle for this many seconds; 0 is never.",
+    ),
+    Directive(
+        "proto-max-bulk-len",
+        "proto_max_bulk_len",
+        Memory(_ONE_MIB),
+        AT_ONCE,
+        "The longest argument that a client may send.",
+    ),
+    Directive(
+        "client-query-buffer-limit",
+        "client_query_buffer_limit",
+        Memory(_ONE_MIB),
+        AT_ONCE,
+        "How much unparsed input of one client is held before it is closed.",
+    ),
+    Directive(
+        "client-output-buffer-limit",
+        "output_limits",
+        OutputLimits(),
+        AT_ONCE,
+        "When a client that does not read its replies is closed: at the hard limit, or when over "
+        "the soft one for so many seconds; 0 is no limit.",
+    ),
+]
+
+_WATCHING = [
+    Directive(
+        "slowlog-log-slower-than",
+        "slowlog_slower_than_us",
+        Int(-1, LONG_MAX),
+        AT_ONCE,
+        "Commands that run for this many microseconds or more enter the slow log; -1 is none.",
+    ),
+    Directive(
+        "slowlog-max-len",
+        "slowlog_max_len",
+        Int(0, LONG_MAX),
+        AT_ONCE,
+        "How many entries the slow log keeps.",
+    ),
+    Directive(
+        "latency-monitor-threshold",
+        "latency_threshold_ms",
+        Int(0, LONG_MAX),
+        AT_ONCE,
+        "Events that take this many milliseconds or more are kept for LATENCY; 0 is off.",
+    ),
+    Directive(
+        "latency-tracking",
+        "latency_tracking",
+        Bool(),
+        AT_ONCE,
+        "Keep a histogram of running times for each command.",
+    ),
+    Directive(
+        "latency-tracking-info-percentiles",
+        "latency_percentiles",
+        Percentiles(),
+        AT_ONCE,
+        "Which percentiles INFO latencystats prints.",
+    ),
+]
+
+_PROCESS = [
+    Directive(
+        "bind",
+        "bind",
+        Words(16),
+        AT_ONCE,
+        "Addresses to listen on; one that starts with - may be missing on this machine.",
+    ),
+    Directive("port", "port", Int(0, 65535), AT_ONCE, "The TCP port; 0 listens on none."),
+    Directive(
+        "unixsocket", "unixsocket", Kind(), AT_START, "The path of a Unix socket to listen on."
+    ),
+    Directive(
+        "unixsocketperm",
+        "unixsocketperm",
+        Octal(0, 0o777),
+        AT_START,
+        "Permissions of the Unix socket; 0 leaves what the umask gives.",
+    ),
+    Directive("tcp-backlog", "tcp_backlog", Int(), AT_START, "Length of the accept queue."),
+    Directive(
+        "tcp-keepalive",
+        "tcp_keepalive_s",
+        Int(),
+        AT_ONCE,
+        "Seconds of silence after which the peer is probed; 0 is off. For new connections.",
+    ),
+    Directive("hz", "hz", Int(0, INT_MAX), AT_ONCE, "How often a second periodic work runs."),
+    Directive("daemonize", "daemonize", Bool(), AT_START, "Leave the terminal at start."),
+    Directive(
+        "supervised",
+        "supervised",
+        Choice("upstart", "systemd", "auto", "no"),
+        AT_START,
+        "Tell the service manager when the server is ready.",
+    ),
+    Directive("pidfile", "pidfile", Kind(), AT_START, "Where to write the process id."),
+    Directive(
+        "logfile", "logfile", Kind(), AT_START, "Where to write the log; empty is standard output."
+    ),
+    Directive(
+        "loglevel",
+        "loglevel",
+        Choice("debug", "verbose", "notice", "warning"),
+        AT_ONCE,
+        "How much is logged.",
+    ),
+    Directive(
+        "set-proc-title", "set_proc_title", Bool(), AT_START, "Show the address in process lists."
+    ),
+    Directive(
+        "shutdown-timeout",
+        "shutdown_timeout_s",
+        Int(),
+        AT_ONCE,
+        "How many seconds a shutdown waits for work under way.",
+    ),
+    Directive(
+        "always-show-logo", "always_show_logo", Bool(), AT_START, "Print the banner at start."
+    ),
+]
+
+#: Heading of each part of the documentation, and its rows.
+SECTIONS = [
+    ("Streams", _STREAMS),
+    ("Keyspace", _KEYSPACE),
+    ("Clients", _CLIENTS),
+    ("Watching", _WATCHING),
+    ("Process and sockets", _PROCESS),
+]
+
+HONOURED = [row for _, rows in SECTIONS for row in rows]
+
+#: Directives of Redis that must not be ignored: name to what stands in the way.
+#: A value equal to the one in the second place asks for nothing and is accepted.
+REFUSED = {
+    "user": ("access control lists do not exist yet", ""),
+    "aclfile": ("access control lists do not exist yet", ""),
+    "rename-command": ("commands cannot be renamed", ""),
+    "loadmodule": ("modules cannot be loaded", ""),
+    "cluster-enabled": ("there is no cluster mode", "no"),
+}

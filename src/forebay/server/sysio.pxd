@@ -1,0 +1,26 @@
+# The compiled face of sysio.py: the same names, as direct system calls.
+from libc.errno cimport EAGAIN, EINTR, EWOULDBLOCK, errno
+
+from forebay.mem cimport u8
+
+cdef extern from "<sys/types.h>" nogil:
+    ctypedef Py_ssize_t ssize_t
+
+cdef extern from "<sys/socket.h>" nogil:
+    int MSG_NOSIGNAL
+    ssize_t system_recv "recv"(int fd, void* p, size_t n, int flags)
+    ssize_t system_send "send"(int fd, const void* p, size_t n, int flags)
+
+
+cdef inline Py_ssize_t recv(int fd, u8* p, Py_ssize_t at, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t got = system_recv(fd, p + at, n, 0)
+    return got if got >= 0 else -errno
+
+
+cdef inline Py_ssize_t send(int fd, const u8* p, Py_ssize_t at, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t sent = system_send(fd, p + at, n, MSG_NOSIGNAL)
+    return sent if sent >= 0 else -errno
+
+
+cdef inline bint again(Py_ssize_t result) noexcept nogil:
+    return result == -EAGAIN or result == -EWOULDBLOCK or result == -EINTR

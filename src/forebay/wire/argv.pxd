@@ -1,0 +1,40 @@
+# Types of argv.py; see there.
+cimport cython
+from cpython cimport array
+
+from forebay cimport mem
+from forebay.mem cimport i64, u8, u64
+
+cdef Py_ssize_t FEW_ARGS
+cdef Py_ssize_t MANY_ARGS
+
+
+@cython.final
+cdef class Argv:
+    cdef readonly Py_ssize_t n      # arguments held
+    cdef readonly object buf        # what the spans point into
+    cdef u8* p                      # its bytes
+    cdef readonly array.array spans
+    cdef u64* w                     # its words: offset, length, offset, length, ...
+    cdef Py_ssize_t room            # arguments that fit in spans
+
+    cpdef bytes at(self, Py_ssize_t i)
+    cpdef Py_ssize_t size(self, Py_ssize_t i) except -1
+    cpdef list list(self)
+    cpdef bint word(self, Py_ssize_t i, bytes word) except -1
+    @cython.locals(n=Py_ssize_t)
+    cpdef bint same(self, Py_ssize_t i, bytes text) except -1
+    cpdef (bint, i64) integer(self, Py_ssize_t i) except *
+    cdef int check(self, Py_ssize_t i) except -1
+    cdef int use(self, object buf) except -1
+    @cython.locals(room=Py_ssize_t, wider=array.array)
+    cdef int reserve(self, Py_ssize_t n) except -1
+    cdef int shrink(self) except -1
+    cdef int lay(self, array.array spans, Py_ssize_t room) except -1
+    @cython.locals(i=Py_ssize_t, w="u64*")
+    cdef int rebase(self, Py_ssize_t n, i64 shift) except -1
+    @cython.locals(i=Py_ssize_t, at=Py_ssize_t)
+    cpdef int fill(self, list args) except -1
+
+
+cpdef Argv argv_of(list args)

@@ -1,0 +1,145 @@
+"""The arguments of one command: places in a buffer, not objects.
+
+    buf    *2\\r\\n$4\\r\\nXLEN\\r\\n$6\\r\\norders\\r\\n
+                    ^8 (4)         ^18 (6)
+    spans  [8, 4, 18, 6, ...]        two words an argument: offset, length
+
+Making a bytes object of every argument costs more than executing a small
+command, so the parser only notes where each one lies.  Hot handlers read
+``p[w[2*i]]``; the others ask for ``argv[i]`` and get a new bytes object.
+
+Rules
+  1. An Argv is valid during one call only: the buffer below it is reused and
+     may move.  Whoever must remember the arguments keeps ``argv.list()``.
+  2. Only ``reserve`` grows ``spans``; whoever holds ``w`` fetches it again.
+  3. Methods refuse an index outside ``0 <= i < n``; ``p`` and ``w`` do not.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from forebay import mem
+
+# Sixteen arguments hold an XADD of six fields; more is grown into by doubling.
+FEW_ARGS = 16
+# A command with more arguments than this must not keep its table for ever.
+MANY_ARGS = 1024
+
+
+class Argv:
+    """One command's arguments as spans of ``buf``."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.buf: bytes | bytearray = b""
+        self.p: mem.Pointer = self.buf
+        self.spans: array[int] = array("Q", bytes(16 * FEW_ARGS))
+        self.w: mem.Words = mem.words(self.spans)
+        self.room = FEW_ARGS
+
+    @staticmethod
+    def of(args: list[bytes]) -> Argv:
+        """An Argv with a private copy of the given arguments."""
+        return argv_of(args)
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __getitem__(self, i: int) -> bytes:
+        return self.at(i)
+
+    def at(self, i: int) -> bytes:
+        """Argument i as a new bytes object."""
+        self.check(i)
+        return mem.to_bytes(self.p, self.w[2 * i], self.w[2 * i + 1])
+
+    def size(self, i: int) -> int:
+        """Length of argument i in bytes."""
+        self.check(i)
+        length: int = self.w[2 * i + 1]
+        return length
+
+    def list(self) -> list[bytes]:
+        """All arguments as objects that outlive the call."""
+        args = []
+        for i in range(self.n):
+            args.append(mem.to_bytes(self.p, self.w[2 * i], self.w[2 * i + 1]))  # noqa: PERF401
+        return args
+
+    def word(self, i: int, word: bytes) -> bool:
+        """Whether argument i is ``word``, which is upper case, in any letter case."""
+        self.check(i)
+        return mem.same_word(self.p, self.w[2 * i], self.w[2 * i + 1], word, len(word))
+
+    def same(self, i: int, text: bytes) -> bool:
+        """Whether argument i is exactly ``text``."""
+        self.check(i)
+        n = self.w[2 * i + 1]
+        return n == len(text) and mem.equal(self.p, self.w[2 * i], text, 0, n)
+
+    def integer(self, i: int) -> tuple[bool, int]:
+        """Argument i as a canonical signed 64-bit number: (whether it is one, value)."""
+        self.check(i)
+        return mem.parse_int(self.p, self.w[2 * i], self.w[2 * i + 1])
+
+    def check(self, i: int) -> int:
+        """Refuse an index that is not an argument."""
+        if i < 0 or i >= self.n:
+            raise IndexError("no such argument")
+        return 0
+
+    def use(self, buf: bytes | bytearray) -> int:
+        """Let the spans speak of this buffer from now on."""
+        self.buf = buf
+        self.p = buf
+        return 0
+
+    def reserve(self, n: int) -> int:
+        """Make room for n arguments in all; those already noted stay."""
+        if n > self.room:
+            room = max(n, 2 * self.room)
+            wider = array("Q", bytes(16 * room))
+            wider[: 2 * self.room] = self.spans
+            self.lay(wider, room)
+        return 0
+
+    def shrink(self) -> int:
+        """Give up a table that one huge command made large; no argument may be in use."""
+        if self.room > MANY_ARGS:
+            self.n = 0
+            self.lay(array("Q", bytes(16 * FEW_ARGS)), FEW_ARGS)
+        return 0
+
+    def lay(self, spans: array[int], room: int) -> int:
+        """Change to another table of spans."""
+        self.spans = spans
+        self.w = mem.words(spans)
+        self.room = room
+        return 0
+
+    def rebase(self, n: int, shift: int) -> int:
+        """The bytes moved by ``shift``: so do the first n spans."""
+        w = self.w
+        for i in range(n):
+            w[2 * i] = mem.wrap(w[2 * i] + mem.wrap(shift))
+        return 0
+
+    def fill(self, args: list[bytes]) -> int:
+        """Hold a private copy of the given arguments."""
+        self.reserve(len(args))
+        self.use(b"".join(args))
+        at = 0
+        for i in range(len(args)):
+            self.w[2 * i] = at
+            self.w[2 * i + 1] = len(args[i])
+            at += len(args[i])
+        self.n = len(args)
+        return 0
+
+
+def argv_of(args: list[bytes]) -> Argv:
+    """An Argv with a private copy of the given arguments."""
+    argv = Argv()
+    argv.fill(args)
+    return argv

@@ -1,0 +1,86 @@
+# Types of reply.py; see there.
+cimport cython
+
+from forebay cimport mem
+from forebay.mem cimport i64, u8, u64
+
+cdef Py_ssize_t FIRST_BUFFER
+cdef Py_ssize_t LARGEST_SPARE
+cdef Py_ssize_t SPARE_BYTES
+cdef Py_ssize_t HEADER
+cdef Py_ssize_t STREAM_ID
+cdef int STAR, PERCENT, TILDE, GREATER, DOLLAR, COLON
+
+
+@cython.final
+cdef class Spare:
+    cdef readonly list buffers
+    cdef readonly Py_ssize_t held       # bytes in them
+
+    @cython.locals(buf=bytearray)
+    cpdef bytearray take(self)
+    cpdef int give(self, bytearray buf) except -1
+
+
+cdef Spare SPARE
+
+
+@cython.final
+cdef class Reply:
+    cdef public int resp                # 2 or 3
+    cdef bytearray buf                  # None while nothing waits
+    cdef u8* p                          # its bytes; need() may change it
+    cdef readonly Py_ssize_t start      # bytes already sent
+    cdef readonly Py_ssize_t size       # end of what was written; not 0 if anything waits
+    cdef readonly Py_ssize_t cap        # length of buf
+
+    cdef int need(self, Py_ssize_t n) except -1
+    @cython.locals(buf=bytearray)
+    cdef int grow(self, Py_ssize_t n) except -1
+    @cython.locals(wider=bytearray)
+    cdef bytearray widen(self, bytearray buf, Py_ssize_t cap)
+    cpdef Py_ssize_t pending(self) except -1
+    cpdef object view(self)
+    @cython.locals(rest=Py_ssize_t)
+    cpdef int consume(self, Py_ssize_t n) except -1
+    cpdef int clear(self) except -1
+    cpdef bytes take(self)
+    cpdef int rewind(self, Py_ssize_t mark) except -1
+
+    @cython.locals(p="u8*", o=Py_ssize_t)
+    cdef int header(self, int kind, u64 n) except -1
+    cpdef int array(self, Py_ssize_t n) except -1
+    cpdef int map(self, Py_ssize_t n) except -1
+    cpdef int set(self, Py_ssize_t n) except -1
+    cpdef int push(self, Py_ssize_t n) except -1
+    @cython.locals(mark=Py_ssize_t)
+    cpdef Py_ssize_t open_array(self, Py_ssize_t guess) except -1
+    @cython.locals(at=Py_ssize_t, end=Py_ssize_t, shift=Py_ssize_t)
+    cpdef int close_array(self, Py_ssize_t mark, Py_ssize_t n) except -1
+    @cython.locals(mark=Py_ssize_t)
+    cpdef Py_ssize_t open_map(self, Py_ssize_t guess) except -1
+    cpdef int close_map(self, Py_ssize_t mark, Py_ssize_t n) except -1
+
+    @cython.locals(p="u8*", o=Py_ssize_t)
+    cdef int span(self, const u8* src, Py_ssize_t at, Py_ssize_t n) except -1
+    cpdef int bulk(self, bytes data) except -1
+    @cython.locals(p="u8*", at=Py_ssize_t, o=Py_ssize_t, n=Py_ssize_t)
+    cpdef int stream_id(self, u64 ms, u64 seq) except -1
+    @cython.locals(p="u8*", o=Py_ssize_t)
+    cpdef int integer(self, i64 value) except -1
+    @cython.locals(n=Py_ssize_t)
+    cpdef int raw(self, bytes data) except -1
+    cpdef int ok(self) except -1
+    cpdef int null(self) except -1
+    cpdef int null_array(self) except -1
+    cpdef int status(self, bytes text) except -1
+    cpdef int error(self, bytes text) except -1
+    cpdef int double(self, double value) except -1
+    cpdef int boolean(self, bint value) except -1
+    cpdef int verbatim(self, bytes form, bytes text) except -1
+    cpdef int value(self, object obj) except -1
+    cpdef int collection(self, object obj) except -1
+
+
+cdef bytes one_line(bytes text)
+cdef bytes double_text(double value)

@@ -1,0 +1,387 @@
+"""Values in, protocol bytes out: what one client has coming to it.
+
+    buf   [ sent already | waiting to be sent | free ]
+          0           start                size    cap
+
+    in RESP3            in RESP2            written by
+    +OK  -ERR text      the same            ok, status, error
+    :7                  the same            integer
+    $3 abc  *2 ...      the same            bulk, span, stream_id, array
+    _                   $-1 or *-1          null, null_array
+    %2 ...              *4 ...              map
+    ~2 ...  >2 ...      *2 ...              set, push
+    ,1.5                $3 1.5              double
+    #t                  :1                  boolean
+    =7 txt:abc          $3 abc              verbatim
+
+Rules
+  1. Only ``need`` makes room.  It may change ``p``, so a writer calls it once
+     for the whole piece it is going to write, then stores without checking,
+     then sets ``size``.  Nothing is written before the first ``need``.
+  2. Bytes before ``size`` stay where they are until the next ``consume`` or
+     ``clear``: a mark taken by ``open_array`` is a plain index.
+  3. A client that waits for nothing owns no buffer.  Empty buffers go to
+     ``SPARE``, which all replies share, and the next writer takes the one used
+     last: it has the right size and is still in the cache.
+  4. Text from a user never ends a line: CR and LF in a status or an error
+     become spaces.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forebay import mem
+
+# Most replies of a pipeline fit; growth is by doubling.
+FIRST_BUFFER = 4096
+# Larger ones are rare and are given back to the system at once.
+LARGEST_SPARE = 1 << 20
+# What all unused buffers together may hold on to.
+SPARE_BYTES = 8 << 20
+# The longest header: a type byte, twenty digits, CR and LF, rounded up.
+HEADER = 24
+# The longest stream_id: "$41", CRLF, two numbers and a dash, CRLF.
+STREAM_ID = 48
+
+STAR, PERCENT, TILDE, GREATER, DOLLAR, COLON = b"*%~>$:"
+
+
+class Spare:
+    """Buffers that nobody uses at the moment, the last returned on top."""
+
+    def __init__(self) -> None:
+        self.buffers: list[bytearray] = []
+        self.held = 0
+
+    def take(self) -> bytearray:
+        """An empty buffer; its content is whatever was there before."""
+        if self.buffers:
+            buf = self.buffers.pop()
+            self.held -= len(buf)
+            return buf
+        return bytearray(FIRST_BUFFER)
+
+    def give(self, buf: bytearray) -> int:
+        """Keep a buffer for the next one who needs it, unless there is enough of them."""
+        if len(buf) <= LARGEST_SPARE and self.held + len(buf) <= SPARE_BYTES:
+            self.buffers.append(buf)
+            self.held += len(buf)
+        return 0
+
+
+SPARE = Spare()
+
+
+class Reply:
+    """The output of one client: one growing buffer."""
+
+    def __init__(self, resp: int = 2) -> None:
+        self.resp = resp
+        self.buf: bytearray | None = None
+        self.p: mem.Pointer = None
+        self.start = 0
+        self.size = 0
+        self.cap = 0
+
+    # The buffer
+
+    def need(self, n: int) -> int:
+        """Make sure that n bytes fit behind ``size``."""
+        if self.cap - self.size < n:
+            self.grow(n)
+        return 0
+
+    def grow(self, n: int) -> int:
+        """Get a buffer, or a larger one with the same content."""
+        buf = self.buf
+        if buf is None:
+            buf = SPARE.take()
+        while len(buf) - self.size < n:
+            buf = self.widen(buf, max(2 * len(buf), self.size + n))
+        self.buf = buf
+        self.p = buf
+        self.cap = len(buf)
+        return 0
+
+    def widen(self, buf: bytearray, cap: int) -> bytearray:
+        """A buffer of ``cap`` bytes with the content of this one."""
+        wider = bytearray(cap)
+        mem.copy(wider, 0, buf, 0, self.size)
+        return wider
+
+    def pending(self) -> int:
+        """How many bytes wait to be sent."""
+        return self.size - self.start
+
+    def view(self) -> memoryview:
+        """The waiting bytes, in place; release the view before anything is written."""
+        if self.buf is None:
+            return memoryview(b"")
+        return memoryview(self.buf)[self.start : self.size]
+
+    def consume(self, n: int) -> int:
+        """The first n waiting bytes were sent.
+
+        The rest moves to the front only when it is no longer than what was sent
+        before it, so that a slow reader costs each byte one move at most.
+        """
+        if n < 0 or n > self.size - self.start:
+            raise ValueError("more consumed than was waiting")
+        self.start += n
+        rest = self.size - self.start
+        if rest == 0:
+            self.clear()
+        elif rest <= self.start:
+            mem.copy(self.p, 0, self.p, self.start, rest)
+            self.start = 0
+            self.size = rest
+        return 0
+
+    def clear(self) -> int:
+        """Forget everything and give the buffer back."""
+        if self.buf is not None:
+            SPARE.give(self.buf)
+            self.buf = None
+            self.p = None
+        self.start = 0
+        self.size = 0
+        self.cap = 0
+        return 0
+
+    def take(self) -> bytes:
+        """The waiting bytes as an object; nothing waits afterwards."""
+        if self.buf is None:
+            return b""
+        content = mem.to_bytes(self.p, self.start, self.size - self.start)
+        self.clear()
+        return content
+
+    def rewind(self, mark: int) -> int:
+        """Unwrite what came after an earlier ``size``."""
+        if mark < self.start or mark > self.size:
+            raise ValueError("a mark that is not in the waiting bytes")
+        if mark == self.start:
+            return self.clear()
+        self.size = mark
+        return 0
+
+    # Headers and lengths
+
+    def header(self, kind: int, n: int) -> int:
+        """A type byte and a count: ``*3``."""
+        self.need(HEADER)
+        p = self.p
+        o = self.size
+        p[o] = kind
+        o = mem.put_uint(p, o + 1, n)
+        p[o] = 13
+        p[o + 1] = 10
+        self.size = o + 2
+        return 0
+
+    def array(self, n: int) -> int:
+        """The header of n elements."""
+        return self.header(STAR, n)
+
+    def map(self, n: int) -> int:
+        """The header of n pairs."""
+        if self.resp == 2:
+            return self.header(STAR, 2 * n)
+        return self.header(PERCENT, n)
+
+    def set(self, n: int) -> int:
+        """The header of n different elements."""
+        return self.header(STAR if self.resp == 2 else TILDE, n)
+
+    def push(self, n: int) -> int:
+        """The header of a message that answers no command."""
+        return self.header(STAR if self.resp == 2 else GREATER, n)
+
+    def open_array(self, guess: int) -> int:
+        """An array whose length is not known yet; close_array takes the mark returned."""
+        mark = self.size
+        self.array(guess)
+        return mark
+
+    def close_array(self, mark: int, n: int) -> int:
+        """Write the true length; moves the elements only if the guess had another width."""
+        at = mark + 1
+        end = mem.find(self.p, at, self.size, 13)
+        shift = mem.uint_len(n) - (end - at)
+        if shift != 0:
+            if shift > 0:
+                self.need(shift)
+            mem.move(self.p, end + shift, end, self.size - end)
+            self.size += shift
+        mem.put_uint(self.p, at, n)
+        return 0
+
+    def open_map(self, guess: int) -> int:
+        """A map whose length is not known yet."""
+        mark = self.size
+        self.map(guess)
+        return mark
+
+    def close_map(self, mark: int, n: int) -> int:
+        """Write the true number of pairs."""
+        return self.close_array(mark, 2 * n if self.resp == 2 else n)
+
+    # Scalars
+
+    def span(self, src: mem.Pointer, at: int, n: int) -> int:
+        """A bulk string of n bytes that lie at src[at]; src is not this buffer."""
+        self.need(HEADER + n + 2)
+        p = self.p
+        o = self.size
+        p[o] = DOLLAR
+        o = mem.put_uint(p, o + 1, n)
+        p[o] = 13
+        p[o + 1] = 10
+        mem.copy(p, o + 2, src, at, n)
+        o += n + 2
+        p[o] = 13
+        p[o + 1] = 10
+        self.size = o + 2
+        return 0
+
+    def bulk(self, data: bytes) -> int:
+        """A string of any bytes."""
+        return self.span(data, 0, len(data))
+
+    def stream_id(self, ms: int, seq: int) -> int:
+        """An entry ID as the bulk string ``ms-seq``."""
+        self.need(STREAM_ID)
+        p = self.p
+        at = self.size
+        # Written as if the length had two digits, which is so but for tiny IDs.
+        o = mem.put_uint(p, at + 5, ms)
+        p[o] = 45
+        o = mem.put_uint(p, o + 1, seq)
+        n = o - at - 5
+        p[at] = DOLLAR
+        if n >= 10:
+            mem.put_uint(p, at + 1, n)
+        else:
+            p[at + 1] = 48 + n
+            mem.move(p, at + 4, at + 5, n)
+            o -= 1
+        p[o - n - 2] = 13
+        p[o - n - 1] = 10
+        p[o] = 13
+        p[o + 1] = 10
+        self.size = o + 2
+        return 0
+
+    def integer(self, value: int) -> int:
+        """A signed 64-bit number."""
+        self.need(HEADER)
+        p = self.p
+        o = self.size
+        p[o] = COLON
+        o += 1
+        if value < 0:
+            p[o] = 45
+            o = mem.put_uint(p, o + 1, mem.wrap(0 - mem.wrap(value)))
+        else:
+            o = mem.put_uint(p, o, value)
+        p[o] = 13
+        p[o + 1] = 10
+        self.size = o + 2
+        return 0
+
+    def raw(self, data: bytes) -> int:
+        """Bytes that are protocol already."""
+        n = len(data)
+        self.need(n)
+        mem.copy(self.p, self.size, data, 0, n)
+        self.size += n
+        return 0
+
+    def ok(self) -> int:
+        """The status OK."""
+        return self.raw(b"+OK\r\n")
+
+    def null(self) -> int:
+        """No value."""
+        return self.raw(b"$-1\r\n" if self.resp == 2 else b"_\r\n")
+
+    def null_array(self) -> int:
+        """No value, where otherwise an array stands."""
+        return self.raw(b"*-1\r\n" if self.resp == 2 else b"_\r\n")
+
+    def status(self, text: bytes) -> int:
+        """A short line."""
+        return self.raw(b"+%b\r\n" % one_line(text))
+
+    def error(self, text: bytes) -> int:
+        """A line that begins with a code, such as ERR or WRONGTYPE."""
+        return self.raw(b"-%b\r\n" % one_line(text))
+
+    def double(self, value: float) -> int:
+        """A floating-point number, in the shortest form that reads back the same."""
+        text = double_text(value)
+        if self.resp == 2:
+            return self.bulk(text)
+        return self.raw(b",%b\r\n" % text)
+
+    def boolean(self, value: bool) -> int:
+        """True or false; one or zero for an old client."""
+        if self.resp == 2:
+            return self.integer(1 if value else 0)
+        return self.raw(b"#t\r\n" if value else b"#f\r\n")
+
+    def verbatim(self, form: bytes, text: bytes) -> int:
+        """Text to be shown as it is; ``form`` is three letters, such as txt."""
+        if self.resp == 2:
+            return self.bulk(text)
+        return self.raw(b"=%d\r\n%b:%b\r\n" % (len(text) + 4, form, text))
+
+    def value(self, obj: Any) -> int:
+        """Whatever a plain handler returns, nested as it likes."""
+        if obj is None:
+            self.null()
+        elif isinstance(obj, bool):
+            self.boolean(obj)
+        elif isinstance(obj, int):
+            self.integer(obj)
+        elif isinstance(obj, bytes):
+            self.bulk(obj)
+        elif isinstance(obj, str):
+            self.status(obj.encode())
+        elif isinstance(obj, float):
+            self.double(obj)
+        else:
+            self.collection(obj)
+        return 0
+
+    def collection(self, obj: Any) -> int:
+        """A list, tuple, dict or set, with all that is in it."""
+        if isinstance(obj, dict):
+            self.map(len(obj))
+            for key in obj:
+                self.value(key)
+                self.value(obj[key])
+            return 0
+        if isinstance(obj, (set, frozenset)):
+            self.set(len(obj))
+        elif isinstance(obj, (list, tuple)):
+            self.array(len(obj))
+        else:
+            raise TypeError(f"no reply has the shape of {type(obj).__name__}")
+        for item in obj:
+            self.value(item)
+        return 0
+
+
+def one_line(text: bytes) -> bytes:
+    """The text without line ends: dropped at its ends, spaces inside."""
+    return text.strip(b"\r\n").replace(b"\r", b" ").replace(b"\n", b" ")
+
+
+def double_text(value: float) -> bytes:
+    """inf, -inf, nan, a whole number without a point, or the shortest decimal."""
+    if value == value and value not in (float("inf"), float("-inf")) and value == int(value):
+        if abs(value) < 1e17:
+            return b"%d" % int(value)
+    return repr(value).encode()

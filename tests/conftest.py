@@ -1,0 +1,118 @@
+"""Fixtures that every folder of tests shares, and the two legs of the suite.
+
+The suite runs twice: on the plain sources (PYTHONPATH=src) and on the installed
+package with its compiled core.  FOREBAY_LEG says which one is meant; if the
+package that Python finds is of the other kind, nothing is run at all.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.support import build
+from tests.support.oracle import start_redis
+from tests.support.servers import ServerProcess, start_forebay
+
+settings.register_profile(
+    "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("default")
+
+#: Servers that run now; their logs are shown when a test fails.
+_running: list[ServerProcess] = []
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    leg = os.environ.get("FOREBAY_LEG")
+    if leg and build.is_compiled() != (leg == "compiled"):
+        raise pytest.UsageError(f"the {leg} leg found another build: {build.origin()}")
+
+
+def pytest_report_header() -> str:
+    kind = "compiled" if build.is_compiled() else "interpreted"
+    return f"forebay: {kind}, {Path(build.origin()).parent.parent}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    if report.failed:
+        for server in _running:
+            report.sections.append((f"log of {server.name} (pid {server.pid})", server.log()))
+    return report
+
+
+@pytest.fixture(scope="session")
+def server_root() -> Iterator[Path]:
+    """A short directory: the path of a unix socket must not pass 107 bytes."""
+    root = Path(tempfile.mkdtemp(prefix="fb-"))
+    yield root
+    shutil.rmtree(root, ignore_errors=True)
+
+
+def _retire(server: ServerProcess) -> None:
+    """Stop a Forebay; it must go in peace and have nothing on its conscience."""
+    was_alive = server.alive()
+    code = server.stop()
+    _running.remove(server)
+    log = server.log_path.read_text("utf-8", "replace")
+    assert was_alive, f"the server died with exit code {code}; its log:\n{server.log()}"
+    assert "Traceback" not in log, f"a traceback in the server's log:\n{server.log()}"
+    assert code == 0, f"exit code {code} after SIGTERM; its log:\n{server.log()}"
+
+
+@pytest.fixture
+def make_forebay(server_root: Path) -> Iterator[Callable[..., ServerProcess]]:
+    """Start Forebay with directives of the test's own: make_forebay("--maxclients", "5")."""
+    started: list[ServerProcess] = []
+
+    def make(*directives: str) -> ServerProcess:
+        server = start_forebay(Path(tempfile.mkdtemp(dir=server_root)), *directives)
+        started.append(server)
+        _running.append(server)
+        return server
+
+    yield make
+    for server in started:
+        _retire(server)
+
+
+@pytest.fixture(scope="session")
+def _shared_forebay(server_root: Path) -> Iterator[ServerProcess]:
+    directory = server_root / "shared"
+    server = start_forebay(directory, "--enable-debug-command", "yes")
+    _running.append(server)
+    yield server
+    _retire(server)
+
+
+@pytest.fixture
+def forebay_server(_shared_forebay: ServerProcess) -> ServerProcess:
+    """The Forebay that tests of this worker share, emptied."""
+    with _shared_forebay.client(unix=True) as client:
+        assert client("FLUSHALL") == "OK"
+    return _shared_forebay
+
+
+@pytest.fixture(scope="session")
+def _shared_redis(server_root: Path) -> Iterator[ServerProcess]:
+    server = start_redis(server_root / "oracle")
+    _running.append(server)
+    yield server
+    server.stop()
+    _running.remove(server)
+
+
+@pytest.fixture
+def redis_server(_shared_redis: ServerProcess) -> ServerProcess:
+    """The real redis-server that tests of this worker share, emptied."""
+    with _shared_redis.client(unix=True) as client:
+        assert client("FLUSHALL") == "OK"
+    return _shared_redis

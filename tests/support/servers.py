@@ -1,0 +1,138 @@
+"""Real server processes for tests and benches: start, wait until ready, stop by pid.
+
+A server gets a free TCP port and a unix socket in a directory of its own, and
+writes its log there.  Ready means that a PING over the unix socket is answered
+(with anything): no sleeping for luck.  Stopping sends SIGTERM to that one pid
+and takes longer means only if they are needed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.support.resp import RawClient
+
+START_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 15.0
+LOG_TAIL_BYTES = 6000
+
+
+def free_port() -> int:
+    """A TCP port that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class ServerProcess:
+    """One running server of either kind."""
+
+    def __init__(self, name: str, command: Sequence[str], directory: Path, port: int) -> None:
+        self.name = name
+        self.directory = directory
+        self.port = port
+        self.unix_path = str(directory / "sock")
+        self.log_path = directory / "log"
+        with self.log_path.open("wb") as log:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=directory
+            )
+        self._wait_until_ready()
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self.process.pid
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                break
+            try:
+                with RawClient(self.unix_path, timeout_s=START_TIMEOUT_S) as client:
+                    client.raw("PING")
+                    return
+            except (OSError, EOFError):
+                time.sleep(0.01)
+        code = self.process.poll()
+        self.kill()
+        raise RuntimeError(f"{self.name} is not ready (exit code {code}); its log:\n{self.log()}")
+
+    def client(self, *, unix: bool = False, timeout_s: float = 20.0) -> RawClient:
+        """A new raw connection."""
+        return RawClient(self.unix_path if unix else ("127.0.0.1", self.port), timeout_s)
+
+    def log(self) -> str:
+        """The end of what the server has printed."""
+        data = self.log_path.read_bytes()
+        return data[-LOG_TAIL_BYTES:].decode("utf-8", "replace")
+
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return self.process.poll() is None
+
+    def stop(self) -> int:
+        """Ask it to stop and wait; the exit code."""
+        if self.alive():
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        return self.process.wait()
+
+    def kill(self) -> None:
+        """Stop it at once."""
+        if self.alive():
+            self.process.kill()
+        self.process.wait()
+
+    def rss_bytes(self) -> int:
+        """Resident memory of the process."""
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    def cpu_s(self) -> float:
+        """User and system time that the process has used."""
+        stat = Path(f"/proc/{self.pid}/stat").read_text()
+        fields = stat.rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def open_files(self) -> int:
+        """Number of open file descriptors."""
+        return len(list(Path(f"/proc/{self.pid}/fd").iterdir()))
+
+
+def _listening(directory: Path, port: int) -> list[str]:
+    return ["--port", str(port), "--bind", "127.0.0.1", "--unixsocket", str(directory / "sock")]
+
+
+def start_forebay(directory: Path, *directives: str, pin: int | None = None) -> ServerProcess:
+    """Forebay as this interpreter sees it: compiled when installed, plain with PYTHONPATH=src."""
+    directory.mkdir(parents=True, exist_ok=True)
+    port = free_port()
+    command = [sys.executable, "-m", "forebay", "serve", *_listening(directory, port), *directives]
+    return ServerProcess("forebay", _pinned(command, pin), directory, port)
+
+
+def _pinned(command: list[str], core: int | None) -> list[str]:
+    return command if core is None else ["taskset", "-c", str(core), *command]
+
+
+def start_program(
+    program: str, directory: Path, *directives: str, pin: int | None = None
+) -> ServerProcess:
+    """A server binary that takes redis.conf directives on its command line."""
+    directory.mkdir(parents=True, exist_ok=True)
+    port = free_port()
+    command = [program, *_listening(directory, port), "--dir", str(directory), *directives]
+    return ServerProcess(Path(program).name, _pinned(command, pin), directory, port)

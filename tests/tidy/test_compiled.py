@@ -1,0 +1,74 @@
+"""What import-linter cannot see: the .pxd files, and the one list of compiled modules."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SRC = ROOT / "src"
+#: Two-faced modules: the .py is for the interpreter, the .pxd alone is compiled (inlined).
+TWO_FACED = {"forebay.mem", "forebay.server.sysio"}
+#: Low to high, as in .importlinter; core and wire are blind to each other.
+LAYERS = {"errors": 0, "mem": 1, "core": 2, "wire": 2, "commands": 3, "engine": 4, "server": 5}
+LAYERS |= {"cli": 6}
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(SRC).with_suffix("").parts)
+
+
+PXD = sorted(SRC.rglob("*.pxd"))
+
+
+def compiled_list() -> list[str]:
+    tree = ast.parse((ROOT / "setup.py").read_text())
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "COMPILED":
+            names: list[str] = ast.literal_eval(node.value)
+            return names
+    raise AssertionError("setup.py has no COMPILED list")
+
+
+def cimports(path: Path) -> list[str]:
+    """The forebay modules that a .pxd cimports."""
+    found = []
+    for line in path.read_text().splitlines():
+        if match := re.match(r"\s*from\s+(forebay[\w.]*)\s+cimport\s+(.+)", line):
+            package, names = match.groups()
+            for name in re.split(r"[,\s()]+", names):
+                inner = SRC / Path(*package.split(".")) / f"{name}.pxd"
+                found.append(f"{package}.{name}" if inner.exists() else package)
+        elif match := re.match(r"\s*cimport\s+(forebay[\w.]*)", line):
+            found.append(match.group(1))
+    return found
+
+
+def part_of(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+def test_there_is_no_pyx_and_no_built_file_among_the_sources() -> None:
+    unwanted = {".pyx", ".so", ".c", ".cpp"}
+    assert [p for p in SRC.rglob("*") if p.suffix in unwanted] == []
+
+
+@pytest.mark.parametrize("path", PXD, ids=module_of)
+def test_every_pxd_types_a_py_beside_it(path: Path) -> None:
+    assert path.with_suffix(".py").exists()
+
+
+def test_the_list_of_compiled_modules_is_the_list_of_pxd_files() -> None:
+    assert sorted(compiled_list()) == sorted({module_of(p) for p in PXD} - TWO_FACED)
+
+
+@pytest.mark.parametrize("path", PXD, ids=module_of)
+def test_cimports_run_downhill(path: Path) -> None:
+    here = part_of(module_of(path))
+    for target in cimports(path):
+        there = part_of(target)
+        assert there == here or LAYERS[there] < LAYERS[here], f"{here} cimports {target}"

@@ -1,0 +1,77 @@
+"""The style is executable: sizes, docstrings and leftovers, with the reason for each.
+
+A file that one reads in a sitting, a function that fits a screen, a head that
+teaches: the numbers are the budget of the whole project, not of one author.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE_LINES = 500
+FUNCTION_LINES = 70
+FOLDERS = ("src", "tests", "bench", "examples", "tools")
+
+PYTHON = sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*.py"))
+PXD = sorted((ROOT / "src").rglob("*.pxd"))
+#: Files a reader opens; build products and the environment are not among them.
+TEXTS = [
+    *PYTHON,
+    *PXD,
+    *ROOT.glob("*.md"),
+    *(ROOT / "docs").rglob("*.md"),
+    *(ROOT / "bench").rglob("*.md"),
+    *[ROOT / name for name in ("Makefile", "pyproject.toml", ".importlinter", ".ci/run")],
+]
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def lines_of(path: Path) -> list[str]:
+    return path.read_text("utf-8").splitlines()
+
+
+@pytest.mark.parametrize("path", [*PYTHON, *PXD], ids=name_of)
+def test_a_file_is_read_in_one_sitting(path: Path) -> None:
+    assert len(lines_of(path)) < FILE_LINES
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=name_of)
+def test_a_function_fits_a_screen(path: Path) -> None:
+    long = [
+        f"{node.name}: {node.end_lineno - node.lineno + 1} lines"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.end_lineno is not None
+        and node.end_lineno - node.lineno + 1 > FUNCTION_LINES
+    ]
+    assert not long
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=name_of)
+def test_the_head_of_a_file_says_what_it_is(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text())), "no module docstring"
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=name_of)
+def test_nothing_is_left_for_later_or_tied_to_one_machine(path: Path) -> None:
+    marks = "|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX", "HA" + "CK"))
+    places = "|".join(("/wo" + "rk/", "/tmp/f" + "b/", r"/root/\.py" + "env", "/ho" + "me/"))
+    found = [line for line in lines_of(path) if re.search(rf"\b({marks})\b|{places}", line)]
+    assert not found
+
+
+def test_no_module_imports_relatively_or_cython() -> None:
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"relative import in {name_of(path)}"
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            assert "cython" not in names, f"{name_of(path)} imports cython: types go in its .pxd"

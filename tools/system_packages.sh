@@ -1,0 +1,34 @@
+#!/bin/sh
+# Debian packages that setup needs, installed only when they are missing.
+#   cc, Python.h   to compile the core
+#   redis-server   the oracle of tests/compat and the peer of bench/
+# Without the rights to install, say what is missing and what to do, loudly.
+set -u
+missing=""
+command -v cc >/dev/null 2>&1 || missing="$missing gcc libc6-dev"
+command -v redis-server >/dev/null 2>&1 || missing="$missing redis-server"
+command -v redis-cli >/dev/null 2>&1 || missing="$missing redis-tools"
+header=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h
+[ -f "$header" ] || missing="$missing python3-dev"
+[ -n "$missing" ] || exit 0
+
+root=""
+[ "$(id -u)" = 0 ] || root="sudo -n"
+echo "setup: missing on this machine:$missing"
+# RUNLEVEL=1 keeps Debian from starting a redis-server service of its own.
+if command -v apt-get >/dev/null 2>&1 && { [ -z "$root" ] || $root true 2>/dev/null; }; then
+    $root apt-get update -q &&
+        $root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
+            apt-get install -q -y --no-install-recommends $missing && exit 0
+fi
+cat >&2 <<TEXT
+
+  ****************************************************************************
+  setup could not install:$missing
+  Install them by hand (on Debian: apt-get install$missing).
+  Without a C compiler nothing can be built; without redis-server the tests
+  in tests/compat and tests/clients FAIL (they are never skipped in silence).
+  ****************************************************************************
+
+TEXT
+command -v cc >/dev/null 2>&1 && [ -f "$header" ]
