@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support import build
+import forebay
 from tests.support.oracle import start_redis
 from tests.support.servers import ServerProcess, start_forebay
 
@@ -31,13 +31,13 @@ _running: list[ServerProcess] = []
 
 def pytest_configure(config: pytest.Config) -> None:
     leg = os.environ.get("FOREBAY_LEG")
-    if leg and build.is_compiled() != (leg == "compiled"):
-        raise pytest.UsageError(f"the {leg} leg found another build: {build.origin()}")
+    if leg and forebay.compiled() != (leg == "compiled"):
+        raise pytest.UsageError(f"the {leg} leg found another build: {forebay.__file__}")
 
 
 def pytest_report_header() -> str:
-    kind = "compiled" if build.is_compiled() else "interpreted"
-    return f"forebay: {kind}, {Path(build.origin()).parent.parent}"
+    kind = "compiled" if forebay.compiled() else "interpreted"
+    return f"forebay: {kind}, {Path(forebay.__file__).parent}"
 
 
 @pytest.hookimpl(wrapper=True)

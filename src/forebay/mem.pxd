@@ -63,6 +63,22 @@ cdef inline u32* cells(array.array store) noexcept:
     return <u32*>store.data.as_voidptr
 
 
+cdef inline u64** page_table(list pages, array.array addresses) except NULL:
+    cdef Py_ssize_t i = min(len(pages), len(addresses)) - 1
+    array.resize_smart(addresses, len(pages))
+    for i in range(max(i, 0), len(pages)):
+        (<u64*>addresses.data.as_voidptr)[i] = <u64>(<array.array?>pages[i]).data.as_voidptr
+    return <u64**>addresses.data.as_voidptr
+
+
+cdef inline i64 record_page(i64 slot) noexcept nogil:
+    return slot >> 8
+
+
+cdef inline i64 record_word(i64 slot) noexcept nogil:
+    return (slot & 255) << 2
+
+
 cdef inline void move_cells(u32* store, Py_ssize_t dst_at, Py_ssize_t src_at, Py_ssize_t n) noexcept nogil:
     memmove(store + dst_at, store + src_at, n * 4)
 
@@ -92,6 +108,7 @@ cdef inline void put_le(u8* p, Py_ssize_t at, int n, u64 value) noexcept nogil:
 cdef extern from *:
     u64 __builtin_bswap64(u64) noexcept nogil
     int __builtin_clzll(unsigned long long) noexcept nogil
+    int __builtin_ctzll(unsigned long long) noexcept nogil
 
 
 cdef inline u64 get_be64(const u8* p, Py_ssize_t at) noexcept nogil:
@@ -119,22 +136,78 @@ cdef inline int uint_len(u64 value) noexcept nogil:
     return n
 
 
+cdef inline u64 eight_digits(u64 value) noexcept nogil:
+    # Value below 10**8 -> its digits, one a byte, the first in the lowest.  The number is
+    # cut into halves, quarters and eighths, each in its own lane of the word; a division
+    # of all lanes by 100 or by 10 is one multiplication and a shift.
+    cdef u64 high = value // 10000
+    cdef u64 lanes = high | ((value - high * 10000) << 32)
+    high = ((lanes * 10486) >> 20) & <u64>0x7F0000007F
+    lanes = high | ((lanes - high * 100) << 16)
+    high = ((lanes * 103) >> 10) & <u64>0x000F000F000F000F
+    return high | ((lanes - high * 10) << 8)
+
+
+cdef inline void put_all_eight(u8* p, Py_ssize_t at, u64 value) noexcept nogil:
+    cdef u64 text = eight_digits(value) | <u64>0x3030303030303030
+    memcpy(p + at, &text, 8)
+
+
+cdef inline Py_ssize_t put_short(u8* p, Py_ssize_t at, u64 value) noexcept nogil:
+    # Value below 10**8 and not 0, without its leading zeros: they are the low bytes.
+    cdef u64 text = eight_digits(value)
+    cdef int skip = __builtin_ctzll(text) & 56
+    cdef int n = 8 - (skip >> 3)
+    text = (text | <u64>0x3030303030303030) >> skip
+    if n & 8:
+        memcpy(p + at, &text, 8)
+        return at + 8
+    if n & 4:
+        memcpy(p + at, &text, 4)
+        at += 4
+        text >>= 32
+    if n & 2:
+        memcpy(p + at, &text, 2)
+        at += 2
+        text >>= 16
+    if n & 1:
+        p[at] = <u8>text
+        at += 1
+    return at
+
+
+cdef inline Py_ssize_t put_tiny(u8* p, Py_ssize_t at, u64 value) noexcept nogil:
+    # Value below 10**4: digit by digit is quicker than all lanes at once.
+    cdef Py_ssize_t end = at + uint_len(value)
+    cdef Py_ssize_t o = end - 1
+    cdef u64 high
+    while value >= 10:
+        high = value // 10
+        p[o] = <u8>(48 + value - high * 10)
+        o -= 1
+        value = high
+    p[o] = <u8>(48 + value)
+    return end
+
+
 cdef inline Py_ssize_t put_uint(u8* p, Py_ssize_t at, u64 value) noexcept nogil:
-    cdef int n
-    cdef Py_ssize_t o
-    cdef u64 q
+    cdef u64 high
     if value < 10:
         p[at] = <u8>(48 + value)
         return at + 1
-    n = uint_len(value)
-    o = at + n
-    while value >= 10:
-        q = value // 10
-        o -= 1
-        p[o] = <u8>(48 + (value - q * 10))
-        value = q
-    p[o - 1] = <u8>(48 + value)
-    return at + n
+    if value < 10000:
+        return put_tiny(p, at, value)
+    if value < 100000000:
+        return put_short(p, at, value)
+    high = value // 100000000
+    if high < 100000000:
+        at = put_short(p, at, high)
+    else:
+        at = put_tiny(p, at, high // 100000000)
+        put_all_eight(p, at, high % 100000000)
+        at += 8
+    put_all_eight(p, at, value - high * 100000000)
+    return at + 8
 
 
 cdef inline (bint, i64) parse_int(const u8* p, Py_ssize_t at, Py_ssize_t n) noexcept nogil:
@@ -179,3 +252,13 @@ cdef inline (bint, u64) parse_uint(const u8* p, Py_ssize_t at, Py_ssize_t n) noe
             return False, 0
         v = v * 10 + d
     return True, v
+
+
+cdef inline int short_line(const u8* p, Py_ssize_t at, Py_ssize_t end) noexcept nogil:
+    if end - at < 4:
+        return -1
+    if p[at + 1] == 13:
+        return p[at] - 48 if 48 <= p[at] <= 57 else -1
+    if p[at + 2] == 13 and 49 <= p[at] <= 57 and 48 <= p[at + 1] <= 57:
+        return 10 * (p[at] - 48) + p[at + 1] - 48
+    return -1

@@ -84,6 +84,23 @@ def cells(store: array[int]) -> Words:
     return store
 
 
+def page_table(pages: list[array[int]], addresses: array[int]) -> Words:
+    """The pages as table[page][word].  Call it anew after the last page was
+    replaced, or pages were added or dropped at the end; ``addresses`` is its memory."""
+    del addresses
+    return pages
+
+
+def record_page(slot: int) -> int:
+    """Records of four words lie in pages of 256: the number of a record's page."""
+    return slot >> 8
+
+
+def record_word(slot: int) -> int:
+    """Where in its page a record begins."""
+    return (slot & 255) << 2
+
+
 def move_cells(store: Words, dst_at: int, src_at: int, n: int) -> None:
     """Move n 32-bit cells inside one array; the two ranges may overlap."""
     assert 0 <= dst_at and dst_at + n <= len(store), "move past the end"
@@ -166,3 +183,16 @@ def parse_uint(p: Pointer, at: int, n: int) -> tuple[bool, int]:
         return False, 0
     value = int(text)
     return (True, value) if value <= U64_MAX else (False, 0)
+
+
+def short_line(p: Pointer, at: int, end: int) -> int:
+    """The number in p[at:end] if it is one or two digits, CR and one more byte, else -1."""
+    if end - at < 4:
+        return -1
+    first: int = p[at] - 48
+    second: int = p[at + 1] - 48
+    if p[at + 1] == 13:
+        return first if 0 <= first <= 9 else -1
+    if p[at + 2] == 13 and 1 <= first <= 9 and 0 <= second <= 9:
+        return 10 * first + second
+    return -1

@@ -32,6 +32,13 @@ def free_port() -> int:
         return port
 
 
+def environment() -> dict[str, str]:
+    """Our environment for a process that starts elsewhere: the same sources, unbuffered."""
+    paths = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
+    absolute = os.pathsep.join(str(Path(p).resolve()) for p in paths)
+    return {**os.environ, "PYTHONPATH": absolute, "PYTHONUNBUFFERED": "1"}
+
+
 class ServerProcess:
     """One running server of either kind."""
 
@@ -43,7 +50,12 @@ class ServerProcess:
         self.log_path = directory / "log"
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=directory
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=directory,
+                env=environment(),
             )
         self._wait_until_ready()
 

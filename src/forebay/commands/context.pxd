@@ -35,6 +35,7 @@ cdef class Context:
     cdef public bint may_block
     cdef public bytes key
     cdef public int notify_flags
+    cdef public i64 node_bytes, node_entries
     cdef list cache
     cpdef int use(self, Session session) except -1
     cpdef object lookup(self, bytes key)

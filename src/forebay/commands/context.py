@@ -82,6 +82,9 @@ class Context:
         self.key = b""
         #: A copy of settings.notify_flags; engine.refresh_settings() renews it.
         self.notify_flags = 0
+        #: Copies of settings.stream_node_max_bytes and _entries, renewed likewise.
+        self.node_bytes = settings.stream_node_max_bytes
+        self.node_entries = settings.stream_node_max_entries
         self.cache = [Cached() for _ in range(CACHE_SLOTS)]
 
     def use(self, session: Session) -> int:

@@ -11,7 +11,7 @@ cdef int NO_DATABASE
 
 @cython.final
 cdef class Effects:
-    cdef public bint enabled
+    cdef public bint enabled, is_open
     cdef public Py_ssize_t count
     cdef public long long total
     cdef public int db_index, selected

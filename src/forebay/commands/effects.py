@@ -42,16 +42,19 @@ class Effects:
         self.selected = NO_DATABASE
         self.out = Reply()
         self.mark = 0
+        self.is_open = False
         self.ends: array[int] = array("Q")
 
     def begin(self) -> int:
         """Open a unit."""
+        self.is_open = True
         self.count = 0
         self.mark = self.out.size
         return 0
 
     def end(self) -> int:
         """Close the unit; several commands become one transaction."""
+        self.is_open = False
         if self.count == 0:
             return 0
         if self.count > 1:
@@ -79,11 +82,13 @@ class Effects:
                     self.out.span(argv.p, argv.w[2 * i], argv.w[2 * i + 1])
 
     def command(self, *args: bytes) -> None:
-        """Record another command."""
+        """Record another command; outside of any call (expiry) it is a unit of its own."""
         if self.enabled:
             self.head(len(args))
             for arg in args:
                 self.out.bulk(arg)
+            if not self.is_open:
+                self.end()
 
     def head(self, n: int) -> int:
         """Begin a record of n arguments, behind SELECT if the database is another one.

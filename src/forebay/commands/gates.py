@@ -13,9 +13,10 @@ IN_MULTI = 1 << 1
 SUBSCRIBED = 1 << 2  # RESP2 and at least one subscription
 REPLY_OFF = 1 << 3
 REPLY_SKIP_NEXT = 1 << 4  # CLIENT REPLY SKIP was this command
-CLOSING = 1 << 5
-MONITORING = 1 << 6
-NO_TOUCH = 1 << 7
+REPLY_SKIP = 1 << 5  # ... was the one before
+CLOSING = 1 << 6
+MONITORING = 1 << 7
+REPLIES = REPLY_OFF | REPLY_SKIP_NEXT | REPLY_SKIP
 
 # Of the engine.
 MONITORED = 1 << 16  # somebody runs MONITOR

@@ -18,9 +18,11 @@ from __future__ import annotations
 
 from forebay.commands.args import Args
 from forebay.commands.context import Context
+from forebay.commands.help_text import help_row
 from forebay.commands.notify_flags import NOTIFY_STREAM
-from forebay.commands.spec import DENYOOM, LOADING, STALE, WRITE, Command, Keys
+from forebay.commands.spec import DENYOOM, WRITE, Command, Keys
 from forebay.commands.stream_args import bad_subcommand, no_such_group, strict_id
+from forebay.commands.streams import create, new_stream
 from forebay.core import ids
 from forebay.core.group import Group
 from forebay.core.stream import Stream
@@ -55,7 +57,8 @@ def xgroup_create(ctx: Context, argv: Argv) -> None:
     else:
         ms, seq = (stream.last_ms, stream.last_seq) if stream is not None else (0, 0)
     if stream is None:
-        stream = ctx.create_stream(argv[KEY])
+        stream = new_stream(ctx)
+        create(ctx, stream)
     name = argv[GROUP]
     if stream.groups.find(name) is not None:
         raise CommandError(BUSYGROUP)
@@ -91,7 +94,7 @@ def xgroup_destroy(ctx: Context, argv: Argv) -> None:
         ctx.out.integer(0)
         return
     _changed(ctx, argv, b"xgroup-destroy")
-    ctx.db.signal(argv[KEY])
+    ctx.db.signal(ctx.key)
     ctx.out.integer(1)
 
 
@@ -115,13 +118,6 @@ def xgroup_delconsumer(ctx: Context, argv: Argv) -> None:
     dropped = group.delete_consumer(argv[CONSUMER])
     _changed(ctx, argv, b"xgroup-delconsumer")
     ctx.out.integer(dropped)
-
-
-def xgroup_help(ctx: Context, argv: Argv) -> None:
-    """The forms of XGROUP as lines of text."""
-    ctx.out.array(len(HELP))
-    for line in HELP:
-        ctx.out.status(line)
 
 
 def _options(argv: Argv, may_make_stream: bool) -> tuple[bool, int]:
@@ -158,113 +154,60 @@ def _stream_and_group(ctx: Context, argv: Argv) -> tuple[Stream, Group]:
 def _changed(ctx: Context, argv: Argv, event: bytes) -> None:
     """The group changed: log the command as it came, tell who listens."""
     ctx.propagate(argv)
-    ctx.notify(NOTIFY_STREAM, event, argv[KEY])
+    ctx.notify(NOTIFY_STREAM, event, ctx.key)
 
 
-HELP = (
-    b"XGROUP <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-    b"CREATE <key> <groupname> <id|$> [option]",
-    b"    Create a new consumer group. Options are:",
-    b"    * MKSTREAM",
-    b"      Create the empty stream if it does not exist.",
-    b"    * ENTRIESREAD entries_read",
-    b"      Set the group's entries_read counter (internal use).",
-    b"CREATECONSUMER <key> <groupname> <consumer>",
-    b"    Create a new consumer in the specified group.",
-    b"DELCONSUMER <key> <groupname> <consumer>",
-    b"    Remove the specified consumer.",
-    b"DESTROY <key> <groupname>",
-    b"    Remove the specified group.",
-    b"SETID <key> <groupname> <id|$> [ENTRIESREAD entries_read]",
-    b"    Set the current group ID and entries_read counter.",
-    b"HELP",
-    b"    Print this help.",
-)
-
-_SUBCOMMANDS = [
-    Command(
-        "create",
-        xgroup_create,
-        -5,
-        WRITE | DENYOOM,
-        "write stream slow",
-        Keys(2, 2, 1, "RW INSERT"),
-        "5.0.0",
-        "Creates a consumer group.",
-        "stream",
-        "XGROUP CREATE key group <id | $> [MKSTREAM] [ENTRIESREAD entries-read]",
-    ),
-    Command(
-        "setid",
-        xgroup_setid,
-        -5,
-        WRITE,
-        "write stream slow",
-        Keys(2, 2, 1, "RW UPDATE"),
-        "5.0.0",
-        "Sets the last-delivered ID of a consumer group.",
-        "stream",
-        "XGROUP SETID key group <id | $> [ENTRIESREAD entries-read]",
-    ),
-    Command(
-        "destroy",
-        xgroup_destroy,
-        4,
-        WRITE,
-        "write stream slow",
-        Keys(2, 2, 1, "RW DELETE"),
-        "5.0.0",
-        "Destroys a consumer group.",
-        "stream",
-        "XGROUP DESTROY key group",
-    ),
-    Command(
-        "createconsumer",
-        xgroup_createconsumer,
-        5,
-        WRITE | DENYOOM,
-        "write stream slow",
-        Keys(2, 2, 1, "RW INSERT"),
-        "6.2.0",
-        "Creates a consumer in a consumer group.",
-        "stream",
-        "XGROUP CREATECONSUMER key group consumer",
-    ),
-    Command(
-        "delconsumer",
-        xgroup_delconsumer,
-        5,
-        WRITE,
-        "write stream slow",
-        Keys(2, 2, 1, "RW DELETE"),
-        "5.0.0",
-        "Deletes a consumer from a consumer group.",
-        "stream",
-        "XGROUP DELCONSUMER key group consumer",
-    ),
-    Command(
-        "help",
-        xgroup_help,
-        2,
-        LOADING | STALE,
-        "stream slow",
-        since="5.0.0",
-        summary="Returns helpful text about the different subcommands.",
-        group="stream",
-        syntax="XGROUP HELP",
-    ),
-]
+_HELP = """
+CREATE <key> <groupname> <id|$> [option]
+    Create a new consumer group. Options are:
+    * MKSTREAM
+      Create the empty stream if it does not exist.
+    * ENTRIESREAD entries_read
+      Set the group's entries_read counter (internal use).
+CREATECONSUMER <key> <groupname> <consumer>
+    Create a new consumer in the specified group.
+DELCONSUMER <key> <groupname> <consumer>
+    Remove the specified consumer.
+DESTROY <key> <groupname>
+    Remove the specified group.
+SETID <key> <groupname> <id|$> [ENTRIESREAD entries_read]
+    Set the current group ID and entries_read counter.
+"""
+_CATEGORIES = "@write @stream @slow"
 
 ROWS = [
     Command(
-        "xgroup",
-        None,
-        -2,
-        0,
-        "slow",
-        since="5.0.0",
-        summary="A container for consumer groups commands.",
-        group="stream",
-        subcommands=_SUBCOMMANDS,
+        "xgroup", None, -2, 0, "@slow",
+        since="5.0.0", summary="A container for consumer groups commands.", group="stream",
+        subcommands=[
+            Command(
+                "create", xgroup_create, -5, WRITE | DENYOOM, _CATEGORIES,
+                Keys(2, 2, 1, "RW INSERT"), "5.0.0", "Creates a consumer group.", "stream",
+                "key group <id | $> [MKSTREAM] [ENTRIESREAD entries-read]",
+            ),
+            Command(
+                "setid", xgroup_setid, -5, WRITE, _CATEGORIES,
+                Keys(2, 2, 1, "RW UPDATE"), "5.0.0",
+                "Moves a consumer group to another place in its stream.", "stream",
+                "key group <id | $> [ENTRIESREAD entries-read]",
+            ),
+            Command(
+                "destroy", xgroup_destroy, 4, WRITE, _CATEGORIES,
+                Keys(2, 2, 1, "RW DELETE"), "5.0.0",
+                "Removes a consumer group and all that is pending in it.", "stream", "key group",
+            ),
+            Command(
+                "createconsumer", xgroup_createconsumer, 5, WRITE | DENYOOM, _CATEGORIES,
+                Keys(2, 2, 1, "RW INSERT"), "6.2.0", "Creates a consumer in a group.", "stream",
+                "key group consumer",
+            ),
+            Command(
+                "delconsumer", xgroup_delconsumer, 5, WRITE, _CATEGORIES,
+                Keys(2, 2, 1, "RW DELETE"), "5.0.0",
+                "Removes a consumer and forgets what is pending for it.", "stream",
+                "key group consumer",
+            ),
+            help_row("xgroup", _HELP, "5.0.0", "stream", "@stream @slow"),
+        ],
     )
 ]

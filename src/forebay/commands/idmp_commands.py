@@ -96,29 +96,17 @@ def _stream(ctx: Context, argv: Argv) -> Stream:
     return stream
 
 
+_CATEGORIES = "@write @stream @fast"
+
 ROWS = [
     Command(
-        "xcfgset",
-        xcfgset,
-        -2,
-        WRITE | FAST,
-        "write stream fast",
-        Keys(1, 1, 1, "RW UPDATE"),
-        "8.6.0",
-        "Sets the idempotency settings of a stream.",
-        "stream",
-        "XCFGSET key [IDMP-DURATION seconds] [IDMP-MAXSIZE count]",
+        "xcfgset", xcfgset, -2, WRITE | FAST, _CATEGORIES, Keys(1, 1, 1, "RW UPDATE"),
+        "8.6.0", "Sets how long and how many messages a stream remembers by producer.", "stream",
+        "key [IDMP-DURATION seconds] [IDMP-MAXSIZE count]",
     ),
     Command(
-        "xidmprecord",
-        xidmprecord,
-        5,
-        WRITE | DENYOOM | FAST,
-        "write stream fast",
-        Keys(1, 1, 1, "RW UPDATE"),
-        "8.8.0",
-        "Records that a producer's message became an entry of the stream.",
-        "stream",
-        "XIDMPRECORD key pid iid stream-id",
+        "xidmprecord", xidmprecord, 5, WRITE | DENYOOM | FAST, _CATEGORIES,
+        Keys(1, 1, 1, "RW UPDATE"), "8.8.0",
+        "Records which entry a producer's message became.", "stream", "key pid iid stream-id",
     ),
 ]

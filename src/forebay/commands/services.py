@@ -27,7 +27,7 @@ class Sessions(Protocol):
     def __len__(self) -> int: ...
     def get(self, number: int) -> Session | None: ...
     def close(self, session: Session) -> None:
-        """End a client: at once if it is another one, behind its reply if it is the caller."""
+        """End a client behind what is written to it."""
 
     def touched(self, session: Session) -> None:
         """There is output to send to a client that did not ask just now."""
@@ -77,9 +77,13 @@ class Executor(Protocol):
     """The engine as commands see it: EXEC, CLIENT PAUSE and MONITOR reach through it."""
 
     commands: Mapping[bytes, Command]
+    active_expire: bool
 
     def invoke(self, row: Command, argv: Argv) -> None:
         """Run one command of a transaction: reply, statistics, errors."""
+
+    def kill(self, session: Session) -> None:
+        """End another client, or the caller behind its reply."""
 
     def pause(self, until_ms: int, writes_only: bool) -> None: ...
     def unpause(self) -> None: ...
@@ -128,9 +132,10 @@ class Config(Protocol):
     """Directives by name."""
 
     def get(self, patterns: list[bytes]) -> dict[bytes, bytes]: ...
-    def set(self, pairs: list[tuple[bytes, bytes]]) -> None: ...
+    def set(self, pairs: list[tuple[bytes, bytes]], local: bool) -> None:
+        """Change all or nothing; ``local`` is a client of this machine, who may do more."""
+
     def rewrite(self) -> None: ...
-    def resetstat(self) -> None: ...
 
 
 class Services:
@@ -147,6 +152,9 @@ class Services:
     #: INFO: the text of the sections asked for (none: the default ones).
     info: Callable[[Context, list[bytes]], bytes]
     memory_used: Callable[[], int]
+    memory_peak: Callable[[], int]
+    #: DEBUG SLEEP: stop everything for so many seconds.
+    sleep: Callable[[float], None]
     #: A number in 0..n-1.
     random_below: Callable[[int], int]
     #: SHUTDOWN: flags as given; returns only if it was refused.

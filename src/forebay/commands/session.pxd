@@ -17,7 +17,7 @@ cdef class Session:
     cdef public Reply out
     cdef public int gate
     cdef public bytes name, user, addr, laddr, lib_name, lib_ver
-    cdef public bint authenticated, no_evict, no_touch, closing
+    cdef public bint authenticated, no_evict, no_touch, closing, is_replaying
     cdef public int fd
     cdef public long long created_ms, active_ms
     cdef public object last

@@ -1,6 +1,12 @@
+# Types of spec.py; see there.
 cdef class Command:
-    cdef public bytes name, full_name
+    cdef public bytes name, upper, full_name
     cdef public object handler, keys, categories, since, summary, group, syntax
     cdef public int arity, flags
+    cdef public bint is_container, is_fast
     cdef public dict subcommands
     cdef public long long calls, usec, rejected_calls, failed_calls
+    cdef public list buckets
+
+    cpdef int ran(self, long long usec) except -1
+    cpdef bint takes(self, Py_ssize_t n) except -1

@@ -56,6 +56,9 @@ FLAG_NAMES = (
     (NO_ASYNC_LOADING, "no_async_loading"),
 )
 
+#: Enough for any 63-bit number of microseconds.
+BUCKETS = 252
+
 Handler = Callable[[Any, Any], None]
 #: Finds the keys of one call where first/last/step cannot: argv to key positions.
 KeyFinder = Callable[[Sequence[bytes]], list[int]]
@@ -108,11 +111,13 @@ class Command:
         syntax: str = "",
         subcommands: Sequence[Command] = (),
     ) -> None:
-        self.name = name.encode()
+        self.name = name.lower().encode()
+        self.upper = self.name.upper()
         self.handler = handler
         self.arity = arity
         self.flags = flags
-        self.categories = categories
+        #: As COMMAND prints them: "@write @stream @fast".
+        self.categories = " ".join("@" + name.lstrip("@") for name in categories.split())
         self.keys = keys
         self.since = since
         self.summary = summary
@@ -123,7 +128,32 @@ class Command:
             self.subcommands[row.name] = row
             row.full_name = self.name + b"|" + row.name
         self.full_name = self.name
+        self.is_container = bool(self.subcommands)
+        self.is_fast = bool(flags & FAST)
         self.calls = 0
         self.usec = 0
         self.rejected_calls = 0
         self.failed_calls = 0
+        #: Running times, four buckets to a power of two; empty until the first call.
+        self.buckets: list[int] = []
+
+    def ran(self, usec: int) -> int:
+        """Count one call that took so many microseconds; see histogram.py for the buckets."""
+        self.calls += 1
+        self.usec += usec
+        shift = 0
+        while (usec >> shift) > 7:
+            shift += 1
+        if len(self.buckets) == 0:
+            self.buckets = [0] * BUCKETS
+        self.buckets[shift * 4 + (usec >> shift)] += 1
+        return 0
+
+    def reset_statistics(self) -> None:
+        """Forget all calls; CONFIG RESETSTAT."""
+        self.calls = self.usec = self.rejected_calls = self.failed_calls = 0
+        self.buckets = []
+
+    def takes(self, n: int) -> bool:
+        """Whether a call of n words, name included, has the right length."""
+        return n == self.arity if self.arity >= 0 else n + self.arity >= 0

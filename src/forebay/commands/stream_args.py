@@ -16,11 +16,17 @@ from forebay.commands.context import Context
 from forebay.core import ids
 from forebay.core.group import Group
 from forebay.core.stream import Stream
-from forebay.errors import INVALID_ID, CommandError
+from forebay.core.trim import ACKED, DELREF, KEEPREF
+from forebay.errors import INVALID_ID, SYNTAX, CommandError
 from forebay.wire.argv import Argv
 
 # Redis prints no more of a subcommand's name than this.
 SHOWN_SUBCOMMAND = 128
+NO_POLICY = -1
+
+BAD_NUMIDS = b"ERR Number of IDs must be a positive integer"
+NUMIDS_MISMATCH = b"ERR The `numids` parameter must match the number of arguments"
+IDS_REQUIRED = b"ERR IDS option is required"
 
 
 def strict_id(argv: Argv, i: int) -> tuple[int, int]:
@@ -38,6 +44,40 @@ def strict_ids(argv: Argv, first: int, end: int) -> int:
         if not ok:
             raise CommandError(INVALID_ID)
     return 0
+
+
+def delete_options(argv: Argv, at: int) -> tuple[int, int, int]:
+    """``[KEEPREF|DELREF|ACKED] IDS numids id ...`` from ``at`` on: policy, first ID, how many."""
+    policy, first, numids = NO_POLICY, 0, 0
+    while at < argv.n:
+        word_policy = policy_word(argv, at)
+        if word_policy != NO_POLICY and policy == NO_POLICY:
+            policy = word_policy
+            at += 1
+        elif numids == 0 and at + 1 < argv.n and argv.word(at, b"IDS"):
+            ok, numids = argv.integer(at + 1)
+            if not ok or numids < 1:
+                raise CommandError(BAD_NUMIDS)
+            if numids > argv.n - at - 2:
+                raise CommandError(NUMIDS_MISMATCH)
+            first = at + 2
+            at = first + numids
+        else:
+            raise CommandError(SYNTAX)
+    if numids == 0:
+        raise CommandError(IDS_REQUIRED)
+    return (policy if policy != NO_POLICY else KEEPREF), first, numids
+
+
+def policy_word(argv: Argv, i: int) -> int:
+    """What argument i says about groups that hold a deleted entry; NO_POLICY for another word."""
+    if argv.word(i, b"KEEPREF"):
+        return KEEPREF
+    if argv.word(i, b"DELREF"):
+        return DELREF
+    if argv.word(i, b"ACKED"):
+        return ACKED
+    return NO_POLICY
 
 
 def group_of(stream: Stream | None, argv: Argv, i: int) -> Group | None:

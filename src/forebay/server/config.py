@@ -23,12 +23,13 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from forebay.commands import glob
+from forebay.commands.glob import Glob
 from forebay.commands.settings import Settings
 from forebay.errors import CommandError, ConfigError
 from forebay.server import config_rewrite
-from forebay.server.config_file import Line, parse_line, parse_lines, read_text
+from forebay.server.config_file import Line, parse_lines, read_text
 from forebay.server.config_inert import INERT
+from forebay.server.config_kinds import quoted
 from forebay.server.config_table import HONOURED, REFUSED, Directive
 
 #: Called with the new value after it was stored; raises ConfigError to refuse it.
@@ -51,7 +52,7 @@ class Config:
         }
         #: The absolute path of the file, empty if there was none.
         self.path = ""
-        #: The options of the command line, which CONFIG REWRITE keeps.
+        #: Directives met so far; a later line of some adds to an earlier one.
         self._seen: set[str] = set()
         self._listeners: dict[str, list[Listener]] = {}
 
@@ -86,10 +87,10 @@ class Config:
 
     def take(self, line: Line) -> None:
         """Take one line; raises ConfigError that names it."""
+        _check_allowed(line)
         row = ROWS.get(line.name)
         if row is None:
-            self._refuse(line)
-            return
+            raise line.error("Bad directive or wrong number of arguments")
         words = _split(row, line.words)
         if row.kind.adds_up and row.name in self._seen and row.attribute == "" and any(words):
             words = [*_words(row, self.text(row)), *words]
@@ -98,13 +99,6 @@ class Config:
             self._store(row, row.kind.parse(words, self.value(row)))
         except ValueError as error:
             raise line.error(str(error)) from error
-
-    def _refuse(self, line: Line) -> None:
-        if line.name not in REFUSED:
-            raise line.error("Bad directive or wrong number of arguments")
-        reason, harmless = REFUSED[line.name]
-        if " ".join(line.words).lower() != harmless:
-            raise line.error(f"refused: {reason}, and ignoring this line would be dangerous")
 
     def warnings(self) -> list[str]:
         """What was asked for in vain: one sentence about all inert directives that were set."""
@@ -138,17 +132,16 @@ class Config:
 
     # -- The CONFIG command -----------------------------------------------------------------
 
-    def get(self, patterns: Iterable[bytes]) -> list[tuple[bytes, bytes]]:
+    def get(self, patterns: list[bytes]) -> dict[bytes, bytes]:
         """Name and value of each directive that one of the patterns matches."""
-        lowered = [pattern.lower() for pattern in patterns]
-        found = []
-        for name, row in ROWS.items():
-            if any(glob.matches(pattern, name.encode()) for pattern in lowered):
-                text = self.text(row).encode("utf-8", "surrogateescape")
-                found.append((name.encode(), text))
-        return found
+        globs = [Glob(pattern, nocase=True) for pattern in patterns]
+        return {
+            name.encode(): self.text(row).encode("utf-8", "surrogateescape")
+            for name, row in ROWS.items()
+            if any(glob.matches(name.encode()) for glob in globs)
+        }
 
-    def set(self, pairs: Sequence[tuple[bytes, bytes]], local: bool = True) -> None:
+    def set(self, pairs: list[tuple[bytes, bytes]], local: bool) -> None:
         """Change all or nothing; raises CommandError with the words of Redis."""
         rows = [_known(name) for name, _ in pairs]
         changes: list[tuple[Directive, str, Any]] = []
@@ -224,6 +217,14 @@ class Config:
         return config
 
 
+def _check_allowed(line: Line) -> None:
+    """Stop at a directive that must not be ignored."""
+    if line.name in REFUSED:
+        reason, harmless = REFUSED[line.name]
+        if " ".join(line.words).lower() != harmless:
+            raise line.error(f"refused: {reason}, and ignoring this line would be dangerous")
+
+
 def _known(name: bytes) -> Directive:
     row = ROWS.get(name.decode("utf-8", "surrogateescape").lower())
     if row is None:
@@ -265,10 +266,8 @@ def _option_lines(words: Sequence[str]) -> Iterable[Line]:
         name = words[at][2:].lower()
         text = " ".join(words[at:end])
         if name == "include":
-            yield from parse_lines(f"include {config_rewrite.quoted_path(words[at + 1])}", "command line")
+            quoted_names = " ".join(quoted(word) for word in words[at + 1 : end])
+            yield from parse_lines(f"include {quoted_names}", "command line")
         else:
             yield Line(name, tuple(words[at + 1 : end]), "command line", text)
         at = end
-
-
-__all__ = ["ROWS", "Config", "parse_line"]

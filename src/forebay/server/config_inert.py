@@ -17,6 +17,7 @@ from forebay.server.config_kinds import (
     LONG_MAX,
     Bool,
     Choice,
+    Folder,
     Int,
     Kind,
     Memory,
@@ -63,7 +64,7 @@ _PERSISTENCE_FIXED: list[Row] = [
     ("rdbchecksum", _YES_NO, "yes"),
 ]
 _PERSISTENCE_FILES: list[Row] = [
-    ("dir", _TEXT, "."),
+    ("dir", Folder(), "."),
     ("dbfilename", _TEXT, "dump.rdb"),
 ]
 
@@ -90,7 +91,11 @@ _REPLICATION: list[Row] = [
     ("repl-diskless-sync", _YES_NO, "yes"),
     ("repl-diskless-sync-delay", _NUMBER, "5"),
     ("repl-diskless-sync-max-replicas", _NUMBER, "0"),
-    ("repl-diskless-load", Choice("disabled", "on-empty-db", "swapdb", "flush-before-load"), "disabled"),
+    (
+        "repl-diskless-load",
+        Choice("disabled", "on-empty-db", "swapdb", "flush-before-load", "always"),
+        "disabled",
+    ),
     ("repl-rdb-channel", _YES_NO, "no"),
     ("propagation-error-behavior", Choice("ignore", "panic", "panic-on-replicas"), "ignore"),
 ]
@@ -142,6 +147,7 @@ _CLUSTER: list[Row] = [
     ),
 ]
 _CLUSTER_FIXED: list[Row] = [
+    ("cluster-enabled", _YES_NO, "no"),
     ("cluster-config-file", _TEXT, "nodes.conf"),
     ("cluster-port", _PORT, "0"),
 ]
@@ -152,6 +158,7 @@ _ACCESS: list[Row] = [
     ("tracking-table-max-keys", _LONG, "1000000"),
 ]
 _ACCESS_FIXED: list[Row] = [
+    ("aclfile", _TEXT, ""),
     ("enable-module-command", Choice("no", "yes", "local"), "no"),
 ]
 

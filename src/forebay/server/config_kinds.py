@@ -12,6 +12,7 @@ of parts (output limits) look at it, to keep the parts that were not named.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -92,6 +93,15 @@ class Secret(Kind):
 
     def show(self, value: bytes) -> str:
         return value.decode("utf-8", "surrogateescape")
+
+
+class Folder(Kind):
+    """A directory, kept as an absolute path."""
+
+    name = "path"
+
+    def one(self, word: str) -> str:
+        return os.path.abspath(word)
 
 
 class Bool(Kind):
@@ -214,7 +224,7 @@ class Percentiles(Words):
         return values
 
     def show(self, value: Sequence[Any]) -> str:
-        return " ".join(f"{number:.17g}" if number % 1 else f"{number:.0f}" for number in value)
+        return " ".join(f"{number:g}" for number in value)
 
     def lines(self, value: Sequence[Any]) -> list[str]:
         return [self.show(value) or '""']

@@ -1,5 +1,6 @@
 # The compiled face of sysio.py: the same names, as direct system calls.
-from libc.errno cimport EAGAIN, EINTR, EWOULDBLOCK, errno
+from libc.errno cimport EAGAIN, EINTR, errno
+from posix.time cimport CLOCK_MONOTONIC, CLOCK_REALTIME, clock_gettime, timespec
 
 from forebay.mem cimport u8
 
@@ -23,4 +24,16 @@ cdef inline Py_ssize_t send(int fd, const u8* p, Py_ssize_t at, Py_ssize_t n) no
 
 
 cdef inline bint again(Py_ssize_t result) noexcept nogil:
-    return result == -EAGAIN or result == -EWOULDBLOCK or result == -EINTR
+    return result == -EAGAIN or result == -EINTR
+
+
+cdef inline long long wall_us() noexcept nogil:
+    cdef timespec t
+    clock_gettime(CLOCK_REALTIME, &t)
+    return <long long>t.tv_sec * 1000000 + t.tv_nsec // 1000
+
+
+cdef inline long long monotonic_us() noexcept nogil:
+    cdef timespec t
+    clock_gettime(CLOCK_MONOTONIC, &t)
+    return <long long>t.tv_sec * 1000000 + t.tv_nsec // 1000

@@ -1,23 +1,25 @@
-"""Receive and send, and nothing else: the second place where Python meets C.
+"""Receive, send and look at the clock: the second place where Python meets C.
 
 Like ``mem``, this module has two faces.  Interpreted, it is this file, over
-``os.readv`` and ``os.write``.  Compiled callers get ``sysio.pxd``: the same
+``os.readv``, ``os.write`` and ``time``.  Compiled callers get ``sysio.pxd``: the same
 names as direct system calls, without argument tuples, without an exception for
 the everyday "nothing there yet".  An unpipelined request is little more than
 one receive and one send, so this is where its speed is won or lost.
 
-Both functions answer alike
+recv and send answer alike
      n > 0   that many bytes went through
      0       the other side has closed (receive only)
      n < 0   minus the errno; ``again(n)`` tells "come back later" from a fault
 
-The socket must be non-blocking.  Nothing here raises.
+The socket must be non-blocking.  Nothing here raises.  The clocks are for
+``timers.py``, which everybody else asks.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import time
 
 from forebay.mem import Pointer
 
@@ -44,4 +46,14 @@ def send(fd: int, p: Pointer, at: int, n: int) -> int:
 
 def again(result: int) -> bool:
     """Whether a negative result only means: not now."""
-    return result in (-errno.EAGAIN, -errno.EWOULDBLOCK, -errno.EINTR)
+    return result in (-errno.EAGAIN, -errno.EINTR)
+
+
+def wall_us() -> int:
+    """Microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+def monotonic_us() -> int:
+    """Microseconds of a time that never goes back."""
+    return time.monotonic_ns() // 1000

@@ -26,6 +26,8 @@ FEW_ARGS = 16
 # A command with more arguments than this must not keep its table for ever.
 MANY_ARGS = 1024
 
+Arguments = list[bytes]
+
 
 class Argv:
     """One command's arguments as spans of ``buf``."""
@@ -39,7 +41,7 @@ class Argv:
         self.room = FEW_ARGS
 
     @staticmethod
-    def of(args: list[bytes]) -> Argv:
+    def of(args: Arguments) -> Argv:
         """An Argv with a private copy of the given arguments."""
         return argv_of(args)
 
@@ -60,7 +62,7 @@ class Argv:
         length: int = self.w[2 * i + 1]
         return length
 
-    def list(self) -> list[bytes]:
+    def list(self) -> Arguments:
         """All arguments as objects that outlive the call."""
         args = []
         for i in range(self.n):
@@ -125,7 +127,7 @@ class Argv:
             w[2 * i] = mem.wrap(w[2 * i] + mem.wrap(shift))
         return 0
 
-    def fill(self, args: list[bytes]) -> int:
+    def fill(self, args: Arguments) -> int:
         """Hold a private copy of the given arguments."""
         self.reserve(len(args))
         self.use(b"".join(args))
@@ -138,7 +140,7 @@ class Argv:
         return 0
 
 
-def argv_of(args: list[bytes]) -> Argv:
+def argv_of(args: Arguments) -> Argv:
     """An Argv with a private copy of the given arguments."""
     argv = Argv()
     argv.fill(args)

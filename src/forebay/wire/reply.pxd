@@ -9,17 +9,23 @@ cdef Py_ssize_t LARGEST_SPARE
 cdef Py_ssize_t SPARE_BYTES
 cdef Py_ssize_t HEADER
 cdef Py_ssize_t STREAM_ID
+cdef double LARGEST_PLAIN
 cdef int STAR, PERCENT, TILDE, GREATER, DOLLAR, COLON
+
+
+cdef bytearray NOTHING
 
 
 @cython.final
 cdef class Spare:
-    cdef readonly list buffers
-    cdef readonly Py_ssize_t held       # bytes in them
+    cdef list slots
+    cdef Py_ssize_t top                 # slots in use
+    cdef Py_ssize_t held_bytes          # in them
 
     @cython.locals(buf=bytearray)
-    cpdef bytearray take(self)
-    cpdef int give(self, bytearray buf) except -1
+    cdef bytearray take(self)
+    @cython.locals(size=Py_ssize_t)
+    cdef int give(self, bytearray buf) except -1
 
 
 cdef Spare SPARE
@@ -28,7 +34,7 @@ cdef Spare SPARE
 @cython.final
 cdef class Reply:
     cdef public int resp                # 2 or 3
-    cdef bytearray buf                  # None while nothing waits
+    cdef bytearray buf                  # NOTHING while nothing waits
     cdef u8* p                          # its bytes; need() may change it
     cdef readonly Py_ssize_t start      # bytes already sent
     cdef readonly Py_ssize_t size       # end of what was written; not 0 if anything waits
@@ -48,7 +54,7 @@ cdef class Reply:
     cpdef int rewind(self, Py_ssize_t mark) except -1
 
     @cython.locals(p="u8*", o=Py_ssize_t)
-    cdef int header(self, int kind, u64 n) except -1
+    cdef int header(self, int kind, Py_ssize_t n) except -1
     cpdef int array(self, Py_ssize_t n) except -1
     cpdef int map(self, Py_ssize_t n) except -1
     cpdef int set(self, Py_ssize_t n) except -1

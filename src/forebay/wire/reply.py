@@ -44,29 +44,48 @@ HEADER = 24
 # The longest stream_id: "$41", CRLF, two numbers and a dash, CRLF.
 STREAM_ID = 48
 
+# Whole numbers below it are written without an exponent.
+LARGEST_PLAIN = 1e17
+
 STAR, PERCENT, TILDE, GREATER, DOLLAR, COLON = b"*%~>$:"
+
+# The buffer of whoever has none; never written, since its length is 0.
+NOTHING = bytearray()
 
 
 class Spare:
-    """Buffers that nobody uses at the moment, the last returned on top."""
+    """Buffers that nobody uses at the moment, the last returned on top.
+
+    A stack in slots that stay: list.pop shrinks the list, which costs more than
+    all the rest of a small reply.
+    """
 
     def __init__(self) -> None:
-        self.buffers: list[bytearray] = []
-        self.held = 0
+        self.slots: list[bytearray] = []
+        self.top = 0
+        self.held_bytes = 0
 
     def take(self) -> bytearray:
-        """An empty buffer; its content is whatever was there before."""
-        if self.buffers:
-            buf = self.buffers.pop()
-            self.held -= len(buf)
-            return buf
-        return bytearray(FIRST_BUFFER)
+        """A buffer; its content is whatever was there before."""
+        if self.top == 0:
+            return bytearray(FIRST_BUFFER)
+        self.top -= 1
+        buf = self.slots[self.top]
+        self.slots[self.top] = NOTHING
+        self.held_bytes -= len(buf)
+        return buf
 
     def give(self, buf: bytearray) -> int:
         """Keep a buffer for the next one who needs it, unless there is enough of them."""
-        if len(buf) <= LARGEST_SPARE and self.held + len(buf) <= SPARE_BYTES:
-            self.buffers.append(buf)
-            self.held += len(buf)
+        size = len(buf)
+        if size > LARGEST_SPARE or self.held_bytes + size > SPARE_BYTES:
+            return 0
+        if self.top == len(self.slots):
+            self.slots.append(buf)
+        else:
+            self.slots[self.top] = buf
+        self.top += 1
+        self.held_bytes += size
         return 0
 
 
@@ -78,8 +97,8 @@ class Reply:
 
     def __init__(self, resp: int = 2) -> None:
         self.resp = resp
-        self.buf: bytearray | None = None
-        self.p: mem.Pointer = None
+        self.buf = NOTHING
+        self.p: mem.Pointer = NOTHING
         self.start = 0
         self.size = 0
         self.cap = 0
@@ -95,9 +114,9 @@ class Reply:
     def grow(self, n: int) -> int:
         """Get a buffer, or a larger one with the same content."""
         buf = self.buf
-        if buf is None:
+        if self.cap == 0:
             buf = SPARE.take()
-        while len(buf) - self.size < n:
+        if len(buf) - self.size < n:
             buf = self.widen(buf, max(2 * len(buf), self.size + n))
         self.buf = buf
         self.p = buf
@@ -116,8 +135,6 @@ class Reply:
 
     def view(self) -> memoryview:
         """The waiting bytes, in place; release the view before anything is written."""
-        if self.buf is None:
-            return memoryview(b"")
         return memoryview(self.buf)[self.start : self.size]
 
     def consume(self, n: int) -> int:
@@ -140,10 +157,10 @@ class Reply:
 
     def clear(self) -> int:
         """Forget everything and give the buffer back."""
-        if self.buf is not None:
+        if self.cap > 0:
             SPARE.give(self.buf)
-            self.buf = None
-            self.p = None
+            self.buf = NOTHING
+            self.p = NOTHING
         self.start = 0
         self.size = 0
         self.cap = 0
@@ -151,8 +168,6 @@ class Reply:
 
     def take(self) -> bytes:
         """The waiting bytes as an object; nothing waits afterwards."""
-        if self.buf is None:
-            return b""
         content = mem.to_bytes(self.p, self.start, self.size - self.start)
         self.clear()
         return content
@@ -170,6 +185,8 @@ class Reply:
 
     def header(self, kind: int, n: int) -> int:
         """A type byte and a count: ``*3``."""
+        if n < 0:
+            raise ValueError("a length below zero")
         self.need(HEADER)
         p = self.p
         o = self.size
@@ -275,6 +292,7 @@ class Reply:
 
     def integer(self, value: int) -> int:
         """A signed 64-bit number."""
+        assert mem.signed(mem.wrap(value)) == value, "more than 64 bits"
         self.need(HEADER)
         p = self.p
         o = self.size
@@ -381,7 +399,6 @@ def one_line(text: bytes) -> bytes:
 
 def double_text(value: float) -> bytes:
     """inf, -inf, nan, a whole number without a point, or the shortest decimal."""
-    if value == value and value not in (float("inf"), float("-inf")) and value == int(value):
-        if abs(value) < 1e17:
-            return b"%d" % int(value)
+    if abs(value) < LARGEST_PLAIN and value == int(value):
+        return b"%d" % int(value)
     return repr(value).encode()

@@ -36,10 +36,10 @@ from forebay.wire.inline import split_line
 # What a client may send before it has given its password.
 STRANGER_MAX_ARGS = 10
 STRANGER_MAX_BULK = 16384
-# Numbers up to this many digits are read on the fast path and cannot overflow.
-FAST_DIGITS = 9
+# Beyond any memory, and small enough that no sum of offsets overflows.
+BULK_CEILING = 1 << 62
 
-STAR, DOLLAR, CR, LF, QUOTE, APOSTROPHE = b"*$\r\n\"'"
+STAR, DOLLAR, CR, LF, ZERO, NINE = b"*$\r\n09"
 
 
 class Limits:
@@ -84,6 +84,7 @@ class RequestParser:
             self.argv.rebase(self.got, start - self.pos)
         self.buf = buf
         self.p = buf
+        self.argv.use(buf)
         self.pos = start
         self.end = end
         return 0
@@ -92,61 +93,146 @@ class RequestParser:
         """1: ``argv`` holds the next command (perhaps an empty one); 0: more bytes are needed."""
         if self.left == 0:
             if self.pos >= self.end:
-                self.want = 0
-                return 0
-            if self.argv.room != self.argv.few:
-                self.argv.shrink()
+                return self.rest()
             if self.p[self.pos] != STAR:
-                return self.next_inline()
+                return self.next_line()
             if not self.open_array():
                 return 0
-            if self.left == 0:
-                return self.finish(0)
         return self.next_bulks()
 
+    def rest(self) -> int:
+        """All bytes are used up: hold on to nothing that an idle client does not need."""
+        self.buf = b""
+        self.p = self.buf
+        self.argv.use(self.buf)
+        self.argv.n = 0
+        self.argv.shrink()
+        self.end = self.pos
+        self.want = 0
+        return 0
+
+    def finish(self, n: int, at: int) -> int:
+        """A command of n arguments is whole and ends at ``at``."""
+        self.argv.n = n
+        self.pos = at
+        self.reached = 0
+        self.scanned = 0
+        self.got = 0
+        self.bulk_len = -1
+        self.want = 0
+        return 1
+
+    def next_line(self) -> int:
+        """A command that is a line of words."""
+        lf = self.find_in_line(self.pos, LF, "too big inline request")
+        if lf < 0:
+            return 0
+        stop = lf
+        if lf > self.pos and self.p[lf - 1] == CR:
+            stop -= 1
+        line = bytearray(mem.to_bytes(self.p, self.pos, stop - self.pos))
+        if not split_line(self.argv, line):
+            raise protocol_error("unbalanced quotes in request")
+        return self.finish(self.argv.n, lf + 1)
+
     def open_array(self) -> bool:
-        """Read ``*n``; False if the line is not whole."""
-        cr = self.find_cr(0, "too big mbulk count string")
-        if cr < 0:
-            return False
+        """Read ``*n``; False if the line is not whole.  Nothing is left of an empty array."""
         at = self.pos + 1
-        ok, n = mem.parse_int(self.p, at, cr - at)
-        if not ok or n > self.limits.max_args:
-            raise protocol_error("invalid multibulk length")
+        n = mem.short_line(self.p, at, self.end)
+        if n >= 0:
+            cr = at + 1 if n < 10 else at + 2
+        else:
+            cr = self.find_line_end(self.pos, "too big mbulk count string")
+            if cr < 0:
+                return False
+            ok, n = mem.parse_int(self.p, at, cr - at)
+            if not ok or n > self.limits.max_args:
+                raise protocol_error("invalid multibulk length")
         if n > STRANGER_MAX_ARGS and not self.limits.authenticated:
             raise protocol_error("unauthenticated multibulk length")
         self.reached = cr + 2 - self.pos
-        self.left = n if n > 0 else 0
+        self.left = max(n, 0)
         return True
 
     def next_bulks(self) -> int:
         """Go on with the bulk strings of an array."""
         argv = self.argv
         p = self.p
+        w = argv.w
         end = self.end
         at = self.pos + self.reached
         n = self.bulk_len
         i = self.got
-        while self.left > 0:
+        last = i + self.left
+        while i < last:
             if n < 0:
-                at, n = self.bulk_header(at)
-                if n < 0:
-                    break
-            if end - at < n + 2:
+                n = mem.short_line(p, at + 1, end)
+                if n >= 0 and p[at] == 36:
+                    at += 4 if n < 10 else 5
+                else:
+                    n = self.bulk_header(at)
+                    if n < 0:
+                        break
+                    at = self.pos + self.reached
+            if end - at - 2 < n:
                 break
             if i >= argv.room:
                 argv.reserve(i + 1)
-            argv.w[2 * i] = at
-            argv.w[2 * i + 1] = n
+                w = argv.w
+            w[2 * i] = at
+            w[2 * i + 1] = n
             at += n + 2
             i += 1
             n = -1
-            self.left -= 1
-        self.reached = at - self.pos
+        self.left = last - i
+        if i < last:
+            return self.pause(i, at, n)
+        if argv.buf is not self.buf:
+            argv.use(self.buf)
+        return self.finish(i, at)
+
+    def pause(self, i: int, at: int, n: int) -> int:
+        """Remember where the bytes ended: i arguments, at a header or in a bulk of n bytes."""
         self.got = i
+        self.reached = at - self.pos
         self.bulk_len = n
-        if self.left > 0:
-            self.want = n + 2 - (end - at) if n >= 0 else 0
-            return 0
-        argv.use(self.buf)
-        return self.finish(i)
+        self.want = n + 2 - (self.end - at) if n >= 0 else 0
+        return 0
+
+    def bulk_header(self, at: int) -> int:
+        """Read ``$n`` with all checks: n, and ``reached`` behind it; -1 if it is not whole."""
+        cr = self.find_line_end(at, "too big bulk count string")
+        if cr < 0:
+            return -1
+        if self.p[at] != DOLLAR:
+            got = mem.to_bytes(self.p, at, 1)
+            raise ProtocolError(b"ERR Protocol error: expected '$', got '%b'" % got)
+        ok, n = mem.parse_int(self.p, at + 1, cr - at - 1)
+        if not ok or n < 0 or n > min(self.limits.max_bulk_len, BULK_CEILING):
+            raise protocol_error("invalid bulk length")
+        if n > STRANGER_MAX_BULK and not self.limits.authenticated:
+            raise protocol_error("unauthenticated bulk length")
+        self.reached = cr + 2 - self.pos
+        return n
+
+    def find_line_end(self, at: int, too_big: str) -> int:
+        """Index of the CR that ends the line at ``at``; -1 until it and the byte behind it came."""
+        cr = self.find_in_line(at, CR, too_big)
+        if cr >= 0 and cr + 1 >= self.end:
+            return -1
+        return cr
+
+    def find_in_line(self, at: int, byte: int, too_big: str) -> int:
+        """Index of the first such byte in the line at ``at``, or -1 if it has not come yet."""
+        self.want = 0
+        hit = mem.find(self.p, max(at, self.pos + self.scanned), self.end, byte)
+        seen = self.end if hit < 0 else hit
+        self.scanned = seen - self.pos
+        if seen - at > self.limits.max_inline:
+            raise protocol_error(too_big)
+        return hit
+
+
+def protocol_error(text: str) -> ProtocolError:
+    """The error of a request that cannot be understood."""
+    return ProtocolError("ERR Protocol error: " + text)

@@ -1,0 +1,104 @@
+"""The servers under measurement: started, pinned to one core, watched, stopped.
+
+All peers run at once and take turns (A B A B), so that a noisy neighbour hurts
+them alike and ratios hold where absolute figures do not.  Core 0 belongs to the
+servers, core 1 to the load generator; with a single core nothing is pinned.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import forebay
+from tests.support.oracle import start_redis
+from tests.support.resp import RawClient
+from tests.support.servers import ServerProcess, start_forebay
+
+
+class Peer:
+    """One server in the comparison."""
+
+    def __init__(self, name: str, server: ServerProcess) -> None:
+        self.name = name
+        self.server = server
+        self.port = server.port
+
+    def client(self) -> RawClient:
+        """A plain connection, for preparing data."""
+        return self.server.client(timeout_s=120)
+
+    def cpu_s(self) -> float:
+        """CPU time of all threads so far, from the scheduler's own nanosecond counters."""
+        tasks = Path(f"/proc/{self.server.pid}/task").iterdir()
+        try:
+            return sum(int((t / "schedstat").read_text().split()[0]) for t in tasks) / 1e9
+        except OSError:
+            return self.server.cpu_s()
+
+    def command(self, *args: bytes | str | int) -> object:
+        """Send one command, fail loudly if it is refused."""
+        with self.client() as client:
+            reply = client(*args)
+        if isinstance(reply, Exception):
+            raise TypeError(f"{self.name}: {args[:4]!r} was answered by {reply}")
+        return reply
+
+    def version(self) -> str:
+        """What INFO says about itself."""
+        with self.client() as client:
+            info: bytes = client("INFO", "server")
+        found = re.search(rb"redis_version:(\S+)", info)
+        return found.group(1).decode() if found else "?"
+
+
+@contextmanager
+def running(names: list[str]) -> Iterator[list[Peer]]:
+    """Start the named peers side by side; stop them afterwards, whatever happened."""
+    if "forebay" in names and not forebay.compiled():
+        raise SystemExit(
+            "bench: this is the interpreted build; run `make bench` on the compiled one"
+        )
+    root = Path(tempfile.mkdtemp(prefix="fb-bench-"))
+    pin = pin_client()
+    peers: list[Peer] = []
+    try:
+        for name in names:
+            start = start_redis if name == "redis" else start_forebay
+            peers.append(Peer(name, start(root / name, pin=pin)))
+        yield peers
+    finally:
+        for peer in peers:
+            peer.server.stop()
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def pin_client() -> int | None:
+    """Bind this process to the second core; the core that is left for the servers."""
+    cores = sorted(_pinned or os.sched_getaffinity(0))
+    if len(cores) < 2:
+        return None
+    _pinned.update(cores)
+    os.sched_setaffinity(0, {cores[1]})
+    return cores[0]
+
+
+_pinned: set[int] = set()
+
+
+def machine() -> dict[str, str]:
+    """What the figures were measured on."""
+    cpu = Path("/proc/cpuinfo").read_text()
+    model = re.search(r"model name\s*:\s*(.+)", cpu)
+    return {
+        "cpu": model.group(1).strip() if model else platform.processor(),
+        "cores": str(len(_pinned) or os.cpu_count()),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+    }

@@ -1,0 +1,148 @@
+"""From measurements to something a person reads: the console, a JSON file, the README.
+
+The table in README.md stands between two markers and is written anew by each full
+run, with the machine it ran on; nothing else in that file is touched.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from bench.load import Sample
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "bench" / "out"
+START, END = "<!-- bench:start -->", "<!-- bench:end -->"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table: a figure for each server, and what to reach."""
+
+    name: str
+    unit: str
+    redis: float
+    forebay: float
+    first: float
+    then: float
+    smaller_is_better: bool = False
+    redis_cpu_us: float = 0.0
+    forebay_cpu_us: float = 0.0
+    utilisation: float = 1.0
+
+    @property
+    def ratio(self) -> float:
+        """Forebay against Redis, in the figure itself."""
+        return self.forebay / self.redis if self.redis else float("nan")
+
+    @property
+    def cpu_ratio(self) -> float:
+        """How many times less CPU an operation takes."""
+        return self.redis_cpu_us / self.forebay_cpu_us if self.forebay_cpu_us else 0.0
+
+    @property
+    def reached(self) -> bool:
+        """Whether the first target is met; where the client was the limit, by CPU time."""
+        if self.smaller_is_better:
+            return self.ratio <= self.first
+        client_bound = self.utilisation < CLIENT_BOUND
+        return max(self.ratio, self.cpu_ratio if client_bound else 0.0) >= self.first
+
+
+CLIENT_BOUND = 0.9
+
+
+def line_of(
+    name: str, unit: str, targets: tuple[float, float], samples: dict[str, list[Sample]]
+) -> Line:
+    """Medians of all runs of a row."""
+    redis, forebay = samples.get("redis", []), samples.get("forebay", [])
+    return Line(
+        name,
+        unit,
+        median([s.rate for s in redis] or [0.0]),
+        median([s.rate for s in forebay] or [0.0]),
+        *targets,
+        redis_cpu_us=median([s.cpu_us for s in redis] or [0.0]),
+        forebay_cpu_us=median([s.cpu_us for s in forebay] or [0.0]),
+        utilisation=median([s.utilisation for s in forebay] or [1.0]),
+    )
+
+
+def figure(value: float, unit: str) -> str:
+    """A number as people write it."""
+    if unit in ("us", "bytes"):
+        return f"{value:.1f}"
+    for limit, letter in ((1e6, "M"), (1e3, "k")):
+        if value >= limit:
+            places = 2 if value < 10 * limit else 1 if letter == "M" else 0
+            return f"{value / limit:.{places}f} {letter}"
+    return f"{value:.0f}"
+
+
+def console(line: Line) -> str:
+    """One line for the terminal."""
+    mark = "    " if not (line.redis and line.forebay) else "ok  " if line.reached else "MISS"
+    cpu = f"cpu/op {line.redis_cpu_us:7.3f} {line.forebay_cpu_us:7.3f} us ({line.cpu_ratio:4.1f}x)"
+    return (
+        f"{mark} {line.name:40} {figure(line.redis, line.unit):>8}"
+        f" {figure(line.forebay, line.unit):>8} {line.unit:8} {line.ratio:5.2f}x"
+        f"  first {line.first:<4} then {line.then:<4}"
+        f" {cpu if line.redis_cpu_us else ''}"
+        f"{f' server busy {line.utilisation:.0%}' if line.utilisation < CLIENT_BOUND else ''}"
+    )
+
+
+def table(lines: list[Line]) -> list[str]:
+    """The same as a Markdown table."""
+    rows = [
+        "| work | Redis | Forebay | ratio | CPU per operation, Redis / Forebay | first, then |",
+        "|---|---:|---:|---:|---:|---|",
+    ]
+    for line in lines:
+        sign = "≤" if line.smaller_is_better else "≥"
+        cpu = (
+            f"{line.redis_cpu_us:.2f} / {line.forebay_cpu_us:.2f} µs ({line.cpu_ratio:.1f}x)"
+            if line.redis_cpu_us
+            else ""
+        )
+        unit = {"us": "µs", "bytes": "B"}.get(line.unit, f"{line.unit}/s")
+        rows.append(
+            f"| {line.name} | {figure(line.redis, line.unit)} {unit} "
+            f"| {figure(line.forebay, line.unit)} {unit} | **{line.ratio:.2f}x** | {cpu} "
+            f"| {sign} {line.first}, {sign} {line.then} |"
+        )
+    return rows
+
+
+def write_readme(lines: list[Line], facts: dict[str, str]) -> None:
+    """Put the table between the markers of README.md, if it has them."""
+    path = ROOT / "README.md"
+    text = path.read_text()
+    if START not in text or END not in text:
+        print("README.md has no bench markers; its table was not written")
+        return
+    machine = ", ".join(f"{k} {v}" for k, v in facts.items())
+    note = (
+        f"Medians of interleaved runs; server on one core, load generator on the other. {machine}. "
+        "A ratio above 1 is faster than Redis (for µs and bytes: below 1 is better). Where the "
+        "load generator is the limit, the CPU time per operation is the figure to read."
+    )
+    body = "\n".join([START, "", note, "", *table(lines), "", END])
+    pattern = re.compile(re.escape(START) + ".*?" + re.escape(END), re.DOTALL)
+    path.write_text(pattern.sub(lambda _: body, text))
+
+
+def write_json(lines: list[Line], facts: dict[str, str], more: dict[str, Any]) -> Path:
+    """All figures of the run in bench/out."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    path = OUT / time.strftime("bench-%Y%m%d-%H%M%S.json")
+    rows = [{**asdict(line), "ratio": line.ratio, "reached": line.reached} for line in lines]
+    path.write_text(json.dumps({"machine": facts, "rows": rows, **more}, indent=1))
+    return path

@@ -1,0 +1,183 @@
+"""From a line of syntax to the tree of arguments that COMMAND DOCS answers.
+
+A row of the table says what stands behind its name, in the notation of manuals:
+
+    key [NOMKSTREAM] [<MAXLEN | MINID> [= | ~] threshold [LIMIT count]]
+        <* | id> field value [field value ...]
+
+    [a]          may be left out           <a | b>      one of them
+    WORD         is typed as it stands     WORD a       a word and its value
+    a [a ...]    once or more              [a [a ...]]  none or more
+
+Clients such as redis-cli want a tree with a type, a token and flags for every
+part.  Writing both by hand would be writing it twice; so the tree is made from
+the line, and ``render`` turns a tree back into the line to prove it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_PIECE = re.compile(r"\[|\]|<|>|\||[^\s\[\]<>|]+")
+_TOKEN = re.compile(r"[A-Z][A-Z0-9_.-]*\Z|[*$=~+>-]\Z")
+DOTS = "..."
+
+_INTEGERS = frozenset(
+    "count milliseconds seconds threshold min-idle-time numreplicas timeout index numkeys limit"
+    " entries-added entries-read protover cursor offset start stop increment decrement port db"
+    " samples ms n maxsize bytes unix-time-seconds unix-time-milliseconds client-id".split()
+)
+
+
+@dataclass(slots=True)
+class Argument:
+    """One part of a command, possibly made of others."""
+
+    name: str
+    type: str
+    token: str = ""
+    optional: bool = False
+    multiple: bool = False
+    parts: list[Argument] = field(default_factory=list)
+
+    def flags(self) -> list[str]:
+        """As COMMAND DOCS prints them."""
+        named = ((self.optional, "optional"), (self.multiple, "multiple"))
+        return [name for on, name in named if on]
+
+
+@dataclass(slots=True)
+class _Group:
+    """What stands between brackets: alternatives, each a sequence of words and groups."""
+
+    optional: bool
+    choices: list[list[_Item]]
+
+
+_Item = str | _Group
+
+
+def arguments_of(syntax: str) -> list[Argument]:
+    """The arguments of a line, which does not hold the command's own name."""
+    return _as_arguments(_read(_PIECE.findall(syntax), ""))
+
+
+def _read(pieces: list[str], closing: str) -> list[list[_Item]]:
+    """Take pieces up to the closing bracket: the alternatives between the bars."""
+    choices: list[list[_Item]] = [[]]
+    while pieces:
+        piece = pieces.pop(0)
+        if piece == closing:
+            break
+        if piece == "|":
+            choices.append([])
+        elif piece in "[<":
+            inner = _read(pieces, "]" if piece == "[" else ">")
+            choices[-1].append(_Group(piece == "[", inner))
+        else:
+            choices[-1].append(piece)
+    return choices
+
+
+def _as_arguments(choices: list[list[_Item]]) -> list[Argument]:
+    if len(choices) == 1:
+        return _sequence(choices[0])
+    parts = [_one(_sequence(choice)) for choice in choices]
+    return [Argument(parts[0].name, "oneof", parts=parts)]
+
+
+def _one(parts: list[Argument]) -> Argument:
+    """Several arguments as one."""
+    if len(parts) == 1:
+        return parts[0]
+    return Argument(parts[0].name if parts else "", "block", parts=parts)
+
+
+def _sequence(items: list[_Item]) -> list[Argument]:
+    found: list[Argument] = []
+    at = 0
+    while at < len(items):
+        item = items[at]
+        at += 1
+        if isinstance(item, _Group):
+            _add_group(found, item)
+        elif not _TOKEN.match(item):
+            found.append(Argument(item, _type_of(item)))
+        else:
+            end = at
+            while end < len(items) and _is_operand(items[end]):
+                end += 1
+            found.append(_with_token(item, _sequence(items[at:end])))
+            at = end
+    return found
+
+
+def _is_operand(item: _Item) -> bool:
+    """Whether an item may be the value of the word in front of it."""
+    if isinstance(item, _Group):
+        return not item.optional or _repeats(item)
+    return not _TOKEN.match(item)
+
+
+def _repeats(group: _Group) -> bool:
+    return len(group.choices) == 1 and group.choices[0][-1:] == [DOTS]
+
+
+def _with_token(token: str, values: list[Argument]) -> Argument:
+    if not values:
+        return Argument(token.lower(), "pure-token", token)
+    plain = len(values) == 1 and not values[0].token and not values[0].multiple
+    if plain and values[0].type not in ("oneof", "block"):
+        values[0].token = token
+        return values[0]
+    return Argument(token.lower(), "block", token, parts=values)
+
+
+def _add_group(found: list[Argument], group: _Group) -> None:
+    if not _repeats(group):
+        inner = _one(_as_arguments(group.choices))
+        inner.optional = group.optional
+        found.append(inner)
+        return
+    repeated = _sequence(group.choices[0][:-1])
+    n = len(repeated)
+    if found[-n:] != repeated:
+        inner = _one(repeated)
+        inner.optional = inner.multiple = True
+        found.append(inner)
+        return
+    whole = _one(found[-n:])
+    whole.multiple = True
+    found[-n:] = [whole]
+
+
+def _type_of(name: str) -> str:
+    if name == "key" or name.endswith("key"):
+        return "key"
+    if name == "pattern":
+        return "pattern"
+    if name.startswith("unix-time"):
+        return "unix-time"
+    return "integer" if name in _INTEGERS else "string"
+
+
+def render(arguments: list[Argument]) -> str:
+    """The line of syntax of a tree of arguments."""
+    return " ".join(map(_render, arguments))
+
+
+def _render(argument: Argument) -> str:
+    if argument.type == "oneof":
+        text = " | ".join(map(_render, argument.parts))
+        if not argument.optional:
+            text = f"<{text}>"
+    elif argument.type == "pure-token":
+        text = argument.token
+    else:
+        text = render(argument.parts) if argument.parts else argument.name
+        if argument.token:
+            text = f"{argument.token} {text}"
+    if argument.multiple:
+        text = f"{text} [{text} {DOTS}]"
+    return f"[{text}]" if argument.optional else text

@@ -1,0 +1,145 @@
+"""What a key can hold, and the few moves that every family of commands shares.
+
+    type on the wire   Python           made by
+    string             bytes            SET, APPEND, INCR
+    list               deque[bytes]     LPUSH, RPUSH
+    set                set[bytes]       SADD
+    stream             core.Stream      XADD, XGROUP CREATE MKSTREAM
+
+Rules
+  1. Lists and sets are never empty: whoever takes the last member out removes
+     the key (`drop_if_empty`).  Streams may be empty.
+  2. A key that comes into being goes through `add`, which tells of it.
+  3. Commands that only read look up with `read`, which counts hits and misses;
+     commands that write use ``ctx.lookup``, which does not.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TypeVar
+
+from forebay import mem
+from forebay.commands.context import Context
+from forebay.commands.notify_flags import NOTIFY_GENERIC, NOTIFY_KEY_MISS, NOTIFY_NEW
+from forebay.core.keyspace import Database, Value
+from forebay.core.stream import Stream
+from forebay.errors import NOT_AN_INTEGER, WRONGTYPE, CommandError
+
+INT_MAX = (1 << 31) - 1
+INT_MIN = -(1 << 31)
+NOT_AN_INT = b"ERR value is out of range, value must between -2147483648 and 2147483647"
+DB_OUT_OF_RANGE = b"ERR DB index is out of range"
+
+TYPE_NAMES: dict[type, bytes] = {
+    bytes: b"string",
+    deque: b"list",
+    set: b"set",
+    Stream: b"stream",
+}
+
+Kind = TypeVar("Kind")
+
+
+def type_name(value: Value) -> bytes:
+    """What TYPE calls a value."""
+    return TYPE_NAMES[type(value)]
+
+
+def typed(value: Value | None, kind: type[Kind]) -> Kind | None:
+    """The value, which must be of this kind if there is one."""
+    if value is not None and type(value) is not kind:
+        raise CommandError(WRONGTYPE)
+    return value
+
+
+def read(ctx: Context, key: bytes) -> Value | None:
+    """The value of a key for a command that reads it: a hit or a miss."""
+    value = ctx.lookup(key)
+    if value is None:
+        ctx.services.stats.keyspace_misses += 1
+        ctx.notify(NOTIFY_KEY_MISS, b"keymiss", key)
+    else:
+        ctx.services.stats.keyspace_hits += 1
+    return value
+
+
+def lookup_in(ctx: Context, db: Database, key: bytes) -> Value | None:
+    """As ctx.lookup(), in any database."""
+    when_ms = db.expires.get(key)
+    if when_ms is not None and ctx.now_ms > when_ms:
+        ctx.expire(db, key)
+    return db.get(key)
+
+
+def add(ctx: Context, key: bytes, value: Value, db: Database | None = None) -> None:
+    """Create a key that is not there yet, in this database or in another one."""
+    db = db or ctx.db
+    db.put(key, value)
+    ctx.notify_in(db, NOTIFY_NEW, b"new", key)
+
+
+def store(ctx: Context, key: bytes, value: Value) -> None:
+    """Let the key hold this value, whether it was there or not; its expiry time stays."""
+    if key in ctx.db.values:
+        ctx.db.put(key, value)
+    else:
+        add(ctx, key, value)
+
+
+def remove(ctx: Context, key: bytes) -> None:
+    """Delete a key that is there, and say so."""
+    ctx.delete(key)
+    ctx.notify(NOTIFY_GENERIC, b"del", key)
+
+
+def drop_if_empty(ctx: Context, key: bytes, members: deque[bytes] | set[bytes]) -> None:
+    """After members were taken out: touch the key, or remove it with its last member."""
+    if members:
+        ctx.db.touch(key)
+    else:
+        remove(ctx, key)
+
+
+def expire_key(ctx: Context, key: bytes, when_ms: int) -> None:
+    """Let a key expire at this time, and say so."""
+    ctx.db.expire_at(key, when_ms)
+    ctx.db.touch(key)
+    ctx.notify(NOTIFY_GENERIC, b"expire", key)
+
+
+def persist_key(ctx: Context, key: bytes) -> bool:
+    """Let a key stay for ever, and say so; false if it did already."""
+    if not ctx.db.persist(key):
+        return False
+    ctx.db.touch(key)
+    ctx.notify(NOTIFY_GENERIC, b"persist", key)
+    return True
+
+
+def bad_expire_time(name: bytes) -> CommandError:
+    """The error of a time that is out of range; ``name`` is the command's, lower case."""
+    return CommandError(b"ERR invalid expire time in '%s' command" % name)
+
+
+def copy_value(value: Value) -> Value:
+    """An equal value that shares nothing which can change."""
+    return value if isinstance(value, bytes) else value.copy()
+
+
+def integer_of(text: bytes, error: bytes = NOT_AN_INTEGER) -> int:
+    """A canonical signed 64-bit number, or the error."""
+    is_number, value = mem.parse_int(text, 0, len(text))
+    if not is_number:
+        raise CommandError(error)
+    return value
+
+
+def database_of(ctx: Context, text: bytes) -> Database:
+    """The database that an argument names by its number."""
+    index = integer_of(text)
+    if not INT_MIN <= index <= INT_MAX:
+        raise CommandError(NOT_AN_INT)
+    if not 0 <= index < len(ctx.keyspace.databases):
+        raise CommandError(DB_OUT_OF_RANGE)
+    return ctx.keyspace.databases[index]

@@ -1,0 +1,46 @@
+# Types of slab.py.
+cimport cython
+from cpython cimport array
+
+from forebay cimport mem
+from forebay.mem cimport i64, u64
+
+cdef i64 WORDS, PAGE_RECORDS, FIRST_RECORDS, SLOTS_MAX
+cdef u64 OWNED, ALL_ONES
+cdef i64 DELIVERIES_MAX
+cdef int OWNER_SHIFT
+cdef array.array ZEROS
+
+
+@cython.final
+cdef class Slab:
+    cdef public list pages
+    cdef array.array addresses
+    cdef u64** table
+    cdef public dict large
+    cdef public u64 serial
+    cdef public i64 used, room, free
+
+    cdef int empty(self) except -1
+    @cython.locals(slot=i64)
+    cdef i64 take(self) except -1
+    cdef int grow(self) except -1
+    @cython.locals(w="u64*", at=i64)
+    cdef int release(self, i64 slot) except -1
+    @cython.locals(w="u64*", at=i64)
+    cdef void write(self, i64 slot, u64 ms, u64 seq, u64 owner_no, u64 time_ms) noexcept
+    @cython.locals(w="u64*")
+    cdef void probe(self, u64 ms, u64 seq) noexcept
+    @cython.locals(w="u64*", at=i64)
+    cdef void own(self, i64 slot, u64 owner_no, u64 time_ms) noexcept
+    cpdef u64 id_ms(self, i64 slot) noexcept
+    cpdef u64 id_seq(self, i64 slot) noexcept
+    @cython.locals(word=u64)
+    cpdef u64 time_ms(self, i64 slot) noexcept
+    cpdef u64 time_word(self, i64 slot) noexcept
+    cpdef i64 owner_no(self, i64 slot) noexcept
+    @cython.locals(n=u64)
+    cpdef i64 deliveries(self, i64 slot) except -1
+    @cython.locals(w="u64*", at=i64, low=u64)
+    cpdef int set_deliveries(self, i64 slot, i64 n) except -1
+    cpdef i64 used_bytes(self) noexcept

@@ -1,0 +1,176 @@
+"""Records of pending entries, four words each, in pages that never move.
+
+    slot 0            slot 1            slot 2
+    [probe          ] [ms seq time who] [ms seq time who] ...      page 0
+    [ms seq time who] ...                                          page 1
+
+A record is known by its *slot*, a number of 32 bits; views (view.py) are lists
+of such numbers in some order.  Its words:
+
+    ms, seq   the ID of the entry
+    time      owned: delivery time in ms, with the top bit set
+              unowned: a rising serial number, top bit clear
+    who       number of the owner in the high half, 0 for unowned;
+              number of deliveries in the low half
+
+Rules
+  1. (time, ms, seq) compared as numbers is the order by time: unowned records
+     come first, in the order in which they were released, then the owned ones
+     by delivery time and ID.
+  2. A delivery count that does not fit in 32 bits is in ``large``; the low half
+     then holds ALL_ONES.
+  3. Free slots are a chain: the first word of one names the next, 0 ends it.
+  4. Slot 0 is never given away.  A search for a key that no record has writes
+     the key there, so that all searches look for a slot.
+  5. The first page begins small and doubles up to the full size, so that a
+     group with one pending entry costs 256 bytes here and not 8 KiB.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from forebay import mem
+
+# As mem.record_page and mem.record_word have it.
+WORDS = 4
+PAGE_RECORDS = 256
+FIRST_RECORDS = 8
+SLOTS_MAX = (1 << 32) - 1
+
+OWNED = 1 << 63
+ALL_ONES = (1 << 32) - 1
+OWNER_SHIFT = 32
+DELIVERIES_MAX = (1 << 63) - 1
+
+ZEROS = array("Q", bytes(8 * WORDS * PAGE_RECORDS))
+
+
+class Slab:
+    """The records of one group."""
+
+    table: list[array[int]]
+
+    def __init__(self) -> None:
+        self.pages: list[array[int]] = []
+        self.addresses: array[int] = array("Q")
+        self.large: dict[int, int] = {}
+        self.serial = 0
+        self.room = 0
+        self.empty()
+
+    def empty(self) -> int:
+        """No record is left: start afresh, with one page at most."""
+        if len(self.pages) != 1:
+            self.pages = [ZEROS[: WORDS * FIRST_RECORDS]]
+            self.room = FIRST_RECORDS
+            self.table = mem.page_table(self.pages, self.addresses)
+        self.used = 1
+        self.free = 0
+        return 0
+
+    def take(self) -> int:
+        """A slot for a new record."""
+        slot = self.free
+        if slot != 0:
+            self.free = self.table[mem.record_page(slot)][mem.record_word(slot)]
+            return slot
+        if self.used == self.room:
+            self.grow()
+        slot = self.used
+        self.used = slot + 1
+        return slot
+
+    def grow(self) -> int:
+        """Make room: double the first page, or add a whole one."""
+        if self.used >= SLOTS_MAX:
+            raise MemoryError("a consumer group holds at most 2**32 pending entries")
+        if self.room < PAGE_RECORDS:
+            self.pages[0] = self.pages[0] + ZEROS[: len(self.pages[0])]
+            self.room *= 2
+        else:
+            self.pages.append(ZEROS[:])
+            self.room += PAGE_RECORDS
+        self.table = mem.page_table(self.pages, self.addresses)
+        return 0
+
+    def release(self, slot: int) -> int:
+        """The slot is free again."""
+        w = self.table[mem.record_page(slot)]
+        at = mem.record_word(slot)
+        if w[at + 3] & ALL_ONES == ALL_ONES:
+            del self.large[slot]
+        w[at] = self.free
+        self.free = slot
+        return 0
+
+    def write(self, slot: int, ms: int, seq: int, owner_no: int, time_ms: int) -> None:
+        """Fill a record in; it has been delivered once."""
+        w = self.table[mem.record_page(slot)]
+        at = mem.record_word(slot)
+        w[at] = ms
+        w[at + 1] = seq
+        w[at + 2] = time_ms | OWNED
+        w[at + 3] = owner_no << OWNER_SHIFT | 1
+        if owner_no == 0:
+            self.serial += 1
+            w[at + 2] = self.serial
+
+    def probe(self, ms: int, seq: int) -> None:
+        """Write an ID that is looked for into slot 0."""
+        w = self.table[0]
+        w[0] = ms
+        w[1] = seq
+
+    def own(self, slot: int, owner_no: int, time_ms: int) -> None:
+        """Change owner and time; number 0 releases to the end of the unowned."""
+        w = self.table[mem.record_page(slot)]
+        at = mem.record_word(slot)
+        w[at + 2] = time_ms | OWNED
+        w[at + 3] = owner_no << OWNER_SHIFT | w[at + 3] & ALL_ONES
+        if owner_no == 0:
+            self.serial += 1
+            w[at + 2] = self.serial
+
+    def id_ms(self, slot: int) -> int:
+        """The ID's first half."""
+        return self.table[mem.record_page(slot)][mem.record_word(slot)]
+
+    def id_seq(self, slot: int) -> int:
+        """The ID's second half."""
+        return self.table[mem.record_page(slot)][mem.record_word(slot) + 1]
+
+    def time_ms(self, slot: int) -> int:
+        """When it was last delivered; 0 for an unowned record."""
+        word = self.table[mem.record_page(slot)][mem.record_word(slot) + 2]
+        return word ^ OWNED if word & OWNED != 0 else 0
+
+    def time_word(self, slot: int) -> int:
+        """What the order by time goes by: rule 1."""
+        return self.table[mem.record_page(slot)][mem.record_word(slot) + 2]
+
+    def owner_no(self, slot: int) -> int:
+        """The number of the consumer that holds it, 0 for none."""
+        return self.table[mem.record_page(slot)][mem.record_word(slot) + 3] >> OWNER_SHIFT
+
+    def deliveries(self, slot: int) -> int:
+        """How often it was delivered."""
+        n = self.table[mem.record_page(slot)][mem.record_word(slot) + 3] & ALL_ONES
+        return n if n != ALL_ONES else self.large[slot]
+
+    def set_deliveries(self, slot: int, n: int) -> int:
+        """Set the count, at most DELIVERIES_MAX."""
+        w = self.table[mem.record_page(slot)]
+        at = mem.record_word(slot) + 3
+        if w[at] & ALL_ONES == ALL_ONES:
+            del self.large[slot]
+        low = n
+        if low >= ALL_ONES:
+            self.large[slot] = n
+            low = ALL_ONES
+        w[at] = w[at] >> OWNER_SHIFT << OWNER_SHIFT | low
+        return 0
+
+    def used_bytes(self) -> int:
+        """Memory of the pages."""
+        return 8 * WORDS * self.room

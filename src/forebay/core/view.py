@@ -1,0 +1,353 @@
+"""Sorted lists of slots: the same records in the order of ID or of time.
+
+    View.chunks   [ . . 4 7 9 2 ] [ 5 1 8 . . . ]      slots, in the view's order
+                        ^       ^
+                      start    end of the first chunk
+
+A slot costs four bytes in each view it is in.  Appending behind the greatest
+record writes into the last chunk; taking the first one away moves ``start``;
+anything in the middle is a binary search over chunks, one inside a chunk, and a
+move of at most half a chunk.
+
+Rules
+  1. A record must be in the slab before it is put into a view, and its key must
+     not change while it is there.
+  2. ``fences`` holds, per chunk, a key that is not above any of its own and is
+     above all of the chunk before: (ms, seq, time).  The first chunk has none.
+     Searches read the fences, which lie together, before they touch a record.
+  3. No chunk is empty, except the only one of an empty view, which stays if it
+     is small.  Chunks before number ``head`` are gone; the lists are shortened
+     only now and then.
+  4. A chunk grows by doubling up to CHUNK_SLOTS; a full one is cut in half by an
+     insertion, but an append begins a new one, so views filled in order are full.
+  5. ``hint_no`` and ``hint_at`` say where the last search ended or what moved
+     into the place of the last removal.  They are a guess, always verified, and
+     make walks and removals in order O(1).
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from forebay import mem
+from forebay.core.slab import Slab
+
+CHUNK_SLOTS = 256
+FIRST_SLOTS = 8
+#: An empty view keeps a chunk up to this size; a chunk with fewer slots may be merged.
+SMALL_SLOTS = 32
+FENCE_WORDS = 3
+
+BLANK = array("I", bytes(4 * CHUNK_SLOTS))
+
+
+class Chunk:
+    """Up to CHUNK_SLOTS slots in order: cells[start:end]."""
+
+    def __init__(self, room: int) -> None:
+        self.cells: array[int] = BLANK[:room]
+        self.p: array[int] = mem.cells(self.cells)
+        self.room = room
+        self.start = 0
+        self.end = 0
+
+    def make_room(self) -> bool:
+        """Free space at the end: slide down if half empty, or double; false if full-grown."""
+        n = self.end - self.start
+        if 2 * n > self.room:
+            if self.room >= CHUNK_SLOTS:
+                return False
+            self.room *= 2
+            self.cells = self.cells + self.cells
+            self.p = mem.cells(self.cells)
+        mem.move_cells(self.p, 0, self.start, n)
+        self.start = 0
+        self.end = n
+        return True
+
+    def insert(self, at: int, slot: int) -> int:
+        """Put a slot before cells[at]; there must be room on one side."""
+        if self.end < self.room and (self.start == 0 or self.end - at <= at - self.start):
+            mem.move_cells(self.p, at + 1, at, self.end - at)
+            self.end += 1
+        else:
+            mem.move_cells(self.p, self.start - 1, self.start, at - self.start)
+            self.start -= 1
+            at -= 1
+        self.p[at] = slot
+        return 0
+
+    def take(self, at: int) -> int:
+        """Remove cells[at], moving the shorter side; the index of what followed it."""
+        if at - self.start <= self.end - 1 - at:
+            mem.move_cells(self.p, self.start + 1, self.start, at - self.start)
+            self.start += 1
+            return at + 1
+        mem.move_cells(self.p, at, at + 1, self.end - 1 - at)
+        self.end -= 1
+        return at
+
+    def cut(self) -> Chunk:
+        """Give the upper half to a new chunk."""
+        upper = Chunk(self.room)
+        middle = (self.start + self.end) >> 1
+        upper.end = self.end - middle
+        mem.copy_cells(upper.p, 0, self.p, middle, upper.end)
+        self.end = middle
+        return upper
+
+    def absorb(self, upper: Chunk) -> int:
+        """Take over the slots of the chunk behind; both fit in one."""
+        n = self.end - self.start
+        mem.move_cells(self.p, 0, self.start, n)
+        mem.copy_cells(self.p, n, upper.p, upper.start, upper.end - upper.start)
+        self.start = 0
+        self.end = n + upper.end - upper.start
+        return 0
+
+
+#: Stands where a chunk was before the head.
+NO_CHUNK = Chunk(0)
+
+
+class View:
+    """Records of a slab in one order: by ID, or by time and ID."""
+
+    def __init__(self, records: Slab, by_time: bool) -> None:
+        self.records = records
+        self.by_time = by_time
+        self.count = 0
+        self.reset()
+
+    def reset(self) -> int:
+        """Begin with one small chunk."""
+        self.tail = Chunk(FIRST_SLOTS)
+        self.chunks: list[Chunk] = [self.tail]
+        self.head = 0
+        self.fences: array[int] = array("Q", bytes(8 * FENCE_WORDS))
+        self.hint_no = 0
+        self.hint_at = 0
+        return 0
+
+    # -- order ------------------------------------------------------------------
+
+    def below(self, other: int, time: int, ms: int, seq: int) -> bool:
+        """Whether the record ``other`` sorts below the key."""
+        w = self.records.table[mem.record_page(other)]
+        at = mem.record_word(other)
+        if self.by_time and w[at + 2] != time:
+            return w[at + 2] < time
+        if w[at] != ms:
+            return w[at] < ms
+        return w[at + 1] < seq
+
+    def chunk_of(self, time: int, ms: int, seq: int) -> int:
+        """The number of the chunk where a key belongs."""
+        f = mem.words(self.fences)
+        no = self.head
+        high = len(self.chunks) - 1
+        while no < high:
+            middle = (no + high + 1) >> 1
+            at = FENCE_WORDS * middle
+            if self.by_time and f[at + 2] != time:
+                above = f[at + 2] > time
+            elif f[at] != ms:
+                above = f[at] > ms
+            else:
+                above = f[at + 1] > seq
+            if above:
+                high = middle - 1
+            else:
+                no = middle
+        return no
+
+    def search(self, slot: int) -> tuple[int, int]:
+        """Chunk and index of the first record that does not sort below ``slot``."""
+        w = self.records.table[mem.record_page(slot)]
+        at = mem.record_word(slot)
+        ms, seq, time = w[at], w[at + 1], w[at + 2]
+        no = self.chunk_of(time, ms, seq)
+        chunk = self.chunks[no]
+        low, high = chunk.start, chunk.end
+        while low < high:
+            middle = (low + high) >> 1
+            if self.below(chunk.p[middle], time, ms, seq):
+                low = middle + 1
+            else:
+                high = middle
+        return no, low
+
+    def position(self, slot: int) -> tuple[int, int]:
+        """Chunk and index of a slot that is in this view."""
+        if self.slot_at(self.hint_no, self.hint_at) == slot:
+            return self.hint_no, self.hint_at
+        chunk = self.chunks[self.head]
+        if chunk.p[chunk.start] == slot:
+            return self.head, chunk.start
+        return self.search(slot)
+
+    def slot_at(self, no: int, at: int) -> int:
+        """What is there, or -1 if the place is outside of the view."""
+        if no < self.head or no >= len(self.chunks):
+            return -1
+        chunk = self.chunks[no]
+        if at < chunk.start or at >= chunk.end:
+            return -1
+        return chunk.p[at]
+
+    def guess(self) -> int:
+        """The slot that a walk or a removal in order would want next, or -1."""
+        return self.slot_at(self.hint_no, self.hint_at)
+
+    # -- changes ----------------------------------------------------------------
+
+    def insert(self, slot: int) -> int:
+        """Put a record where its key belongs."""
+        if self.count == 0 or self.is_above(slot):
+            tail = self.tail
+            if tail.end == tail.room and not tail.make_room():
+                tail = Chunk(CHUNK_SLOTS)
+                self.enclose(len(self.chunks), tail, slot)
+            tail.p[tail.end] = slot
+            tail.end += 1
+        else:
+            no, at = self.search(slot)
+            self.put(no, at, slot)
+        self.count += 1
+        return 0
+
+    def is_above(self, slot: int) -> bool:
+        """Whether a record sorts above all in this view, which is not empty."""
+        w = self.records.table[mem.record_page(slot)]
+        at = mem.record_word(slot)
+        return self.below(self.tail.p[self.tail.end - 1], w[at + 2], w[at], w[at + 1])
+
+    def put(self, no: int, at: int, slot: int) -> int:
+        """Insert into a chunk, cutting it in half if it is full."""
+        chunk = self.chunks[no]
+        if chunk.start == 0 and chunk.end == chunk.room and not chunk.make_room():
+            upper = chunk.cut()
+            self.enclose(no + 1, upper, upper.p[0])
+            if at > chunk.end:
+                at -= chunk.end
+                chunk = upper
+        return chunk.insert(at, slot)
+
+    def enclose(self, no: int, chunk: Chunk, slot: int) -> int:
+        """Add a chunk as number ``no``, with a fence at the record ``slot``."""
+        w = self.records.table[mem.record_page(slot)]
+        at = mem.record_word(slot)
+        fence = FENCE_WORDS * no
+        self.fences[fence:fence] = array("Q", [w[at], w[at + 1], w[at + 2]])
+        self.chunks.insert(no, chunk)
+        self.tail = self.chunks[len(self.chunks) - 1]
+        return 0
+
+    def discard(self, slot: int) -> int:
+        """Take a slot out that is in this view."""
+        no, at = self.position(slot)
+        assert self.slot_at(no, at) == slot, "the record is not in this view"
+        chunk = self.chunks[no]
+        self.hint_no = no
+        self.hint_at = chunk.take(at)
+        self.count -= 1
+        if chunk.end - chunk.start < SMALL_SLOTS:
+            self.tidy(no, chunk)
+        return 0
+
+    def tidy(self, no: int, chunk: Chunk) -> int:
+        """Drop a chunk that ran empty, or merge a thin one with a neighbour."""
+        if self.count == 0:
+            if chunk.room > SMALL_SLOTS or self.head > 0:
+                self.reset()
+        elif chunk.start == chunk.end:
+            self.drop(no)
+        elif not self.merge(no):
+            self.merge(no - 1)
+        return 0
+
+    def drop(self, no: int) -> int:
+        """Take an empty chunk out; the hint goes to the one behind it."""
+        following = no
+        if no != self.head:
+            self.cut_out(no, no + 1)
+        elif 2 * no >= len(self.chunks):
+            self.cut_out(0, no + 1)
+            self.head = following = 0
+        else:
+            self.chunks[no] = NO_CHUNK
+            self.head = following = no + 1
+        self.hint_no = following
+        if following < len(self.chunks):
+            self.hint_at = self.chunks[following].start
+        return 0
+
+    def cut_out(self, no: int, end: int) -> int:
+        """Shorten the lists of chunks and fences."""
+        del self.chunks[no:end]
+        del self.fences[FENCE_WORDS * no : FENCE_WORDS * end]
+        self.tail = self.chunks[len(self.chunks) - 1]
+        return 0
+
+    def merge(self, no: int) -> bool:
+        """One chunk out of this and the next, if it is then at most half full."""
+        if no < self.head or no + 1 >= len(self.chunks):
+            return False
+        lower = self.chunks[no]
+        upper = self.chunks[no + 1]
+        n = lower.end - lower.start + upper.end - upper.start
+        if 2 * n > CHUNK_SLOTS or n > lower.room:
+            return False
+        if self.hint_no == no:
+            self.hint_at -= lower.start
+        elif self.hint_no == no + 1:
+            self.hint_no = no
+            self.hint_at += lower.end - lower.start - upper.start
+        lower.absorb(upper)
+        self.cut_out(no + 1, no + 2)
+        return True
+
+    # -- walks ------------------------------------------------------------------
+
+    def first(self) -> int:
+        """The first slot, or -1."""
+        return self.settle(self.head, self.chunks[self.head].start)
+
+    def last(self) -> int:
+        """The last slot, or -1."""
+        return self.tail.p[self.tail.end - 1] if self.count > 0 else -1
+
+    def seek(self, ms: int, seq: int) -> int:
+        """By ID only: the first slot whose ID is not below this one, or -1."""
+        self.records.probe(ms, seq)
+        no, at = self.search(0)
+        return self.settle(no, at)
+
+    def after(self, slot: int) -> int:
+        """The slot behind one that is in this view, or -1."""
+        no, at = self.position(slot)
+        return self.settle(no, at + 1)
+
+    def settle(self, no: int, at: int) -> int:
+        """The slot at a place or, at the end of a chunk, the next; remember where."""
+        chunk = self.chunks[no]
+        if at == chunk.end:
+            no += 1
+            if no == len(self.chunks):
+                return -1
+            chunk = self.chunks[no]
+            at = chunk.start
+        self.hint_no = no
+        self.hint_at = at
+        return chunk.p[at]
+
+    def slots(self) -> list[int]:
+        """All slots in order."""
+        return [s for chunk in self.chunks for s in chunk.cells[chunk.start : chunk.end]]
+
+    def used_bytes(self) -> int:
+        """Memory of the chunks."""
+        total = 0
+        for chunk in self.chunks:
+            total += 4 * chunk.room
+        return total

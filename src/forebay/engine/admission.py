@@ -1,0 +1,89 @@
+"""Whether a command may run, when the short way does not apply.
+
+The dispatcher comes here if any bit of ``session.gate`` or ``engine.gate`` is
+set.  The questions are asked in a fixed order, because a client sees which one
+failed first:
+
+    logged in?  allowed in MULTI?  memory left?  allowed while subscribed?
+    paused?  in MULTI: queue it instead of running it
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forebay.commands import gates
+from forebay.commands.session import Session
+from forebay.commands.spec import DENYOOM, MAY_REPLICATE, NO_AUTH, NO_MULTI, WRITE, Command
+from forebay.errors import OUT_OF_MEMORY
+from forebay.wire.argv import Argv
+
+if TYPE_CHECKING:
+    from forebay.engine.engine import Engine
+
+NOAUTH = b"NOAUTH Authentication required."
+NOT_IN_MULTI = b"ERR Command not allowed inside a transaction"
+# What a transaction does not queue but run at once.
+AT_ONCE = frozenset([b"exec", b"discard", b"multi", b"watch", b"quit", b"reset"])
+WHILE_SUBSCRIBED = frozenset(
+    [
+        b"ping",
+        b"subscribe",
+        b"ssubscribe",
+        b"psubscribe",
+        b"unsubscribe",
+        b"sunsubscribe",
+        b"punsubscribe",
+        b"quit",
+        b"reset",
+    ]
+)
+
+
+def admit(engine: Engine, session: Session, row: Command, argv: Argv) -> bool:
+    """True if the command is to be run now; otherwise it was answered, queued or held back."""
+    gate = session.gate | engine.gate
+    if gate & gates.CLOSING:
+        return False
+    refusal = why_not(engine, session, row, gate)
+    if refusal is not None:
+        engine.reject(session, row, refusal)
+        return False
+    if gate & gates.PAUSED and engine.is_paused(flags_of(session, row)):
+        engine.blocking.postpone(session, argv.list())
+        return False
+    if gate & gates.IN_MULTI and row.name not in AT_ONCE:
+        enqueue(session, row, argv)
+        return False
+    return True
+
+
+def why_not(engine: Engine, session: Session, row: Command, gate: int) -> bytes | None:
+    """The error that refuses the command, None if nothing does."""
+    if gate & gates.UNAUTHENTICATED and not row.flags & NO_AUTH:
+        return NOAUTH
+    if gate & gates.IN_MULTI and row.flags & NO_MULTI:
+        return NOT_IN_MULTI
+    if gate & gates.MEMORY_LIMIT and flags_of(session, row) & DENYOOM and engine.memory_is_full():
+        return OUT_OF_MEMORY
+    if gate & gates.SUBSCRIBED and row.name not in WHILE_SUBSCRIBED:
+        return (
+            b"ERR Can't execute '%b': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / "
+            b"RESET are allowed in this context" % row.full_name
+        )
+    return None
+
+
+def flags_of(session: Session, row: Command) -> int:
+    """The flags of a command; EXEC is whatever it is going to run."""
+    return row.flags | session.queue_flags if row.name == b"exec" else row.flags
+
+
+def enqueue(session: Session, row: Command, argv: Argv) -> None:
+    """Keep the command for EXEC."""
+    assert session.queue is not None
+    args = argv.list()
+    session.queue.append((row, args))
+    session.queue_bytes += sum(map(len, args))
+    session.queue_flags |= row.flags & (WRITE | DENYOOM | MAY_REPLICATE)
+    session.out.status(b"QUEUED")

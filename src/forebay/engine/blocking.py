@@ -1,0 +1,287 @@
+"""Clients that wait for a key, in the order in which they came.
+
+    db.waiting   key -> Queue   FIFO of sessions, whatever command they wait with
+    deadlines    heap of (time, session)      BLOCK ran out -> null array
+    alarms       heap of (time, db, key)      XREADGROUP CLAIM: look again then
+    ready        (database, key) signalled since the last look, kept by the keyspace
+
+A command that finds nothing calls block() and writes no reply.  After each
+command (after the whole of EXEC) the engine calls serve(): for every key that
+was signalled, every session that was in its queue at that moment leaves all its
+queues and runs its command again from the start, through the whole dispatcher.
+If it finds nothing again it goes to the tail and keeps its first deadline.
+
+Rules
+  1. A key wakes a session if it holds the type that the session waits for; or,
+     for those who asked for it (XREADGROUP), whatever became of the key.
+  2. What serving signals is served in the next round of the same serve().
+  3. A session that ends, or that somebody unblocked, while others are being
+     served is simply no longer in the queue.
+  4. A round costs O(1) for each session it wakes: queues are linked, deadlines
+     survive re-blocking and are cancelled where they stand.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from forebay.commands.blocking_kinds import BLOCK_LIST, BLOCK_PAUSE, BLOCK_STREAM
+from forebay.commands.context import Context
+from forebay.commands.session import Session
+from forebay.commands.spec import Command
+from forebay.core.keyspace import Database, Keyspace, Value
+from forebay.core.stream import Stream
+from forebay.engine.deadlines import Deadlines, Entry
+from forebay.errors import CommandError
+from forebay.wire.reply import Reply
+
+TIMEOUT_TOO_LARGE = b"ERR timeout is out of range"
+LATEST_TIME_MS = (1 << 63) - 1
+
+
+class Machine(Protocol):
+    """What waiting needs of the engine."""
+
+    ctx: Context
+
+    def redo(self, session: Session, argv: list[bytes]) -> None:
+        """Run a command again, or for the first time if it was postponed."""
+
+    def finish(self, session: Session, row: Command, spent_us: int, error: bytes | None) -> None:
+        """Count a command that ends without having been run again."""
+
+
+class Queue:
+    """The sessions that wait for one key, first come first served."""
+
+    def __init__(self) -> None:
+        self.sessions: OrderedDict[Session, Blocked] = OrderedDict()
+        #: How many of them want to hear that the key is gone.
+        self.on_missing = 0
+
+
+class Blocked:
+    """What one session waits for."""
+
+    def __init__(self, kind: int, db: Database, keys: list[bytes], argv: list[bytes]) -> None:
+        self.kind = kind
+        self.db = db
+        self.keys = keys
+        self.argv = argv
+        self.row: Command | None = None
+        self.on_missing_key = False
+        self.on_timeout: Callable[[Reply], object] | None = None
+        self.deadline: Entry | None = None
+        #: Time spent in runs that found nothing.
+        self.spent_us = 0
+
+
+class Blocking:
+    """Everybody who waits."""
+
+    def __init__(self, keyspace: Keyspace, machine: Machine) -> None:
+        self.keyspace = keyspace
+        self.machine = machine
+        self.deadlines = Deadlines()
+        self.alarms = Deadlines()
+        self.alarm_of: dict[tuple[int, bytes], Entry] = {}
+        self.postponed: OrderedDict[Session, Blocked] = OrderedDict()
+        self.blocked_clients = 0
+        self.blocking_keys = 0
+        self.blocking_keys_on_missing = 0
+        self.unblocked = 0
+        #: What the session being served waited for until a moment ago.
+        self.before: Blocked | None = None
+
+    # Beginning to wait
+
+    def block(
+        self,
+        session: Session,
+        kind: int,
+        keys: list[bytes],
+        timeout_ms: int,
+        argv: list[bytes],
+        on_missing_key: bool = False,
+        wake_at_ms: Mapping[bytes, int] | int | None = None,
+        on_timeout: Callable[[Reply], object] | None = None,
+    ) -> None:
+        """Put the session at the tail of the queues of its keys."""
+        state = Blocked(kind, session.db, list(dict.fromkeys(keys)), argv)
+        state.on_missing_key = on_missing_key
+        state.on_timeout = on_timeout
+        self.set_deadline(session, state, timeout_ms)
+        session.blocked = state
+        self.blocked_clients += 1
+        for key in state.keys:
+            self.enqueue(session, state, key)
+        if wake_at_ms is not None:
+            self.set_alarms(state, wake_at_ms)
+
+    def set_deadline(self, session: Session, state: Blocked, timeout_ms: int) -> None:
+        """When to give up; a session that waits again keeps its first deadline."""
+        before = self.before
+        if before is not None:
+            state.deadline = before.deadline
+            state.spent_us = before.spent_us
+            before.deadline = None
+        elif timeout_ms > 0:
+            deadline_ms = self.machine.ctx.now_ms + timeout_ms
+            if deadline_ms > LATEST_TIME_MS:
+                raise CommandError(TIMEOUT_TOO_LARGE)
+            state.deadline = self.deadlines.add(deadline_ms, session)
+
+    def enqueue(self, session: Session, state: Blocked, key: bytes) -> None:
+        """Wait for this key."""
+        queue = state.db.waiting.get(key)
+        if queue is None:
+            queue = state.db.waiting[key] = Queue()
+            self.blocking_keys += 1
+        queue.sessions[session] = state
+        if state.on_missing_key:
+            queue.on_missing += 1
+            if queue.on_missing == 1:
+                self.blocking_keys_on_missing += 1
+
+    def set_alarms(self, state: Blocked, wake_at_ms: Mapping[bytes, int] | int) -> None:
+        """Signal the keys at the given times; per key the earliest of all sessions counts."""
+        for key in state.keys:
+            at_ms = wake_at_ms if isinstance(wake_at_ms, int) else wake_at_ms.get(key)
+            if at_ms is None:
+                continue
+            # A time that has passed would make the loop spin: look again in a moment.
+            at_ms = max(at_ms, self.machine.ctx.now_ms + 1)
+            place = (state.db.index, key)
+            present = self.alarm_of.get(place)
+            if present is None or at_ms < present[0]:
+                if present is not None:
+                    self.alarms.cancel(present)
+                self.alarm_of[place] = self.alarms.add(at_ms, place)
+
+    def postpone(self, session: Session, argv: list[bytes]) -> None:
+        """Run the command when the pause is over."""
+        state = Blocked(BLOCK_PAUSE, session.db, [], argv)
+        session.blocked = state
+        self.blocked_clients += 1
+        self.postponed[session] = state
+
+    # No longer waiting
+
+    def leave(self, session: Session) -> Blocked:
+        """Take the session out of all queues; its deadline stays."""
+        state: Blocked = session.blocked
+        session.blocked = None
+        self.blocked_clients -= 1
+        if state.kind == BLOCK_PAUSE:
+            del self.postponed[session]
+        for key in state.keys:
+            self.dequeue(session, state, key)
+        return state
+
+    def dequeue(self, session: Session, state: Blocked, key: bytes) -> None:
+        """Wait for this key no longer."""
+        queue = state.db.waiting[key]
+        del queue.sessions[session]
+        if state.on_missing_key:
+            queue.on_missing -= 1
+            if queue.on_missing == 0:
+                self.blocking_keys_on_missing -= 1
+        if not queue.sessions:
+            del state.db.waiting[key]
+            self.blocking_keys -= 1
+            alarm = self.alarm_of.pop((state.db.index, key), None)
+            if alarm is not None:
+                self.alarms.cancel(alarm)
+
+    def drop(self, session: Session) -> None:
+        """The client is gone."""
+        if session.blocked is not None:
+            self.cancel_deadline(self.leave(session))
+
+    def cancel_deadline(self, state: Blocked) -> None:
+        """The wait is over before its time."""
+        if state.deadline is not None:
+            self.deadlines.cancel(state.deadline)
+
+    def unblock(self, session: Session, error: bytes | None) -> bool:
+        """Answer as if time were up, or with an error; false if it did not wait."""
+        if session.blocked is None or session.blocked.kind == BLOCK_PAUSE:
+            return False
+        state = self.leave(session)
+        self.cancel_deadline(state)
+        if error is not None:
+            session.out.error(error)
+        elif state.on_timeout is not None:
+            state.on_timeout(session.out)
+        else:
+            session.out.null_array()
+        if state.row is not None:
+            self.machine.finish(session, state.row, state.spent_us, error)
+        return True
+
+    # Serving
+
+    def serve(self) -> None:
+        """Wake whoever waits for the keys that were signalled, until nothing is signalled."""
+        ready = self.keyspace.ready
+        while ready:
+            places = list(ready)
+            ready.clear()
+            for index, key in places:
+                self.serve_key(self.keyspace.databases[index], key)
+
+    def serve_key(self, db: Database, key: bytes) -> None:
+        """Every session that waits for the key now gets one chance."""
+        queue = db.waiting.get(key)
+        if queue is None:
+            return
+        turns = deque(queue.sessions.items())
+        while turns:
+            session, state = turns.popleft()
+            # Whoever left or came back meanwhile has had its turn.
+            if session.blocked is state and wakes(db.values.get(key), state):
+                self.wake(session)
+
+    def wake(self, session: Session) -> None:
+        """Run the command again; the session may wait again afterwards."""
+        state = self.leave(session)
+        self.before = state if state.kind != BLOCK_PAUSE else None
+        try:
+            self.machine.redo(session, state.argv)
+        finally:
+            self.before = None
+        if state.deadline is not None:
+            # Nobody took the deadline over: the session was answered.
+            self.cancel_deadline(state)
+
+    def resume(self) -> None:
+        """The pause is over: run what was held back, in order."""
+        for session in list(self.postponed):
+            if session in self.postponed:
+                self.wake(session)
+
+    def tick(self) -> None:
+        """Answer those whose time is up, and signal the keys whose alarm rings."""
+        now_ms = self.machine.ctx.now_ms
+        for session in self.deadlines.pop_due(now_ms):
+            self.unblock(session, None)
+        for place in self.alarms.pop_due(now_ms):
+            del self.alarm_of[place]
+            index, key = place
+            self.keyspace.databases[index].signal(key)
+
+    def next_ms(self) -> int:
+        """When tick() has something to do; -1 if never."""
+        times = (self.deadlines.next_ms(), self.alarms.next_ms())
+        return min((t for t in times if t >= 0), default=-1)
+
+
+def wakes(value: Value | None, state: Blocked) -> bool:
+    """Whether a key that now holds this wakes such a waiter."""
+    if state.on_missing_key:
+        return True
+    if isinstance(value, Stream):
+        return state.kind == BLOCK_STREAM
+    return isinstance(value, deque) and state.kind == BLOCK_LIST

@@ -1,0 +1,59 @@
+# Types of engine.py; see there.
+cimport cython
+
+from forebay cimport mem
+from forebay.commands.context cimport Context
+from forebay.commands.effects cimport Effects
+from forebay.commands.session cimport Session
+from forebay.commands.spec cimport Command
+from forebay.core.keyspace cimport Keyspace
+from forebay.engine.names cimport Names
+from forebay.engine.stats cimport Stats
+from forebay.engine.ticker cimport Ticker
+from forebay.mem cimport i64
+from forebay.wire.argv cimport Argv
+from forebay.wire.reply cimport Reply
+
+cdef int DASH
+cdef int ADMIN_FLAG
+cdef i64 NEVER_US
+cdef i64 EXPIRY_PERIOD_MS
+cdef int IS_MONITORED, IS_PAUSED, MUTES
+
+
+@cython.final
+cdef class Engine:
+    cdef public object settings, services
+    cdef public Ticker ticker
+    cdef public object commands
+    cdef Names names
+    cdef public Keyspace keyspace
+    cdef public dict ready
+    cdef public Stats stats
+    cdef public object sessions, blocking, pubsub, slowlog, latency, monitors, pausing, on_fault
+    cdef public Context ctx
+    cdef public Effects effects
+    cdef public int gate
+    cdef public i64 slow_us, started_us, expiry_ms, next_expiry_ms
+    cdef public bint is_running, active_expire
+
+    cpdef refresh_settings(self)
+    cpdef set_gate(self, int bit, bint on)
+    cpdef Session new_session(self, bytes addr=*, bytes laddr=*, int fd=*, i64 now_ms=*)
+    cpdef close_session(self, Session session)
+    @cython.locals(row=Command, ctx=Context)
+    cpdef int call(self, Session session, Argv argv, i64 now_ms) except -1
+    @cython.locals(ctx=Context)
+    cdef int execute(self, Session session, Command row, Argv argv) except -1
+    @cython.locals(out=Reply, mark=Py_ssize_t, started=i64, ended=i64)
+    cdef int run(self, Session session, Command row, Argv argv) except -1
+    @cython.locals(mark=Py_ssize_t)
+    cdef guarded(self, Session session, Argv argv, Command row)
+    cpdef invoke(self, Command row, Argv argv)
+    @cython.locals(args=Argv)
+    cpdef redo(self, Session session, list argv)
+    cpdef before_sleep(self, i64 now_ms)
+    cpdef expire(self, i64 now_ms)
+    @cython.locals(soonest=i64, wait_ms=i64)
+    cpdef i64 next_deadline_ms(self) except? -2
+    cpdef list take_touched(self)

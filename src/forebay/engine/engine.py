@@ -1,0 +1,420 @@
+"""One command: look up, check, run, count, wake.
+
+    call(session, argv, now_ms)
+      |- names.find        bytes -> row                     no object is made
+      |- arity, gates      anything unusual: guarded()      admission.py
+      |- ctx               set up for the session
+      |- row.handler       inside a unit of effects
+      |- statistics        row, session, errors, slow log
+      `- blocking.serve    if the command signalled a key that somebody waits for
+
+The engine is a function of (state, argv, now_ms): it has no clock, no socket,
+no randomness.  How long a command took is asked of an injected Ticker.
+
+Rules
+  1. Whatever a handler does, the client gets exactly one reply: on any error
+     what the call has written is unwritten and the error line takes its place.
+  2. An unexpected exception is logged through ``on_fault`` and answered with
+     an internal error; the engine goes on.
+  3. Effects of a call form one unit; those of a woken client form their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from forebay import mem
+from forebay.commands import gates
+from forebay.commands.context import Context
+from forebay.commands.effects import Effects
+from forebay.commands.expiry import expire_cycle, next_expiry_ms
+from forebay.commands.services import Services
+from forebay.commands.session import Session
+from forebay.commands.settings import Settings
+from forebay.commands.spec import ADMIN, SKIP_SLOWLOG, Command
+from forebay.commands.table import TABLE
+from forebay.core.keyspace import Database, Keyspace
+from forebay.engine import admission, rejection
+from forebay.engine.blocking import Blocking
+from forebay.engine.latency import Latency
+from forebay.engine.monitors import Monitors
+from forebay.engine.names import Names
+from forebay.engine.pause import Pause
+from forebay.engine.pubsub import Pubsub
+from forebay.engine.sessions import Sessions
+from forebay.engine.slowlog import Slowlog
+from forebay.engine.stats import Stats
+from forebay.engine.ticker import Ticker
+from forebay.errors import CommandError
+from forebay.wire.argv import Argv, argv_of
+
+DASH = 45
+# Constants of other modules, as C numbers for the hot path.
+ADMIN_FLAG = ADMIN
+IS_MONITORED = gates.MONITORED
+IS_PAUSED = gates.PAUSED
+MUTES = gates.REPLIES
+INTERNAL_ERROR = b"ERR internal error"
+# How often keys past their time are looked for, and how many are removed in one turn.
+EXPIRY_PERIOD_MS = 10
+EXPIRY_BUDGET = 500
+# A threshold that no command reaches.
+NEVER_US = 1 << 62
+
+FaultHook = Callable[[Session, list[bytes], BaseException], None]
+
+
+def ignore_fault(session: Session, argv: list[bytes], fault: BaseException) -> None:
+    """The hook of an engine that nobody gave a log."""
+
+
+class Engine:
+    """The deterministic machine behind all connections."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        ticker: Ticker | None = None,
+        commands: Mapping[bytes, Command] = TABLE,
+    ) -> None:
+        self.settings = settings
+        self.ticker = Ticker() if ticker is None else ticker
+        self.commands = commands
+        self.names = Names(commands.values())
+        self.keyspace = Keyspace(settings.databases)
+        self.ready = self.keyspace.ready
+        self.stats = Stats()
+        self.sessions = Sessions()
+        self.services = Services()
+        self.ctx = Context(self.keyspace, settings, self.services)
+        self.effects: Effects = self.ctx.effects
+        self.blocking = Blocking(self.keyspace, self)
+        self.pubsub = Pubsub(self.sessions, self)
+        self.slowlog = Slowlog()
+        self.latency = Latency()
+        self.monitors = Monitors(self.sessions)
+        self.pausing = Pause()
+        self.expiry_ms = 0
+        self.next_expiry_ms = -1
+        #: DEBUG SET-ACTIVE-EXPIRE
+        self.active_expire = True
+        self.on_fault: FaultHook = ignore_fault
+        self.gate = 0
+        self.slow_us = NEVER_US
+        #: When the call began.  Set it to 0 before the first command of a batch; each
+        #: call leaves the time of its end here, so that a batch reads the clock once a call.
+        self.started_us = 0
+        self.is_running = False
+        self.offer_services()
+        self.refresh_settings()
+
+    def offer_services(self) -> None:
+        """Fill in what commands need of the engine; the server adds its own part."""
+        services = self.services
+        services.sessions = self.sessions
+        services.pubsub = self.pubsub
+        services.blocking = self.blocking
+        services.executor = self
+        services.stats = self.stats
+        services.slowlog = self.slowlog
+        services.latency = self.latency
+
+    def refresh_settings(self) -> None:
+        """Take over the settings that are copied because they are needed in every call."""
+        settings = self.settings
+        self.ctx.notify_flags = settings.notify_flags
+        self.ctx.node_bytes = settings.stream_node_max_bytes
+        self.ctx.node_entries = settings.stream_node_max_entries
+        self.set_gate(gates.MEMORY_LIMIT, settings.maxmemory > 0)
+        self.slow_us = NEVER_US
+        if settings.slowlog_slower_than_us >= 0:
+            self.slow_us = settings.slowlog_slower_than_us
+        if settings.latency_threshold_ms > 0:
+            self.slow_us = min(self.slow_us, settings.latency_threshold_ms * 1000)
+
+    def set_gate(self, bit: int, on: bool) -> None:
+        """Raise or clear one bit of ``gate``."""
+        self.gate = self.gate | bit if on else self.gate & ~bit
+
+    # Clients
+
+    def new_session(
+        self, addr: bytes = b"", laddr: bytes = b"", fd: int = -1, now_ms: int = 0
+    ) -> Session:
+        """A client came."""
+        session = Session(self.sessions.new_number(), self.keyspace.databases[0], now_ms)
+        session.addr = addr
+        session.laddr = laddr
+        session.fd = fd
+        session.authenticated = not self.settings.requirepass
+        session.set_gate(gates.UNAUTHENTICATED, not session.authenticated)
+        self.sessions.add(session)
+        return session
+
+    def close_session(self, session: Session) -> None:
+        """A client is gone: it waits for nothing, watches nothing, listens to nothing."""
+        self.blocking.drop(session)
+        session.unwatch()
+        session.forget_queue()
+        self.pubsub.drop(session)
+        self.monitor(session, on=False)
+        self.sessions.remove(session)
+        session.set_gate(gates.CLOSING, on=True)
+
+    def running(self) -> Session | None:
+        """Whose command is being run."""
+        return self.ctx.session if self.is_running else None
+
+    # One command
+
+    def call(self, session: Session, argv: Argv, now_ms: int) -> int:
+        """Run one command; the reply is in ``session.out``, unless the client now waits."""
+        if argv.n == 0:
+            return 0
+        row = self.names.find(argv)
+        ctx = self.ctx
+        ctx.now_ms = now_ms
+        session.active_ms = now_ms
+        if row is None or row.is_container or session.gate | self.gate or not row.takes(argv.n):
+            self.guarded(session, argv, row)
+        else:
+            self.execute(session, row, argv)
+        if len(self.ready) != 0:
+            self.blocking.serve()
+        return 0
+
+    def execute(self, session: Session, row: Command, argv: Argv) -> int:
+        """Run a command that may run: one unit of effects."""
+        ctx = self.ctx
+        if ctx.session is not session:
+            ctx.use(session)
+        session.calls += 1
+        session.last = row
+        self.effects.begin()
+        self.is_running = True
+        self.run(session, row, argv)
+        self.is_running = False
+        self.effects.end()
+        if session.pushes is not None:
+            self.append_pushes(session)
+        return 0
+
+    def run(self, session: Session, row: Command, argv: Argv) -> int:
+        """The handler, its errors and its statistics."""
+        out = session.out
+        mark = out.size
+        started = self.started_us
+        if started == 0:
+            started = self.ticker.us()
+        try:
+            row.handler(self.ctx, argv)  # type: ignore[misc]
+        except CommandError as error:
+            out.rewind(mark)
+            out.error(error.text)
+        except Exception as fault:
+            self.fault(session, argv, fault)
+            out.rewind(mark)
+            out.error(INTERNAL_ERROR)
+        ended = self.ticker.us()
+        self.started_us = ended
+        if session.blocked is not None:
+            session.blocked.row = row
+            session.blocked.spent_us += ended - started
+            return 0
+        self.stats.commands += 1
+        row.ran(ended - started)
+        if out.size > mark and out.p[mark] == DASH:
+            row.failed_calls += 1
+            self.count_error(mem.to_bytes(out.p, mark + 1, out.size - mark - 1))
+        if ended - started >= self.slow_us:
+            self.note_slow(session, row, argv, ended - started)
+        if row.flags & ADMIN_FLAG:
+            self.refresh_settings()
+        return 0
+
+    def guarded(self, session: Session, argv: Argv, row: Command | None) -> None:
+        """The long way: errors, subcommands, and whatever a gate says."""
+        mark = session.out.size
+        row = self.resolve(session, argv, row)
+        if row is not None and self.admit(session, row, argv):
+            self.execute(session, row, argv)
+            if self.gate & IS_MONITORED and session.blocked is None:
+                self.monitors.feed(self.ctx.now_ms, session, row, argv)
+        if session.gate & MUTES and session.blocked is None:
+            self.mute(session, mark)
+
+    def resolve(self, session: Session, argv: Argv, row: Command | None) -> Command | None:
+        """The row to run, of a subcommand if there is one; None if an error was answered."""
+        if row is not None and row.is_container and len(argv) > 1:
+            sub = row.subcommands.get(argv[1].lower())
+            if sub is None:
+                self.reject(session, None, rejection.unknown_subcommand(row, argv))
+                return None
+            row = sub
+        if row is None:
+            self.reject(session, None, rejection.unknown_command(argv))
+        elif not row.takes(len(argv)):
+            self.reject(session, row, rejection.wrong_arity(row))
+            return None
+        return row
+
+    def admit(self, session: Session, row: Command, argv: Argv) -> bool:
+        """Whether the gates let it pass."""
+        if session.gate | self.gate:
+            return admission.admit(self, session, row, argv)
+        return True
+
+    def reject(self, session: Session, row: Command | None, text: bytes) -> None:
+        """Answer with an error instead of running; a transaction being queued is spoilt."""
+        if row is not None:
+            row.rejected_calls += 1
+        if session.queue is not None:
+            session.queue_broken = True
+        if row is not None and row.name == b"exec":
+            session.forget_queue()
+            session.unwatch()
+            text = rejection.aborted_by(text)
+        session.out.error(text)
+        self.count_error(text)
+
+    def mute(self, session: Session, mark: int) -> None:
+        """CLIENT REPLY OFF and SKIP: take back what the call wrote."""
+        if session.gate & gates.REPLY_SKIP_NEXT:
+            session.set_gate(gates.REPLY_SKIP_NEXT, on=False)
+            session.set_gate(gates.REPLY_SKIP, on=True)
+            return
+        session.set_gate(gates.REPLY_SKIP, on=False)
+        session.out.rewind(mark)
+
+    # What follows a command
+
+    def count_error(self, text: bytes) -> None:
+        """An error was answered; its first word is its kind."""
+        self.stats.count_error(text.split(None, 1)[0] if text else b"ERR")
+
+    def note_slow(self, session: Session, row: Command, argv: Argv, usec: int) -> None:
+        """The command took long: slow log and latency monitor."""
+        settings = self.settings
+        now_s = self.ctx.now_ms // 1000
+        over = 0 <= settings.slowlog_slower_than_us <= usec
+        if over and not row.flags & SKIP_SLOWLOG:
+            args = argv.list()
+            name = session.name
+            self.slowlog.add(now_s, usec, args, session.addr, name, settings.slowlog_max_len)
+        if 0 < settings.latency_threshold_ms * 1000 <= usec:
+            event = b"fast-command" if row.is_fast else b"command"
+            self.latency.record(event, now_s, usec // 1000)
+
+    def fault(self, session: Session, argv: Argv, fault: BaseException) -> None:
+        """A defect of ours: say so in the log, with what was asked."""
+        self.stats.faults += 1
+        self.on_fault(session, argv.list(), fault)
+
+    def append_pushes(self, session: Session) -> None:
+        """Messages to a client that came while its own command ran."""
+        pushes = session.pushes
+        if pushes is not None:
+            session.pushes = None
+            session.out.raw(pushes.take())
+
+    # For EXEC, CLIENT PAUSE and MONITOR
+
+    def invoke(self, row: Command, argv: Argv) -> None:
+        """Run one command of a transaction."""
+        session = self.ctx.session
+        session.last = row
+        self.run(session, row, argv)
+        if self.gate & IS_MONITORED:
+            self.monitors.feed(self.ctx.now_ms, session, row, argv)
+
+    def kill(self, session: Session) -> None:
+        """End another client, or the caller behind its reply."""
+        self.blocking.drop(session)
+        self.sessions.close(session)
+
+    def pause(self, until_ms: int, writes_only: bool) -> None:
+        """Hold commands back until then."""
+        self.pausing.extend(until_ms, writes_only)
+        self.set_gate(gates.PAUSED, on=True)
+
+    def unpause(self) -> None:
+        """Let commands pass again; those held back run before the next sleep."""
+        self.pausing.until_ms = 0
+
+    def is_paused(self, flags: int) -> bool:
+        """Whether a command with these flags must wait."""
+        return self.pausing.holds(flags, self.ctx.now_ms)
+
+    def monitor(self, session: Session, on: bool) -> None:
+        """Show every command to this client, or no longer."""
+        self.monitors.set(session, on)
+        self.set_gate(gates.MONITORED, len(self.monitors) > 0)
+
+    def memory_is_full(self) -> bool:
+        """Whether commands that need memory must be refused."""
+        return self.services.memory_used() > self.settings.maxmemory
+
+    # Clients that waited
+
+    def redo(self, session: Session, argv: list[bytes]) -> None:
+        """Run the command of a client that waits no longer."""
+        args = argv_of(argv)
+        self.started_us = 0
+        self.guarded(session, args, self.names.find(args))
+        if session.blocked is None:
+            self.stats.unblocked += 1
+            self.sessions.touched(session)
+
+    def finish(self, session: Session, row: Command, spent_us: int, error: bytes | None) -> None:
+        """A wait ended with a timeout or an error: the command counts as called."""
+        self.stats.commands += 1
+        row.ran(spent_us)
+        if error is not None:
+            row.failed_calls += 1
+            self.count_error(error)
+        self.stats.unblocked += 1
+        self.sessions.touched(session)
+
+    # Between turns
+
+    def before_sleep(self, now_ms: int) -> None:
+        """What is due: waits that ran out, alarms, the end of a pause, expired keys."""
+        ctx = self.ctx
+        ctx.now_ms = now_ms
+        self.started_us = 0
+        if self.blocking.blocked_clients > 0:
+            self.blocking.tick()
+        if self.gate & IS_PAUSED and self.pausing.is_over(now_ms):
+            self.set_gate(gates.PAUSED, on=False)
+            self.blocking.resume()
+        if not 0 <= now_ms - self.expiry_ms < EXPIRY_PERIOD_MS:
+            self.expire(now_ms)
+        if self.ready:
+            self.blocking.serve()
+
+    def expire(self, now_ms: int) -> None:
+        """Remove keys past their time, a slice at a time; not while clients are held back."""
+        self.expiry_ms = now_ms
+        self.next_expiry_ms = -1
+        if self.active_expire and not self.gate & IS_PAUSED:
+            if expire_cycle(self.ctx, EXPIRY_BUDGET):
+                self.expiry_ms = now_ms - EXPIRY_PERIOD_MS
+            due_ms = next_expiry_ms(self.keyspace)
+            if due_ms is not None:
+                self.next_expiry_ms = max(due_ms, now_ms)
+
+    def next_deadline_ms(self) -> int:
+        """When before_sleep() has something to do next; -1 if nothing is planned."""
+        soonest = self.next_expiry_ms
+        if self.gate & IS_PAUSED:
+            soonest = self.pausing.until_ms
+        if self.blocking.blocked_clients > 0:
+            wait_ms = self.blocking.next_ms()
+            if soonest < 0 or 0 <= wait_ms < soonest:
+                soonest = wait_ms
+        return soonest
+
+    def take_touched(self) -> list[Session]:
+        """The clients that the server must look at though they did not ask just now."""
+        return self.sessions.take_touched()

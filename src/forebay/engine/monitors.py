@@ -1,0 +1,65 @@
+"""MONITOR: show every command that is run to whoever asked for it.
+
+    +1339518083.107412 [0 127.0.0.1:60866] "set" "x" "1"
+"""
+
+from __future__ import annotations
+
+from forebay.commands import gates
+from forebay.commands.session import Session
+from forebay.commands.spec import ADMIN, SKIP_MONITOR, Command
+from forebay.engine.sessions import Sessions
+from forebay.wire.argv import Argv
+
+REDACTED = b"(redacted)"
+_ESCAPES = {10: b"\\n", 13: b"\\r", 9: b"\\t", 7: b"\\a", 8: b"\\b", 34: b'\\"', 92: b"\\\\"}
+
+
+class Monitors:
+    """The clients that see everything."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self.sessions = sessions
+        self.watching: dict[Session, None] = {}
+
+    def __len__(self) -> int:
+        return len(self.watching)
+
+    def set(self, session: Session, on: bool) -> None:
+        """Begin or stop to show commands to this client."""
+        session.set_gate(gates.MONITORING, on)
+        if on:
+            self.watching[session] = None
+        else:
+            self.watching.pop(session, None)
+
+    def feed(self, now_ms: int, session: Session, row: Command, argv: Argv) -> None:
+        """A command was run."""
+        if row.flags & (SKIP_MONITOR | ADMIN):
+            return
+        words = b" ".join(quoted(arg) for arg in without_secrets(row, argv.list()))
+        seconds, ms = divmod(now_ms, 1000)
+        is_unix = session.addr.startswith(b"/")
+        address = b"unix:" + session.addr.removesuffix(b":0") if is_unix else session.addr
+        line = b"%d.%03d000 [%d %b] %b" % (seconds, ms, session.db.index, address, words)
+        for watcher in self.watching:
+            watcher.out.status(line)
+            self.sessions.touched(watcher)
+
+
+def without_secrets(row: Command, args: list[bytes]) -> list[bytes]:
+    """The arguments as others may see them."""
+    if row.name == b"auth":
+        return args[:1] + [REDACTED] * (len(args) - 1)
+    if row.name == b"hello":
+        words = [arg.upper() for arg in args]
+        at = words.index(b"AUTH") if b"AUTH" in words else len(args)
+        return [REDACTED if at < i <= at + 2 else arg for i, arg in enumerate(args)]
+    return args
+
+
+def quoted(arg: bytes) -> bytes:
+    """An argument between quotes, with everything unprintable escaped."""
+    return b'"%b"' % b"".join(
+        _ESCAPES.get(c) or (bytes([c]) if 32 <= c < 127 else b"\\x%02x" % c) for c in arg
+    )

@@ -1,0 +1,132 @@
+"""Channels, patterns, and who listens.
+
+    channels   name    -> sessions          a message goes to the channel's sessions,
+    patterns   pattern -> sessions          then to those of each pattern that matches
+
+A message is written straight into the output of each listener.  A session that
+publishes to itself gets the message behind the reply of its own command, as
+RESP3 clients expect: it waits in ``session.pushes`` until the engine is done.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from forebay.commands.glob import matches
+from forebay.commands.notify_flags import KEYEVENT, KEYSPACE
+from forebay.commands.session import Session
+from forebay.engine.sessions import Sessions
+from forebay.wire.reply import Reply
+
+Listeners = dict[bytes, dict[Session, None]]
+
+
+class Turn(Protocol):
+    """Whose command is being run, if any."""
+
+    def running(self) -> Session | None: ...
+
+
+class Pubsub:
+    """All subscriptions."""
+
+    def __init__(self, sessions: Sessions, turn: Turn) -> None:
+        self.sessions = sessions
+        self.turn = turn
+        self.channels: Listeners = {}
+        self.patterns: Listeners = {}
+
+    def subscribe(self, session: Session, channel: bytes) -> bool:
+        """Listen to a channel; false if it did already."""
+        return enter(self.channels, session.channels, session, channel)
+
+    def unsubscribe(self, session: Session, channel: bytes) -> bool:
+        """Listen to a channel no longer; false if it did not."""
+        return leave(self.channels, session.channels, session, channel)
+
+    def psubscribe(self, session: Session, pattern: bytes) -> bool:
+        """Listen to all channels that match."""
+        return enter(self.patterns, session.patterns, session, pattern)
+
+    def punsubscribe(self, session: Session, pattern: bytes) -> bool:
+        """Listen to a pattern no longer."""
+        return leave(self.patterns, session.patterns, session, pattern)
+
+    def drop(self, session: Session) -> None:
+        """Forget all subscriptions of a session."""
+        for channel in list(session.channels):
+            self.unsubscribe(session, channel)
+        for pattern in list(session.patterns):
+            self.punsubscribe(session, pattern)
+
+    def publish(self, channel: bytes, message: bytes) -> int:
+        """Send a message; how many listeners got it."""
+        count = 0
+        for session in self.channels.get(channel, ()):
+            out = self.output(session)
+            out.push(3)
+            out.bulk(b"message")
+            out.bulk(channel)
+            out.bulk(message)
+            count += 1
+        for pattern, listeners in self.patterns.items():
+            if matches(pattern, channel):
+                for session in listeners:
+                    out = self.output(session)
+                    out.push(4)
+                    out.bulk(b"pmessage")
+                    out.bulk(pattern)
+                    out.bulk(channel)
+                    out.bulk(message)
+                    count += 1
+        return count
+
+    def output(self, session: Session) -> Reply:
+        """Where a message to this session is written now."""
+        self.sessions.touched(session)
+        if session is not self.turn.running():
+            return session.out
+        if session.pushes is None:
+            session.pushes = Reply(session.out.resp)
+        return session.pushes
+
+    def publish_event(self, flags: int, event: bytes, key: bytes, db_index: int) -> None:
+        """A keyspace event, on the channel of its key and on that of its name."""
+        if not self.channels and not self.patterns:
+            return
+        if flags & KEYSPACE:
+            self.publish(b"__keyspace@%d__:%b" % (db_index, key), event)
+        if flags & KEYEVENT:
+            self.publish(b"__keyevent@%d__:%b" % (db_index, event), key)
+
+    def channel_names(self, pattern: bytes | None) -> list[bytes]:
+        """The channels that somebody listens to, those that match if a pattern is given."""
+        return [name for name in self.channels if pattern is None or matches(pattern, name)]
+
+    def subscribers(self, channel: bytes) -> int:
+        """How many listen to exactly this channel."""
+        return len(self.channels.get(channel, ()))
+
+    def pattern_count(self) -> int:
+        """How many different patterns are listened to."""
+        return len(self.patterns)
+
+
+def enter(listeners: Listeners, own: dict[bytes, None], session: Session, name: bytes) -> bool:
+    """Note a subscription on both sides; false if it was there."""
+    if name in own:
+        return False
+    own[name] = None
+    listeners.setdefault(name, {})[session] = None
+    return True
+
+
+def leave(listeners: Listeners, own: dict[bytes, None], session: Session, name: bytes) -> bool:
+    """Forget a subscription on both sides; false if it was not there."""
+    if name not in own:
+        return False
+    del own[name]
+    del listeners[name][session]
+    if not listeners[name]:
+        del listeners[name]
+    return True

@@ -1,0 +1,68 @@
+"""All clients of the server, by number, and those among them that the server must look at.
+
+A command writes to the session that called it, and the server sends that.  But
+PUBLISH, a served wait, CLIENT KILL also change *other* sessions: those are put
+into ``touched``, which the server empties once a turn:
+
+    touched   there is output to send, or input to go on with, or the end to make
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from forebay.commands import gates
+from forebay.commands.session import Session
+
+
+class Sessions:
+    """The register of clients."""
+
+    def __init__(self) -> None:
+        self.by_number: dict[int, Session] = {}
+        self.touched_sessions: dict[Session, None] = {}
+        self.last_number = 0
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(list(self.by_number.values()))
+
+    def __len__(self) -> int:
+        return len(self.by_number)
+
+    def new_number(self) -> int:
+        """Numbers are never used twice."""
+        self.last_number += 1
+        return self.last_number
+
+    def add(self, session: Session) -> None:
+        """A client came."""
+        self.by_number[session.id] = session
+
+    def remove(self, session: Session) -> None:
+        """A client went."""
+        self.by_number.pop(session.id, None)
+        self.touched_sessions.pop(session, None)
+
+    def get(self, number: int) -> Session | None:
+        """The client of this number."""
+        return self.by_number.get(number)
+
+    def select(self, wanted: Callable[[Session], bool]) -> list[Session]:
+        """The clients for which this is so."""
+        return [session for session in self if wanted(session)]
+
+    def touched(self, session: Session) -> None:
+        """The server must look at this client."""
+        self.touched_sessions[session] = None
+
+    def take_touched(self) -> list[Session]:
+        """The clients to look at since the last time."""
+        sessions = list(self.touched_sessions)
+        self.touched_sessions.clear()
+        return sessions
+
+    def close(self, session: Session) -> None:
+        """Let the server send what is written, then close; nothing more is run."""
+        session.closing = True
+        session.set_gate(gates.CLOSING, on=True)
+        self.touched(session)

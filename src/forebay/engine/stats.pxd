@@ -1,0 +1,12 @@
+# Types of stats.py; see there.
+cimport cython
+
+
+@cython.final
+cdef class Stats:
+    cdef public long long commands, connections, rejected_connections
+    cdef public long long expired_keys, evicted_keys, keyspace_hits, keyspace_misses
+    cdef public long long error_replies, unblocked, faults
+    cdef public dict errors
+    cpdef reset(self)
+    cpdef count_error(self, bytes code)

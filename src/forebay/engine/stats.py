@@ -1,0 +1,30 @@
+"""Counters of the whole server: INFO shows them, CONFIG RESETSTAT clears them."""
+
+from __future__ import annotations
+
+
+class Stats:
+    """Plain numbers; whoever sees the event adds to them."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Start all over, but for what is a state rather than a count."""
+        self.commands = 0
+        self.connections = 0
+        self.rejected_connections = 0
+        self.expired_keys = 0
+        self.evicted_keys = 0
+        self.keyspace_hits = 0
+        self.keyspace_misses = 0
+        self.error_replies = 0
+        #: By code, the first word of the error: ERR, WRONGTYPE, NOGROUP, ...
+        self.errors: dict[bytes, int] = {}
+        self.unblocked = 0
+        self.faults = 0
+
+    def count_error(self, code: bytes) -> None:
+        """An error reply was sent."""
+        self.error_replies += 1
+        self.errors[code] = self.errors.get(code, 0) + 1

@@ -1,0 +1,315 @@
+"""The sections of INFO, one function each: context and facts in, pairs out."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import forebay
+from forebay.commands.admin import REDIS_VERSION
+from forebay.commands.context import Context
+from forebay.commands.histogram import percentile
+from forebay.commands.spec import Command
+from forebay.server import usage
+from forebay.server.config import Config
+
+Fields = list[tuple[str, object]]
+
+NO_REPLICATION_ID = "0" * 40
+REPL_BACKLOG_BYTES = 1 << 20
+
+
+@dataclass(slots=True)
+class Facts:
+    """What the sections need to know beside the context."""
+
+    config: Config
+    run_id: str
+    started_ms: int
+    now_ms: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    commands_per_second: int = 0
+    input_kbps: float = 0.0
+    output_kbps: float = 0.0
+    is_compiled: bool = field(default_factory=forebay.compiled)
+
+
+def zeros(names: str) -> Fields:
+    """Fields about things that do not exist here."""
+    return [(name, 0) for name in names.split()]
+
+
+def human(size: int) -> str:
+    """A size for people, as Redis prints it: 1.50M."""
+    if size < 1024:
+        return f"{size}B"
+    value = float(size)
+    for unit in "KMGTP":
+        value /= 1024
+        if value < 1024:
+            break
+    return f"{value:.2f}{unit}"
+
+
+def server(ctx: Context, facts: Facts) -> Fields:
+    """Version, process, uptime."""
+    settings = ctx.settings
+    system = platform.uname()
+    uptime_s = max(0, facts.now_ms - facts.started_ms) // 1000
+    return [
+        ("redis_version", REDIS_VERSION.decode()),
+        ("redis_git_sha1", "00000000"),
+        ("redis_git_dirty", 0),
+        ("redis_build_id", "0"),
+        ("redis_mode", "standalone"),
+        ("os", f"{system.system} {system.release} {system.machine}"),
+        ("arch_bits", 64),
+        ("monotonic_clock", "POSIX clock_gettime"),
+        ("multiplexing_api", "epoll"),
+        ("atomicvar_api", "none"),
+        ("gcc_version", "0.0.0"),
+        ("process_id", os.getpid()),
+        ("process_supervised", settings.supervised),
+        ("run_id", facts.run_id),
+        ("tcp_port", settings.port),
+        ("server_time_usec", facts.now_ms * 1000),
+        ("uptime_in_seconds", uptime_s),
+        ("uptime_in_days", uptime_s // 86400),
+        ("hz", settings.hz),
+        ("configured_hz", settings.hz),
+        ("lru_clock", facts.now_ms // 1000 & 0xFFFFFF),
+        ("executable", sys.executable),
+        ("config_file", facts.config.path),
+        ("io_threads_active", 0),
+        ("forebay_version", forebay.__version__),
+        ("forebay_build", "compiled" if facts.is_compiled else "interpreted"),
+        ("python_version", platform.python_version()),
+    ]
+
+
+def clients(ctx: Context, facts: Facts) -> Fields:
+    """Who is connected, who waits, on how many keys."""
+    sessions, blocking = ctx.services.sessions, ctx.services.blocking
+    input_max = max((session.query_room for session in sessions), default=0)
+    output_max = max((session.out.size for session in sessions), default=0)
+    watching = [session for session in sessions if session.watched]
+    return [
+        ("connected_clients", len(sessions)),
+        ("cluster_connections", 0),
+        ("maxclients", ctx.settings.maxclients),
+        ("client_recent_max_input_buffer", input_max),
+        ("client_recent_max_output_buffer", output_max),
+        ("blocked_clients", blocking.blocked_clients),
+        ("tracking_clients", 0),
+        ("pubsub_clients", sum(1 for session in sessions if session.subscriptions())),
+        ("watching_clients", len(watching)),
+        ("clients_in_timeout_table", 0),
+        ("total_watched_keys", sum(len(session.watched) for session in watching)),
+        ("total_blocking_keys", blocking.blocking_keys),
+        ("total_blocking_keys_on_nokey", blocking.blocking_keys_on_missing),
+    ]
+
+
+def memory(ctx: Context, facts: Facts) -> Fields:
+    """Memory of the process; ``used_memory`` is resident memory, see usage.py."""
+    used = ctx.services.memory_used()
+    peak = max(used, ctx.services.memory_peak())
+    system, limit = usage.system_bytes(), ctx.settings.maxmemory
+    buffers = sum(session.out.size + session.query_room for session in ctx.services.sessions)
+    tables = sum(
+        sys.getsizeof(db.values) + sys.getsizeof(db.expires) for db in ctx.keyspace.databases
+    )
+    overhead = buffers + tables
+    dataset = max(0, used - overhead)
+    return [
+        ("used_memory", used),
+        ("used_memory_human", human(used)),
+        ("used_memory_rss", used),
+        ("used_memory_rss_human", human(used)),
+        ("used_memory_peak", peak),
+        ("used_memory_peak_human", human(peak)),
+        ("used_memory_peak_perc", f"{100 * used / max(1, peak):.2f}%"),
+        ("used_memory_overhead", overhead),
+        ("used_memory_startup", 0),
+        ("used_memory_dataset", dataset),
+        ("used_memory_dataset_perc", f"{100 * dataset / max(1, used):.2f}%"),
+        ("allocator_allocated", used),
+        ("allocator_active", used),
+        ("allocator_resident", used),
+        ("total_system_memory", system),
+        ("total_system_memory_human", human(system)),
+        *zeros("used_memory_lua used_memory_vm_eval"),
+        ("used_memory_lua_human", human(0)),
+        *zeros("used_memory_scripts_eval number_of_cached_scripts number_of_functions"),
+        *zeros("number_of_libraries used_memory_vm_functions used_memory_vm_total"),
+        ("used_memory_vm_total_human", human(0)),
+        *zeros("used_memory_functions used_memory_scripts"),
+        ("used_memory_scripts_human", human(0)),
+        ("maxmemory", limit),
+        ("maxmemory_human", human(limit)),
+        ("maxmemory_policy", ctx.settings.maxmemory_policy),
+        ("allocator_frag_ratio", "1.00"),
+        ("allocator_frag_bytes", 0),
+        ("allocator_rss_ratio", "1.00"),
+        ("allocator_rss_bytes", 0),
+        ("rss_overhead_ratio", "1.00"),
+        ("rss_overhead_bytes", 0),
+        ("mem_fragmentation_ratio", "1.00"),
+        *zeros("mem_fragmentation_bytes mem_not_counted_for_evict mem_replication_backlog"),
+        *zeros("mem_total_replication_buffers mem_replica_full_sync_buffer mem_clients_slaves"),
+        ("mem_clients_normal", buffers),
+        *zeros("mem_cluster_links mem_aof_buffer"),
+        ("mem_allocator", "python"),
+        *zeros("active_defrag_running lazyfree_pending_objects lazyfreed_objects"),
+    ]
+
+
+def persistence(ctx: Context, facts: Facts) -> Fields:
+    """Nothing is kept on disk."""
+    return [
+        *zeros("loading async_loading current_cow_peak current_cow_size current_cow_size_age"),
+        ("current_fork_perc", "0.00"),
+        *zeros("current_save_keys_processed current_save_keys_total"),
+        *zeros("rdb_changes_since_last_save rdb_bgsave_in_progress"),
+        ("rdb_last_save_time", facts.started_ms // 1000),
+        ("rdb_last_bgsave_status", "ok"),
+        ("rdb_last_bgsave_time_sec", -1),
+        ("rdb_current_bgsave_time_sec", -1),
+        *zeros("rdb_saves rdb_last_cow_size rdb_last_load_keys_expired rdb_last_load_keys_loaded"),
+        *zeros("aof_enabled aof_rewrite_in_progress aof_rewrite_scheduled"),
+        ("aof_last_rewrite_time_sec", -1),
+        ("aof_current_rewrite_time_sec", -1),
+        ("aof_last_bgrewrite_status", "ok"),
+        *zeros("aof_rewrites aof_rewrites_consecutive_failures"),
+        ("aof_last_write_status", "ok"),
+        *zeros("aof_last_cow_size module_fork_in_progress module_fork_last_cow_size"),
+    ]
+
+
+def stats(ctx: Context, facts: Facts) -> Fields:
+    """Counters since the start or CONFIG RESETSTAT."""
+    counted, pubsub = ctx.services.stats, ctx.services.pubsub
+    return [
+        ("total_connections_received", counted.connections),
+        ("total_commands_processed", counted.commands),
+        ("instantaneous_ops_per_sec", facts.commands_per_second),
+        ("total_net_input_bytes", facts.bytes_in),
+        ("total_net_output_bytes", facts.bytes_out),
+        *zeros("total_net_repl_input_bytes total_net_repl_output_bytes"),
+        ("instantaneous_input_kbps", f"{facts.input_kbps:.2f}"),
+        ("instantaneous_output_kbps", f"{facts.output_kbps:.2f}"),
+        ("instantaneous_input_repl_kbps", "0.00"),
+        ("instantaneous_output_repl_kbps", "0.00"),
+        ("rejected_connections", counted.rejected_connections),
+        *zeros("sync_full sync_partial_ok sync_partial_err expired_subkeys"),
+        ("expired_keys", counted.expired_keys),
+        ("expired_stale_perc", "0.00"),
+        *zeros("expired_time_cap_reached_count expire_cycle_cpu_milliseconds"),
+        ("evicted_keys", counted.evicted_keys),
+        *zeros("evicted_clients evicted_scripts total_eviction_exceeded_time"),
+        *zeros("current_eviction_exceeded_time"),
+        ("keyspace_hits", counted.keyspace_hits),
+        ("keyspace_misses", counted.keyspace_misses),
+        ("pubsub_channels", len(pubsub.channel_names(None))),
+        ("pubsub_patterns", pubsub.pattern_count()),
+        *zeros("pubsubshard_channels latest_fork_usec total_forks migrate_cached_sockets"),
+        *zeros("slave_expires_tracked_keys active_defrag_hits active_defrag_misses"),
+        *zeros("active_defrag_key_hits active_defrag_key_misses total_active_defrag_time"),
+        *zeros("current_active_defrag_time tracking_total_keys tracking_total_items"),
+        *zeros("tracking_total_prefixes unexpected_error_replies"),
+        ("total_error_replies", counted.error_replies),
+        *zeros("dump_payload_sanitizations"),
+        ("total_reads_processed", counted.commands),
+        ("total_writes_processed", counted.commands),
+        *zeros("io_threaded_reads_processed io_threaded_writes_processed"),
+        *zeros("client_query_buffer_limit_disconnections client_output_buffer_limit_disconnections"),
+        *zeros("reply_buffer_shrinks reply_buffer_expands"),
+        ("forebay_clients_unblocked", counted.unblocked),
+    ]
+
+
+def replication(ctx: Context, facts: Facts) -> Fields:
+    """A master without replicas."""
+    return [
+        ("role", "master"),
+        ("connected_slaves", 0),
+        ("master_failover_state", "no-failover"),
+        ("master_replid", facts.run_id),
+        ("master_replid2", NO_REPLICATION_ID),
+        ("master_repl_offset", 0),
+        ("second_repl_offset", -1),
+        ("repl_backlog_active", 0),
+        ("repl_backlog_size", REPL_BACKLOG_BYTES),
+        ("repl_backlog_first_byte_offset", 0),
+        ("repl_backlog_histlen", 0),
+    ]
+
+
+def cpu(ctx: Context, facts: Facts) -> Fields:
+    """Processor time."""
+    return [(name, f"{seconds:.6f}") for name, seconds in usage.cpu_seconds()]
+
+
+def nothing(ctx: Context, facts: Facts) -> Fields:
+    """A section without fields."""
+    return []
+
+
+def _rows(ctx: Context) -> Iterator[Command]:
+    for row in ctx.services.executor.commands.values():
+        yield row
+        yield from row.subcommands.values()
+
+
+def commandstats(ctx: Context, facts: Facts) -> Fields:
+    """Calls and times of each command that was tried."""
+    found: Fields = []
+    for row in _rows(ctx):
+        if row.calls or row.rejected_calls or row.failed_calls:
+            each = row.usec / row.calls if row.calls else 0.0
+            text = (
+                f"calls={row.calls},usec={row.usec},usec_per_call={each:.2f},"
+                f"rejected_calls={row.rejected_calls},failed_calls={row.failed_calls}"
+            )
+            found.append((f"cmdstat_{row.full_name.decode()}", text))
+    return found
+
+
+def errorstats(ctx: Context, facts: Facts) -> Fields:
+    """Error replies by their first word."""
+    errors = sorted(ctx.services.stats.errors.items())
+    return [(f"errorstat_{code.decode('utf-8', 'replace')}", f"count={n}") for code, n in errors]
+
+
+def latencystats(ctx: Context, facts: Facts) -> Fields:
+    """Percentiles of the running times of each command."""
+    found: Fields = []
+    for row in _rows(ctx):
+        if row.buckets and ctx.settings.latency_tracking:
+            text = ",".join(
+                f"p{percent:g}={percentile(row.buckets, percent):.3f}"
+                for percent in ctx.settings.latency_percentiles
+            )
+            found.append((f"latency_percentiles_usec_{row.full_name.decode()}", text))
+    return found
+
+
+def cluster(ctx: Context, facts: Facts) -> Fields:
+    """There is none."""
+    return [("cluster_enabled", 0)]
+
+
+def keyspace(ctx: Context, facts: Facts) -> Fields:
+    """Keys of each database that has any."""
+    found: Fields = []
+    for db in ctx.keyspace.databases:
+        if db.values:
+            left_ms = [when_ms - ctx.now_ms for when_ms in db.expires.values()]
+            mean_ms = max(0, sum(left_ms) // len(left_ms)) if left_ms else 0
+            text = f"keys={len(db.values)},expires={len(db.expires)},avg_ttl={mean_ms},subexpiry=0"
+            found.append((f"db{db.index}", text))
+    return found

@@ -1,0 +1,44 @@
+# Types of loop.py; see there.
+cimport cython
+
+from forebay.commands.session cimport Session
+from forebay.engine.engine cimport Engine
+from forebay.server.connection cimport Bench, Connection
+from forebay.server.timers cimport Clock
+
+cdef int READ, WRITE, MAX_EVENTS
+cdef long long TURN_BYTES
+
+
+@cython.final
+cdef class Loop:
+    cdef public Bench bench
+    cdef public Clock clock
+    cdef public object host, epoll
+    cdef object poll
+    cdef public list by_fd
+    cdef public dict watchers
+    cdef public int count
+    cdef list to_settle, busy
+    cdef public object before_replies
+    cdef public long long next_beat_ms, beat_ms
+    cdef public bint running
+
+    @cython.locals(fd=int)
+    cpdef close(self, Connection conn)
+    @cython.locals(bench=Bench, events=list, event=tuple)
+    cpdef int turn(self) except -1
+    @cython.locals(wait_ms="long long", deadline_ms="long long")
+    cdef double wait_s(self) except -1
+    @cython.locals(conn=Connection)
+    cdef int serve(self, Py_ssize_t fd, int mask) except -1
+    @cython.locals(alive=bint)
+    cdef int read(self, Connection conn) except -1
+    @cython.locals(conn=Connection, busy=list)
+    cdef int run_busy(self) except -1
+    cpdef int queue(self, Connection conn) except -1
+    @cython.locals(session=Session, conn=Connection, to_settle=list)
+    cdef int settle_all(self) except -1
+    cdef int touch(self, Connection conn) except -1
+    @cython.locals(mask=int)
+    cdef int settle(self, Connection conn) except -1

@@ -1,0 +1,266 @@
+"""The event loop: one thread, one epoll, one turn after another.
+
+    turn:  1  wait       for sockets that are ready, at most until the nearest deadline
+           2  run        every whole command of every ready socket         (connection.read)
+           3  engine     wakes who waited for a key, ends who waited too long (before_sleep)
+           4  log        whatever must be on disk before a reply may go out (before_replies)
+           5  settle     one send for each client that has output          (settle)
+
+It is the order in which Redis works, and the reason why one write of the log
+and one send per client serve a whole pipeline.
+
+Rules
+  1. Nothing here blocks but step 1.
+  2. A connection that has output, must close, or has commands left to run is in
+     ``to_settle``, once; whoever writes to another client's output announces it
+     (engine.touched), and step 5 finds it there.
+  3. epoll is level-triggered: an event that is not dealt with comes again, so a
+     turn may stop early when it has produced TURN_BYTES of replies.
+  4. A descriptor may be reused within a turn, so an event alone never closes a
+     connection: only a receive or send that fails does.
+  5. A fault in one command ends its connection, not the loop.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Callable
+
+from forebay.server.connection import Bench, Connection
+from forebay.server.timers import Clock
+
+READ = select.EPOLLIN
+WRITE = select.EPOLLOUT
+# Events of one turn.
+MAX_EVENTS = 1024
+# Replies that a turn may pile up before they are sent.
+TURN_BYTES = 64 << 20
+
+Watcher = Callable[[], None]
+
+
+class Host:
+    """What the loop asks of the server around it; rare events only."""
+
+    def beat(self) -> None:
+        """Periodic work is due."""
+
+    def may_owe(self, conn: Connection, bytes_owed: int) -> bool:
+        """Whether a client may leave this much output unread."""
+        raise NotImplementedError
+
+    def closed(self, conn: Connection) -> None:
+        """A connection is no more."""
+
+    def broken(self, conn: Connection) -> None:
+        """A command raised something that it should not; called while it is handled."""
+
+
+class Loop:
+    """Runs turns until it is told to stop."""
+
+    def __init__(self, bench: Bench, clock: Clock, host: Host) -> None:
+        self.bench = bench
+        self.clock = clock
+        self.host = host
+        self.epoll = select.epoll()
+        self.poll = self.epoll.poll
+        self.by_fd: list[Connection | None] = []
+        self.watchers: dict[int, Watcher] = {}
+        self.count = 0
+        self.to_settle: list[Connection] = []
+        self.busy: list[Connection] = []
+        self.before_replies: Callable[[], None] | None = None
+        self.next_beat_ms = 0
+        self.beat_ms = 100
+        self.running = False
+
+    # Who takes part
+
+    def add(self, conn: Connection) -> None:
+        """Begin to serve a connection."""
+        while len(self.by_fd) <= conn.fd:
+            self.by_fd.append(None)
+        self.by_fd[conn.fd] = conn
+        self.count += 1
+        conn.watching = READ
+        self.epoll.register(conn.fd, READ)
+
+    def watch(self, fd: int, watcher: Watcher) -> None:
+        """Call ``watcher`` whenever another descriptor (a door, a pipe) is readable."""
+        self.watchers[fd] = watcher
+        self.epoll.register(fd, READ)
+
+    def unwatch(self, fd: int) -> None:
+        """Leave that descriptor alone again."""
+        del self.watchers[fd]
+        self.epoll.unregister(fd)
+
+    def close(self, conn: Connection) -> None:
+        """End a connection now; what it has not been sent is lost."""
+        if conn.fd < 0:
+            return
+        fd = conn.fd
+        conn.fd = -1
+        self.by_fd[fd] = None
+        self.count -= 1
+        conn.more = False
+        self.bench.engine.close_session(conn.session)
+        self.host.closed(conn)
+        conn.out.clear()
+        conn.held = None
+        conn.parser = None
+        if conn.channel is not None:
+            conn.channel.close()
+        os.close(fd)
+
+    def connections(self) -> list[Connection]:
+        """All of them, in the order of their descriptors."""
+        return [conn for conn in self.by_fd if conn is not None]
+
+    # The turns
+
+    def run(self) -> None:
+        """Turn until stopped."""
+        self.running = True
+        self.next_beat_ms = self.clock.monotonic_ms() + self.beat_ms
+        while self.running:
+            self.turn()
+
+    def turn(self) -> int:
+        """One turn; see the head of this file."""
+        bench = self.bench
+        events = self.poll(self.wait_s(), MAX_EVENTS)
+        bench.now_ms = self.clock.now_ms()
+        bench.produced = 0
+        if self.busy:
+            self.run_busy()
+        for event in events:
+            self.serve(event[0], event[1])
+            if bench.produced > TURN_BYTES:
+                break
+        if self.clock.monotonic_ms() >= self.next_beat_ms:
+            self.next_beat_ms = self.clock.monotonic_ms() + self.beat_ms
+            self.host.beat()
+        bench.engine.before_sleep(bench.now_ms)
+        if self.before_replies is not None:
+            self.before_replies()
+        self.settle_all()
+        return 0
+
+    def wait_s(self) -> float:
+        """How long this turn may sleep."""
+        if self.busy:
+            return 0.0
+        wait_ms = self.next_beat_ms - self.clock.monotonic_ms()
+        deadline_ms = self.bench.engine.next_deadline_ms()
+        if deadline_ms >= 0:
+            wait_ms = min(wait_ms, deadline_ms - self.clock.now_ms())
+        return max(0, wait_ms) / 1000
+
+    def serve(self, fd: int, mask: int) -> int:
+        """One ready descriptor."""
+        conn = self.by_fd[fd] if fd < len(self.by_fd) else None
+        if conn is None:
+            watcher = self.watchers.get(fd)
+            if watcher is not None:
+                watcher()
+            return 0
+        if mask != WRITE:
+            self.read(conn)
+        elif not conn.queued:
+            self.queue(conn)
+        return 0
+
+    def read(self, conn: Connection) -> int:
+        """Take a connection's bytes; it goes on the list if there is anything to settle."""
+        try:
+            alive = conn.read(self.bench)
+        except Exception:  # noqa: BLE001 - rule 5
+            self.host.broken(conn)
+            alive = False
+        if not alive:
+            self.close(conn)
+        elif not conn.queued and (conn.out.size > 0 or conn.more or conn.watching != READ):
+            self.queue(conn)
+        return 0
+
+    def run_busy(self) -> int:
+        """Go on with clients that had more to run than fits one turn."""
+        busy = self.busy
+        self.busy = []
+        for conn in busy:
+            conn.busy = False
+            if conn.fd < 0:
+                continue
+            try:
+                conn.resume(self.bench)
+            except Exception:  # noqa: BLE001 - rule 5
+                self.host.broken(conn)
+                self.close(conn)
+                continue
+            if not conn.queued:
+                self.queue(conn)
+        return 0
+
+    def queue(self, conn: Connection) -> int:
+        """See to this connection at the end of the turn."""
+        conn.queued = True
+        self.to_settle.append(conn)
+        return 0
+
+    # The end of a turn
+
+    def settle_all(self) -> int:
+        """Send what was written in this turn, also to clients who did not ask."""
+        for session in self.bench.engine.take_touched():
+            if session.link is not None:
+                self.touch(session.link)
+        to_settle = self.to_settle
+        self.to_settle = []
+        for conn in to_settle:
+            conn.queued = False
+            if conn.fd >= 0:
+                self.settle(conn)
+        return 0
+
+    def touch(self, conn: Connection) -> int:
+        """Somebody else's command wrote to this client, woke it or ended it.
+
+        Who is ended by another gets one chance to take what was written for it;
+        who ended itself may take its time (see settle).
+        """
+        if conn.queued:
+            return 0
+        if conn.session.closing:
+            if conn.out.size > 0:
+                conn.flush(self.bench)
+            self.close(conn)
+        else:
+            self.queue(conn)
+        return 0
+
+    def settle(self, conn: Connection) -> int:
+        """Send, close or watch: whatever the state of this connection asks for."""
+        if conn.out.size > 0 and not conn.flush(self.bench):
+            self.close(conn)
+            return 0
+        mask = 0 if conn.session.closing or conn.ended else READ
+        if conn.out.size > 0:
+            if not self.host.may_owe(conn, conn.out.size - conn.out.start):
+                self.close(conn)
+                return 0
+            mask |= WRITE
+        elif mask == 0 and (conn.session.closing or not conn.more):
+            self.close(conn)
+            return 0
+        else:
+            conn.over_since_ms = 0
+        if conn.more and not conn.busy and not conn.stalled():
+            conn.busy = True
+            self.busy.append(conn)
+        if mask != conn.watching:
+            conn.watching = mask
+            self.epoll.modify(conn.fd, mask)
+        return 0

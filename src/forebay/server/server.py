@@ -1,0 +1,263 @@
+"""The server around the loop: who may come in, who must go, when it ends.
+
+    doors --arrivals--> turned away (full, protected mode)
+                     '-> Connection + Session --> loop
+    ten times a second: doors that were shut for a while
+    once a second:      idle clients, clients that do not read, clients slow to leave
+
+Only rare events come here; what happens for every command is in loop.py and
+connection.py.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import traceback
+from collections.abc import Callable
+from functools import partial
+
+from forebay.commands.session import Session
+from forebay.commands.settings import OutputLimit, Settings
+from forebay.engine.engine import Engine
+from forebay.errors import ConfigError
+from forebay.server.connection import STRANGER_HELD_BYTES, Bench, Connection
+from forebay.server.listen import Door, open_tcp, open_unix
+from forebay.server.log import Log
+from forebay.server.loop import Host, Loop
+from forebay.server.protected import DENIED, is_local
+from forebay.server.timers import Clock
+
+#: Clients let in through one door in one turn.
+MAX_ARRIVALS = 200
+#: How long the last replies may take when the server stops.
+FAREWELL_MS = 1000
+#: Seconds after which a client that is to be closed, but does not take its last reply, is.
+LINGER_S = 10
+
+FULL = b"-ERR max number of clients reached\r\n"
+
+
+class Server(Host):
+    """One server: its doors, its clients, its end."""
+
+    def __init__(self, settings: Settings, engine: Engine, log: Log, clock: Clock) -> None:
+        self.settings = settings
+        self.engine = engine
+        self.log = log
+        self.clock = clock
+        self.bench = Bench(engine)
+        self.loop = Loop(self.bench, clock, self)
+        self.doors: list[Door] = []
+        self.shut_doors: list[Door] = []
+        self.beats = 0
+        #: More periodic work, called with every beat.
+        self.on_beat: list[Callable[[], None]] = []
+        self.apply_settings()
+
+    def apply_settings(self) -> None:
+        """Take over settings that the connections need close at hand."""
+        settings = self.settings
+        for limits in (self.bench.trusted, self.bench.strangers):
+            limits.max_bulk_len = settings.proto_max_bulk_len
+        self.bench.query_limit_bytes = settings.client_query_buffer_limit
+        self.loop.beat_ms = 1000 // max(1, min(500, settings.hz))
+
+    # Doors
+
+    def open(self) -> None:
+        """Listen wherever the settings say; raises ConfigError."""
+        settings = self.settings
+        doors = open_tcp(
+            settings.bind, settings.port, settings.tcp_backlog, settings.tcp_keepalive_s
+        )
+        if settings.unixsocket:
+            try:
+                doors.append(
+                    open_unix(settings.unixsocket, settings.unixsocketperm, settings.tcp_backlog)
+                )
+            except ConfigError:
+                self._close_doors(doors)
+                raise
+        if not doors:
+            raise ConfigError("nowhere to listen: give a --port or a --unixsocket")
+        for door in doors:
+            self._watch(door)
+
+    def reopen_tcp(self) -> None:
+        """Move to the addresses that the settings now name; the old ones stay if that fails."""
+        settings = self.settings
+        old = [door for door in self.doors if not door.unix_path]
+        kept = {door.name for door in old}
+        wanted = open_tcp(
+            [a for a in settings.bind if f"{a.lstrip('-')}:{settings.port}" not in kept],
+            settings.port,
+            settings.tcp_backlog,
+            settings.tcp_keepalive_s,
+        )
+        names = {f"{a.lstrip('-')}:{settings.port}" for a in settings.bind}
+        self._close_doors([door for door in old if door.name not in names])
+        for door in wanted:
+            self._watch(door)
+
+    def _watch(self, door: Door) -> None:
+        self.doors.append(door)
+        self.loop.watch(door.fileno(), partial(self.arrive, door))
+
+    def _close_doors(self, doors: list[Door]) -> None:
+        for door in doors:
+            if door in self.doors:
+                self.doors.remove(door)
+                if door in self.shut_doors:
+                    self.shut_doors.remove(door)
+                else:
+                    self.loop.unwatch(door.fileno())
+            door.close()
+
+    def arrive(self, door: Door) -> None:
+        """Clients stand at a door."""
+        for sock, peer, local in door.accept(MAX_ARRIVALS):
+            reason = self._why_not(peer)
+            if reason:
+                self._turn_away(sock, reason)
+            else:
+                self.admit(sock, peer, local)
+        if door.exhausted:
+            self.log.warning("out of file descriptors: no new clients for a moment")
+            self.loop.unwatch(door.fileno())
+            self.shut_doors.append(door)
+
+    def _why_not(self, peer: str) -> bytes:
+        if self.loop.count >= self.settings.maxclients:
+            return FULL
+        if self.settings.protected_mode and not self.settings.requirepass and not is_local(peer):
+            return DENIED
+        return b""
+
+    def _turn_away(self, sock: socket.socket, reason: bytes) -> None:
+        self.engine.stats.rejected_connections += 1
+        try:
+            sock.send(reason)
+        except OSError:
+            self.log.debug("a client that was turned away had already gone")
+        sock.close()
+
+    def admit(self, sock: socket.socket, peer: str, local: str) -> Connection:
+        """A new client."""
+        fd = sock.detach()
+        session = self.engine.new_session(peer.encode(), local.encode(), fd, self.clock.now_ms())
+        conn = Connection(fd, session)
+        session.link = conn
+        self.engine.stats.connections += 1
+        self.loop.add(conn)
+        self.log.verbose(f"Accepted {peer}")
+        return conn
+
+    # What the loop asks
+
+    def beat(self) -> None:
+        """Periodic work."""
+        self.beats += 1
+        for work in self.on_beat:
+            work()
+        for door in self.shut_doors:
+            self.loop.watch(door.fileno(), partial(self.arrive, door))
+        self.shut_doors.clear()
+        if self.beats % (1000 // self.loop.beat_ms) == 0:
+            self.visit_clients()
+
+    def visit_clients(self) -> None:
+        """Once a second: who is idle, who does not read, who lingers."""
+        now_ms = self.clock.now_ms()
+        for conn in self.loop.connections():
+            if conn.out.size > 0 and not self.may_owe(conn, conn.out.pending()):
+                self.loop.close(conn)
+            elif conn.session.closing:
+                conn.seconds_closing += 1
+                if conn.seconds_closing > LINGER_S:
+                    self.loop.close(conn)
+            elif self._idle_too_long(conn.session, now_ms):
+                conn.fault = "idle for too long"
+                self.loop.close(conn)
+
+    def _idle_too_long(self, session: Session, now_ms: int) -> bool:
+        limit_ms = self.settings.timeout_s * 1000
+        return (
+            limit_ms > 0
+            and session.blocked is None
+            and session.subscriptions() == 0
+            and now_ms - session.active_ms > limit_ms
+        )
+
+    def may_owe(self, conn: Connection, bytes_owed: int) -> bool:
+        """Output limits: by kind of client, at once or after a while."""
+        session = conn.session
+        if not session.authenticated:
+            if bytes_owed > STRANGER_HELD_BYTES:
+                conn.fault = "does not read its replies and has not authenticated"
+                return False
+            return True
+        limit = self._output_limit(session)
+        if limit.hard_bytes and bytes_owed > limit.hard_bytes:
+            conn.fault = "overcame its output buffer limit"
+            return False
+        if not limit.soft_bytes or bytes_owed <= limit.soft_bytes:
+            conn.over_since_ms = 0
+            return True
+        now_ms = self.clock.monotonic_ms()
+        if conn.over_since_ms == 0:
+            conn.over_since_ms = now_ms
+        if now_ms - conn.over_since_ms > limit.soft_seconds * 1000:
+            conn.fault = "stayed over its soft output buffer limit"
+            return False
+        return True
+
+    def _output_limit(self, session: Session) -> OutputLimit:
+        kind = "pubsub" if session.subscriptions() else "normal"
+        return self.settings.output_limits[kind]
+
+    def closed(self, conn: Connection) -> None:
+        """Say why, if it was our doing."""
+        conn.session.link = None
+        if conn.fault:
+            self.log.notice(f"Closing client {self._who(conn)}: {conn.fault}")
+
+    def broken(self, conn: Connection) -> None:
+        """A bug met a client: the log gets the traceback, the client an end."""
+        self.log.warning(f"Internal error, closing client {self._who(conn)}")
+        for line in traceback.format_exc().splitlines():
+            self.log.warning(line)
+
+    def _who(self, conn: Connection) -> str:
+        session = conn.session
+        return (
+            f"id={session.id} addr={session.addr.decode()} name={session.name.decode()} "
+            f"omem={conn.out.pending()} qbuf={conn.end - conn.start}"
+        )
+
+    # The end
+
+    def run(self) -> None:
+        """Serve until stop()."""
+        self.loop.run()
+        self._close_doors(list(self.doors))
+        self._farewell()
+
+    def stop(self) -> None:
+        """End with this turn of the loop."""
+        self.loop.running = False
+
+    def _farewell(self) -> None:
+        """Give the last replies a moment to leave, then close everything."""
+        until_ms = self.clock.monotonic_ms() + FAREWELL_MS
+        owing = {conn.fd: conn for conn in self.loop.connections() if conn.out.size > 0}
+        poller = select.poll()
+        for fd in owing:
+            poller.register(fd, select.POLLOUT)
+        while owing and self.clock.monotonic_ms() < until_ms:
+            for fd, _ in poller.poll(FAREWELL_MS // 10):
+                if not owing[fd].flush(self.bench) or owing[fd].out.size == 0:
+                    poller.unregister(fd)
+                    del owing[fd]
+        for conn in self.loop.connections():
+            self.loop.close(conn)

@@ -1,0 +1,161 @@
+"""Start-up: the one place that knows everybody and puts them together.
+
+    command line -> Config -> Settings -+-> Engine -+
+                                        |           +-> Server -> doors open -> loop
+                                Log, Clock ---------+
+    services that commands need of the server: config, info, memory, dice, SHUTDOWN
+
+Whatever can go wrong before the doors are open is one sentence and exit code 1.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+
+import forebay
+from forebay.commands.context import Context
+from forebay.commands.session import Session
+from forebay.commands.settings import Settings
+from forebay.engine.engine import Engine
+from forebay.errors import ConfigError
+from forebay.server import process, usage
+from forebay.server.config import Config
+from forebay.server.info import Info
+from forebay.server.log import Log
+from forebay.server.server import Server
+from forebay.server.timers import Clock
+
+#: Directives that somebody must act upon when CONFIG SET changes them.
+CONNECTION_DIRECTIVES = ("proto-max-bulk-len", "client-query-buffer-limit", "hz")
+LISTENING_DIRECTIVES = ("bind", "port")
+
+
+def serve(argv: Sequence[str]) -> int:
+    """Run a server as the command line says; the exit code."""
+    clock = Clock()
+    try:
+        config = Config.load(argv)
+        log = Log(clock, config.settings.logfile, config.settings.loglevel)
+        if config.settings.daemonize:
+            process.go_to_background()
+        server = assemble(config, log, clock)
+        server.open()
+    except ConfigError as error:
+        sys.stderr.write(f"forebay: {error}\n")
+        return 1
+    return live(server, config)
+
+
+def assemble(config: Config, log: Log, clock: Clock) -> Server:
+    """All the parts, connected, with no socket open yet."""
+    settings = config.settings
+    engine = Engine(settings, clock)
+    server = Server(settings, engine, log, clock)
+    engine.on_fault = Faults(log)
+    offer_services(engine, config, server)
+    for name in CONNECTION_DIRECTIVES:
+        config.on_change(name, lambda _: server.apply_settings())
+    for name in LISTENING_DIRECTIVES:
+        config.on_change(name, lambda _: server.reopen_tcp())
+    return server
+
+
+def offer_services(engine: Engine, config: Config, server: Server) -> None:
+    """Fill in what commands need of the server."""
+    dice = random.SystemRandom()
+    services = engine.services
+    services.config = config
+    services.random_below = dice.randrange
+    services.info = info = Info(config, server.bench, server.clock, f"{dice.getrandbits(160):040x}")
+    server.on_beat.append(lambda: info.sample(engine.stats.commands))
+    services.memory_used = usage.resident_bytes
+    services.memory_peak = usage.peak_bytes
+    services.sleep = time.sleep
+    services.shutdown = Shutdown(server)
+    services.host = server
+
+
+class Faults:
+    """Writes a defect of ours into the log."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+
+    def __call__(self, session: Session, argv: list[bytes], fault: BaseException) -> None:
+        name = argv[0].decode("utf-8", "replace")
+        self.log.warning(f"Internal error in '{name}' of client id={session.id}")
+        for line in traceback.format_exception(fault):
+            for part in line.rstrip().splitlines():
+                self.log.warning(part)
+
+
+class Shutdown:
+    """The SHUTDOWN command: the loop ends with this turn and the caller gets no reply."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+
+    def __call__(self, ctx: Context, flags: list[bytes]) -> None:
+        self.server.log.notice("User requested shutdown...")
+        self.server.stop()
+
+
+def live(server: Server, config: Config) -> int:
+    """From open doors to the end."""
+    settings, log = config.settings, server.log
+    signals = process.Signals(lambda name: on_signal(server, name))
+    server.loop.watch(signals.fileno(), signals.on_readable)
+    if settings.pidfile:
+        process.write_pidfile(settings.pidfile)
+    fit_clients(settings, log)
+    greet(server, config)
+    process.settle_memory()
+    process.notify_systemd("READY=1")
+    server.run()
+    process.notify_systemd("STOPPING=1")
+    if settings.pidfile:
+        process.remove_pidfile(settings.pidfile)
+    signals.close()
+    log.notice("Forebay is now ready to exit, bye bye...")
+    return 0
+
+
+def on_signal(server: Server, name: str) -> None:
+    """The operator wants it to end."""
+    server.log.notice(f"Received {name}, stopping after this turn; again to stop at once")
+    server.stop()
+
+
+def fit_clients(settings: Settings, log: Log) -> None:
+    """No more clients than the system gives descriptors for."""
+    possible = process.make_room_for_clients(settings.maxclients)
+    if possible < settings.maxclients:
+        log.warning(
+            f"maxclients is {possible} and not {settings.maxclients}: "
+            f"the limit of open files allows no more (ulimit -n)"
+        )
+        settings.maxclients = possible
+
+
+def greet(server: Server, config: Config) -> None:
+    """Say who is here, where, and what to try."""
+    log = server.log
+    how = "compiled" if forebay.compiled() else "interpreted, slow: for tests only"
+    log.notice(f"Forebay {forebay.__version__} ({how}) starts, pid {os.getpid()}")
+    for warning in config.warnings():
+        log.warning(warning)
+    for door in server.doors:
+        log.notice(f"Listening on {door.name}")
+    log.notice(f"Ready to accept connections. Try: {first_step(config.settings)}")
+
+
+def first_step(settings: Settings) -> str:
+    """A command that shows something, as this server is to be reached."""
+    where = f"-p {settings.port}" if settings.port else f"-s {settings.unixsocket}"
+    secret = " -a PASSWORD" if settings.requirepass else ""
+    return f"redis-cli {where}{secret} XADD orders '*' item tea price 3.20"

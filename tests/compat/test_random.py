@@ -1,0 +1,38 @@
+"""Random scripts, the same for redis-server and for Forebay, compared byte for byte."""
+
+from __future__ import annotations
+
+import pytest
+
+import forebay
+from tests.compat.differ import check
+from tests.compat.scripts import Script, ScriptWriter
+from tests.support.servers import ServerProcess
+
+#: Commands in a script, and scripts in a test; the interpreted leg plays fewer.
+LENGTH = 60
+SCRIPTS = 90 if forebay.compiled() else 12
+SEEDS = range(8)
+
+
+def scripts(seed: int, *, deletes: bool) -> list[Script]:
+    numbers = range(seed * SCRIPTS, (seed + 1) * SCRIPTS)
+    return [
+        ScriptWriter(number, deletes=deletes).script(LENGTH, 2 + number % 2) for number in numbers
+    ]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("seed", SEEDS)
+def test_scripts_that_only_add_are_answered_alike(
+    seed: int, redis_server: ServerProcess, forebay_server: ServerProcess
+) -> None:
+    check(redis_server, forebay_server, scripts(seed, deletes=False))
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("seed", SEEDS)
+def test_scripts_that_also_delete_and_trim_are_answered_alike(
+    seed: int, redis_server: ServerProcess, forebay_server: ServerProcess
+) -> None:
+    check(redis_server, forebay_server, scripts(1000 + seed, deletes=True))

@@ -1,0 +1,146 @@
+"""A client at the engine: commands in, parsed replies out, no socket and no clock.
+
+    client = EngineClient()
+    client("XADD", "s", "*", "f", "v")      -> b"1000000-0"
+    client("XADD", "s", "1-1", "f", "v")    -> ReplyError("ERR The ID ...")
+    other = client.new()                     a second session on the same engine
+    client.now_ms += 5000                    time, shared by all sessions
+    client.sleep(5000)                       the same, and what was due is done
+    client.effects()                         what went to log and replicas
+
+A client that blocks gets ``BLOCKED``; ``client.read()`` then gives what has come
+since, ``BLOCKED`` again if nothing has.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forebay.commands.settings import Settings
+from forebay.engine.engine import Engine
+from forebay.wire.argv import argv_of
+from tests.support.resp import Arg, ReplyError, parse, split_replies
+
+__all__ = ["BLOCKED", "START_MS", "EngineClient", "ReplyError"]
+
+START_MS = 1_000_000
+
+
+class _Blocked:
+    def __repr__(self) -> str:
+        return "BLOCKED"
+
+
+#: The client waits; no reply yet.
+BLOCKED = _Blocked()
+
+
+class _Shared:
+    """What all sessions of one engine share: the engine, the time, faults."""
+
+    def __init__(self, settings: Settings, now_ms: int) -> None:
+        self.engine = Engine(settings)
+        self.now_ms = now_ms
+        self.faults: list[BaseException] = []
+        self.seed = 1
+        self.engine.on_fault = lambda session, argv, fault: self.faults.append(fault)
+        self.engine.effects.enabled = True
+        self.engine.services.random_below = self.random_below
+        self.engine.services.memory_used = lambda: 0
+
+    def random_below(self, n: int) -> int:
+        """A poor but repeatable generator."""
+        self.seed = (self.seed * 6364136223846793005 + 1442695040888963407) % (1 << 64)
+        return (self.seed >> 33) % n
+
+
+class EngineClient:
+    """One session at an engine of its own, or at that of another client."""
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        now_ms: int = START_MS,
+        shared: _Shared | None = None,
+        **changed_settings: Any,
+    ) -> None:
+        if shared is None:
+            shared = _Shared(settings or Settings(**changed_settings), now_ms)
+        self.shared = shared
+        self.engine = shared.engine
+        self.settings = shared.engine.settings
+        self.session = self.engine.new_session(
+            b"127.0.0.1:50000", b"127.0.0.1:6379", now_ms=self.now_ms
+        )
+
+    def new(self) -> EngineClient:
+        """Another session on the same engine."""
+        return EngineClient(shared=self.shared)
+
+    @property
+    def now_ms(self) -> int:
+        return self.shared.now_ms
+
+    @now_ms.setter
+    def now_ms(self, value: int) -> None:
+        self.shared.now_ms = value
+
+    def sleep(self, ms: int) -> None:
+        """Let time pass; whatever was due meanwhile is done in its order."""
+        end_ms = self.now_ms + ms
+        while 0 <= (due_ms := self.engine.next_deadline_ms()) < end_ms:
+            self.now_ms = max(self.now_ms, due_ms)
+            self.engine.before_sleep(self.now_ms)
+        self.now_ms = end_ms
+        self.engine.before_sleep(end_ms)
+
+    def send(self, *words: Arg) -> None:
+        """Run a command and leave the reply in the session's output."""
+        args = [to_bytes(word) for word in words]
+        if len(args) == 1 and b" " in args[0]:
+            args = args[0].split()
+        self.engine.refresh_settings()
+        self.engine.call(self.session, argv_of(args), self.now_ms)
+        if self.shared.faults:
+            raise self.shared.faults.pop()
+
+    def raw(self, *words: Arg) -> bytes:
+        """Run a command; the bytes that the client would receive."""
+        self.send(*words)
+        return self.session.out.take()
+
+    def __call__(self, *words: Arg) -> Any:
+        """Run a command (words, or one line with blanks); its parsed reply."""
+        data = self.raw(*words)
+        if not data:
+            return BLOCKED if self.session.blocked is not None else None
+        return parse(data)
+
+    def read(self) -> Any:
+        """What has come since without asking; BLOCKED if the client still waits."""
+        messages = self.messages()
+        if not messages:
+            return BLOCKED if self.session.blocked is not None else None
+        assert len(messages) == 1, f"more than one reply: {messages!r}"
+        return messages[0]
+
+    def messages(self) -> list[Any]:
+        """All that has come since without asking."""
+        return [parse(reply) for reply in split_replies(self.session.out.take())]
+
+    def close(self) -> None:
+        """The client goes away."""
+        self.engine.close_session(self.session)
+
+    def effects(self) -> list[list[bytes]]:
+        """The commands recorded since the last look, MULTI, EXEC and SELECT among them."""
+        commands = [parse(command) for command in split_replies(self.engine.effects.take())]
+        if commands and commands[0] == [b"SELECT", b"0"]:
+            # Everybody starts there; only a later change of database is news.
+            del commands[0]
+        return commands
+
+
+def to_bytes(word: Arg) -> bytes:
+    """Text, number or bytes as the bytes of an argument."""
+    return word if isinstance(word, bytes) else str(word).encode()
