@@ -31,6 +31,7 @@ COMPILED = [
     "forebay.commands.spec",
     "forebay.commands.session",
     "forebay.commands.context",
+    "forebay.commands.connection",
     "forebay.commands.effects",
     "forebay.commands.emit",
     "forebay.commands.claim_log",

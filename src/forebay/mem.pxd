@@ -14,6 +14,14 @@ cdef inline void copy(u8* dst, Py_ssize_t dst_at, const u8* src, Py_ssize_t src_
     memcpy(dst + dst_at, src + src_at, n)
 
 
+cdef inline void copy_short(u8* dst, Py_ssize_t dst_at, const u8* src, Py_ssize_t src_at, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t done = 16
+    memcpy(dst + dst_at, src + src_at, 16)
+    while done < n:
+        memcpy(dst + dst_at + done, src + src_at + done, 16)
+        done += 16
+
+
 cdef inline void move(u8* buf, Py_ssize_t dst_at, Py_ssize_t src_at, Py_ssize_t n) noexcept nogil:
     memmove(buf + dst_at, buf + src_at, n)
 
@@ -77,6 +85,16 @@ cdef inline i64 record_page(i64 slot) noexcept nogil:
 
 cdef inline i64 record_word(i64 slot) noexcept nogil:
     return (slot & 255) << 2
+
+
+cdef inline int compare_keys(const u64* w, i64 at, u64 ms, u64 seq, u64 time, bint timed) noexcept nogil:
+    if timed and w[at + 2] != time:
+        return -1 if w[at + 2] < time else 1
+    if w[at] != ms:
+        return -1 if w[at] < ms else 1
+    if w[at + 1] != seq:
+        return -1 if w[at + 1] < seq else 1
+    return 0
 
 
 cdef inline void move_cells(u32* store, Py_ssize_t dst_at, Py_ssize_t src_at, Py_ssize_t n) noexcept nogil:

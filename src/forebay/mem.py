@@ -26,12 +26,24 @@ U64_MAX = (1 << 64) - 1
 I64_MAX = (1 << 63) - 1
 I64_MIN = -(1 << 63)
 MAX_UINT_DIGITS = 20
+#: What copy_short() may touch beyond what it was asked to copy.
+SLACK = 16
 
 
 def copy(dst: Pointer, dst_at: int, src: Pointer, src_at: int, n: int) -> None:
     """Copy n bytes between two buffers that do not overlap."""
     assert 0 <= dst_at and dst_at + n <= len(dst), "copy past the end of the target"
     assert 0 <= src_at and src_at + n <= len(src), "copy past the end of the source"
+    dst[dst_at : dst_at + n] = src[src_at : src_at + n]
+
+
+def copy_short(dst: Pointer, dst_at: int, src: Pointer, src_at: int, n: int) -> None:
+    """Copy n bytes, mostly few; both buffers have SLACK more bytes behind them.
+
+    Compiled, it moves whole blocks of SLACK bytes and may spoil as many behind the target.
+    """
+    assert 0 <= dst_at and dst_at + n + SLACK <= len(dst), "no slack behind the target"
+    assert 0 <= src_at and src_at + n + SLACK <= len(src), "no slack behind the source"
     dst[dst_at : dst_at + n] = src[src_at : src_at + n]
 
 
@@ -99,6 +111,17 @@ def record_page(slot: int) -> int:
 def record_word(slot: int) -> int:
     """Where in its page a record begins."""
     return (slot & 255) << 2
+
+
+def compare_keys(w: Words, at: int, ms: int, seq: int, time: int, timed: bool) -> int:
+    """-1, 0 or 1: the words ms, seq, time at w[at:] against a key; time counts first, if at all."""
+    if timed and w[at + 2] != time:
+        return -1 if w[at + 2] < time else 1
+    if w[at] != ms:
+        return -1 if w[at] < ms else 1
+    if w[at + 1] != seq:
+        return -1 if w[at + 1] < seq else 1
+    return 0
 
 
 def move_cells(store: Words, dst_at: int, src_at: int, n: int) -> None:

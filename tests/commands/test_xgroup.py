@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from forebay.commands.notify_flags import KEYEVENT, NOTIFY_STREAM
 from tests.support.engine_client import BLOCKED, EngineClient, ReplyError
 
 KEY_REQUIRED = ReplyError(
@@ -16,8 +17,7 @@ BAD_ID = ReplyError("ERR Invalid stream ID specified as stream command argument"
 
 def bad_options(subcommand: str) -> ReplyError:
     return ReplyError(
-        "ERR unknown subcommand or wrong number of arguments for"
-        f" '{subcommand}'. Try XGROUP HELP."
+        f"ERR unknown subcommand or wrong number of arguments for '{subcommand}'. Try XGROUP HELP."
     )
 
 
@@ -296,9 +296,7 @@ def test_a_missing_group_is_nogroup(client: EngineClient, call: list[str]) -> No
     [["SETID", "0"], ["DESTROY"], ["CREATECONSUMER", "a"], ["DELCONSUMER", "a"]],
     ids=lambda tail: tail[0],
 )
-def test_every_subcommand_needs_the_key_and_its_type(
-    client: EngineClient, tail: list[str]
-) -> None:
+def test_every_subcommand_needs_the_key_and_its_type(client: EngineClient, tail: list[str]) -> None:
     client("SET", "str", "v")
     assert client("XGROUP", tail[0], "none", "g", *tail[1:]) == KEY_REQUIRED
     assert client("XGROUP", tail[0], "str", "g", *tail[1:]) == WRONGTYPE
@@ -346,7 +344,7 @@ def test_help_is_an_array_of_simple_strings(client: EngineClient) -> None:
 
 
 def test_group_changes_raise_their_events(client: EngineClient) -> None:
-    client("CONFIG", "SET", "notify-keyspace-events", "Et")
+    client.settings.notify_flags = KEYEVENT | NOTIFY_STREAM
     listener = client.new()
     listener("PSUBSCRIBE", "__keyevent@0__:*")
     client("XGROUP", "CREATE", "s", "g", "0")

@@ -14,9 +14,12 @@ since, ``BLOCKED`` again if nothing has.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from forebay.commands.settings import Settings
+from forebay.commands.spec import Command
+from forebay.commands.table import TABLE
 from forebay.engine.engine import Engine
 from forebay.wire.argv import argv_of
 from tests.support.resp import Arg, ReplyError, parse, split_replies
@@ -38,8 +41,10 @@ BLOCKED = _Blocked()
 class _Shared:
     """What all sessions of one engine share: the engine, the time, faults."""
 
-    def __init__(self, settings: Settings, now_ms: int) -> None:
-        self.engine = Engine(settings)
+    def __init__(
+        self, settings: Settings, now_ms: int, commands: Mapping[bytes, Command] | None
+    ) -> None:
+        self.engine = Engine(settings, commands=TABLE if commands is None else commands)
         self.now_ms = now_ms
         self.faults: list[BaseException] = []
         self.seed = 1
@@ -62,10 +67,11 @@ class EngineClient:
         settings: Settings | None = None,
         now_ms: int = START_MS,
         shared: _Shared | None = None,
+        commands: Mapping[bytes, Command] | None = None,
         **changed_settings: Any,
     ) -> None:
         if shared is None:
-            shared = _Shared(settings or Settings(**changed_settings), now_ms)
+            shared = _Shared(settings or Settings(**changed_settings), now_ms, commands)
         self.shared = shared
         self.engine = shared.engine
         self.settings = shared.engine.settings

@@ -113,6 +113,17 @@ def test_stream_ids_of_every_width(ms: int, seq: int) -> None:
     assert reply.take() == b"$%d\r\n%b\r\n" % (len(text), text)
 
 
+U64 = st.integers(0, 64).flatmap(lambda bits: st.integers(0, 2**bits - 1))
+
+
+@given(U64, U64)
+def test_any_stream_id(ms: int, seq: int) -> None:
+    reply = Reply()
+    reply.stream_id(ms, seq)
+    text = b"%d-%d" % (ms, seq)
+    assert reply.take() == b"$%d\r\n%b\r\n" % (len(text), text)
+
+
 @pytest.mark.parametrize("size", [0, 1, 9, 10, 99, 100, 4090, 4096, 70000])
 def test_bulk_strings_of_every_width(size: int) -> None:
     reply = Reply()

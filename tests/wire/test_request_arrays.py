@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +19,17 @@ def test_a_command_of_several_arguments() -> None:
     assert commands_of(encode(b"XADD", b"s", b"*", b"f", b"v")) == [
         [b"XADD", b"s", b"*", b"f", b"v"]
     ]
+
+
+def test_the_worked_example_of_the_format_page_is_true() -> None:
+    page = (Path(__file__).parents[2] / "docs/formats/resp.md").read_text()
+    data = bytes.fromhex("".join(re.findall(r"^((?:[0-9a-f]{2} )+)  ", page, re.MULTILINE)))
+    spans = [int(n) for pair in re.findall(r"\((\d+), (\d+)\)", page) for n in pair]
+    parser = RequestParser(Limits())
+    parser.load(bytearray(data), 0, len(data))
+    assert parser.next() == 1
+    assert parser.argv.list() == [b"XADD", b"s", b"*", b"f", b"v"]
+    assert list(parser.argv.spans[: len(spans)]) == spans
 
 
 def test_a_pipeline_is_cut_into_its_commands() -> None:

@@ -24,11 +24,9 @@ from forebay.commands.spec import (
     Command,
     Handler,
 )
+from forebay.commands.version import REDIS_VERSION
 from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
-
-#: The level of compatibility that clients are told, as in HELLO and INFO.
-REDIS_VERSION = b"8.10.0"
 
 SHUTDOWN_WORDS = (b"NOSAVE", b"SAVE", b"NOW", b"FORCE", b"ABORT")
 
@@ -84,8 +82,8 @@ def shutdown(ctx: Context, argv: Argv) -> None:
 
 def lolwut(ctx: Context, argv: Argv) -> None:
     """LOLWUT [VERSION version]: a picture and the version."""
-    text = _WEIR.lstrip(b"\n") + b"\nWater waits in the forebay. Redis ver. %s\n" % REDIS_VERSION
-    ctx.out.verbatim(b"txt", text)
+    text = _WEIR.lstrip(b"\n") + b"\nWater waits in the forebay. Redis ver. %s\n"
+    ctx.out.verbatim(b"txt", text % REDIS_VERSION.encode())
 
 
 def module_list(ctx: Context, argv: Argv) -> None:
@@ -113,7 +111,9 @@ UNLOAD <name>
 _LOADER = ADMIN | NOSCRIPT | NO_ASYNC_LOADING
 
 
-def _module_row(name: str, handler: Handler, arity: int, flags: int, since: str, doc: str) -> Command:
+def _module_row(
+    name: str, handler: Handler, arity: int, flags: int, since: str, doc: str
+) -> Command:
     summary, _, syntax = doc.partition("; ")
     return Command(
         name,
@@ -148,9 +148,7 @@ _MODULE_ROWS = [
         "7.0.0",
         "Loads a module using extended parameters.; path [arg [arg ...]]",
     ),
-    _module_row(
-        "unload", module_refused, 3, _LOADER, "4.0.0", "Unloads a module.; name"
-    ),
+    _module_row("unload", module_refused, 3, _LOADER, "4.0.0", "Unloads a module.; name"),
     help_row("module", _MODULE_HELP, "5.0.0"),
 ]
 

@@ -41,7 +41,7 @@ cdef class Claim:
     cdef bint is_ripe(self, i64 slot) except -1
     @cython.locals(pending=Pending, deliveries=i64)
     cdef int take(self, i64 slot, u64 ms, u64 seq) except -1
-    @cython.locals(pending=Pending, owner_no=i64, owner=Consumer, time_ms=i64)
+    @cython.locals(pending=Pending, owner=bytes, time_ms=i64)
     cdef int drop(self, i64 slot, u64 ms, u64 seq) except -1
     @cython.locals(group=Group)
     cdef int end(self) except -1

@@ -4,8 +4,8 @@
            [IDLE ms] [TIME unix-ms] [RETRYCOUNT n] [FORCE] [JUSTID] [LASTID id]
     XAUTOCLAIM key group consumer min-idle start [COUNT n] [JUSTID]
 
-    pending 7-0, bob, 10 min old  --XCLAIM s g alice 60000 7-0-->  7-0, alice, now, one delivery more
-    pending 8-0, entry deleted    ------------------------------>  no longer pending
+    7-0 is bob's, 10 minutes old  --XCLAIM s g alice 60000 7-0-->  alice's, now, delivered again
+    8-0 is bob's, entry deleted   --XCLAIM s g alice 60000 8-0-->  no longer pending
 
 Rules
   1. The consumer is created if it is not there, even if it then gets nothing.
@@ -98,7 +98,8 @@ class Claim:
                 at += 1
                 self.last_ms, self.last_seq = stream_args.strict_id(argv, at)
             else:
-                raise CommandError(b"ERR Unrecognized XCLAIM option '%s'" % stream_args.shown(argv[at]))
+                word = stream_args.shown(argv[at])
+                raise CommandError(b"ERR Unrecognized XCLAIM option '%s'" % word)
             at += 1
         # Clients compute times by clocks of their own; a time that cannot be is now.
         if self.time_ms < 0 or self.time_ms > self.now_ms:
@@ -141,7 +142,7 @@ class Claim:
         if self.justid:
             self.out.stream_id(ms, seq)
         else:
-            emit.entry(self.out, self.finder.cursor)
+            emit.entry(self.out, self.finder.cursor, 2)
         self.claimed += 1
         if self.log is not None:
             deliveries = pending.deliveries(slot)
@@ -151,16 +152,13 @@ class Claim:
     def drop(self, slot: int, ms: int, seq: int) -> int:
         """The entry is gone from the stream: it is pending no longer."""
         pending = self.pending
-        owner_no = pending.owner_no(slot)
         if self.log is not None:
-            if owner_no == 0:
-                self.ctx.effects.command(
-                    b"XACK", self.ctx.key, self.group.name, ids.text(ms, seq)
-                )
+            if pending.owner_no(slot) == 0:
+                self.ctx.effects.command(b"XACK", self.ctx.key, self.group.name, ids.text(ms, seq))
             else:
-                owner = self.group.consumer_by_number(owner_no)
+                owner = self.group.owner_name(slot)
                 time_ms = mem.signed(pending.time_ms(slot))
-                self.log.note(ms, seq, owner.name, time_ms, pending.deliveries(slot))
+                self.log.note(ms, seq, owner, time_ms, pending.deliveries(slot))
         return pending.remove(slot)
 
     def end(self) -> int:
@@ -178,8 +176,13 @@ class Claim:
             )
         if self.raised and self.log.records == 0:
             effects.command(
-                b"XGROUP", b"SETID", self.ctx.key, group.name,
-                ids.text(group.last_ms, group.last_seq), b"ENTRIESREAD", b"%d" % group.entries_read,
+                b"XGROUP",
+                b"SETID",
+                self.ctx.key,
+                group.name,
+                ids.text(group.last_ms, group.last_seq),
+                b"ENTRIESREAD",
+                b"%d" % group.entries_read,
             )
         return 0
 
@@ -312,14 +315,28 @@ _CATEGORIES = "@write @stream @fast"
 
 ROWS = [
     Command(
-        "xclaim", xclaim, -6, WRITE | FAST, _CATEGORIES, Keys(1, 1, 1, "RW UPDATE"),
-        "5.0.0", "Makes pending entries another consumer's.", "stream",
+        "xclaim",
+        xclaim,
+        -6,
+        WRITE | FAST,
+        _CATEGORIES,
+        Keys(1, 1, 1, "RW UPDATE"),
+        "5.0.0",
+        "Makes pending entries another consumer's.",
+        "stream",
         "key group consumer min-idle-time id [id ...] [IDLE ms] [TIME unix-time-milliseconds]"
         " [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID lastid]",
     ),
     Command(
-        "xautoclaim", xautoclaim, -6, WRITE | FAST, _CATEGORIES, Keys(1, 1, 1, "RW DELETE"),
-        "6.2.0", "Makes pending entries that were idle for long a consumer's.", "stream",
+        "xautoclaim",
+        xautoclaim,
+        -6,
+        WRITE | FAST,
+        _CATEGORIES,
+        Keys(1, 1, 1, "RW DELETE"),
+        "6.2.0",
+        "Makes pending entries that were idle for long a consumer's.",
+        "stream",
         "key group consumer min-idle-time start [COUNT count] [JUSTID]",
     ),
 ]

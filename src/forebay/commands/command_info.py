@@ -27,6 +27,7 @@ from forebay.commands.spec import (
     FAST,
     FLAG_NAMES,
     LOADING,
+    MAY_REPLICATE,
     PUBSUB,
     READONLY,
     STALE,
@@ -43,7 +44,7 @@ ROW_FIELDS = 10
 CATEGORIES = (
     "keyspace read write set sortedset list hash string bitmap hyperloglog geo stream pubsub admin"
     " fast slow blocking dangerous connection transaction scripting"
-).split()
+)
 #: Categories that follow from a flag, whether the row names them or not.
 IMPLIED = (
     (WRITE, "write"),
@@ -54,6 +55,8 @@ IMPLIED = (
     (FAST, "fast"),
     (BLOCKING, "blocking"),
 )
+#: Redis keeps this flag to itself.
+UNPRINTED = MAY_REPLICATE
 #: Commands whose keys stand behind a word: the word, and where the search for it begins.
 KEYWORDS = {b"xread": (b"STREAMS", 1), b"xreadgroup": (b"STREAMS", 4)}
 
@@ -69,7 +72,7 @@ def categories_of(row: Command) -> list[str]:
     named |= {name for flag, name in IMPLIED if row.flags & flag}
     if "fast" not in named:
         named.add("slow")
-    return [name for name in CATEGORIES if name in named]
+    return [name for name in CATEGORIES.split() if name in named]
 
 
 def find_row(ctx: Context, name: bytes) -> Command | None:
@@ -127,7 +130,7 @@ def write_row(out: Reply, row: Command) -> None:
     out.array(ROW_FIELDS)
     out.bulk(row.full_name)
     out.integer(row.arity)
-    _write_words(out, [name for flag, name in FLAG_NAMES if row.flags & flag])
+    _write_words(out, [name for flag, name in FLAG_NAMES if row.flags & ~UNPRINTED & flag])
     out.integer(row.keys.first)
     out.integer(row.keys.last)
     out.integer(row.keys.step)
@@ -274,7 +277,9 @@ GETKEYSANDFLAGS <full-command>
 """
 
 
-def _row(name: str, handler: Handler, arity: int, since: str, summary: str, syntax: str = "") -> Command:
+def _row(
+    name: str, handler: Handler, arity: int, since: str, summary: str, syntax: str = ""
+) -> Command:
     return Command(
         name,
         handler,

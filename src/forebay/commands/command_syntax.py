@@ -23,10 +23,10 @@ _PIECE = re.compile(r"\[|\]|<|>|\||[^\s\[\]<>|]+")
 _TOKEN = re.compile(r"[A-Z][A-Z0-9_.-]*\Z|[*$=~+>-]\Z")
 DOTS = "..."
 
-_INTEGERS = frozenset(
-    "count milliseconds seconds threshold min-idle-time numreplicas timeout index numkeys limit"
-    " entries-added entries-read protover cursor offset start stop increment decrement port db"
-    " samples ms n maxsize bytes unix-time-seconds unix-time-milliseconds client-id".split()
+_INTEGERS = (
+    "count maxcount milliseconds seconds threshold min-idle-time numreplicas timeout index numids"
+    " entries-added entries-read protover cursor start stop increment decrement db ms bytes"
+    " client-id"
 )
 
 
@@ -159,7 +159,7 @@ def _type_of(name: str) -> str:
         return "pattern"
     if name.startswith("unix-time"):
         return "unix-time"
-    return "integer" if name in _INTEGERS else "string"
+    return "integer" if name in _INTEGERS.split() else "string"
 
 
 def render(arguments: list[Argument]) -> str:

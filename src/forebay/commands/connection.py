@@ -20,6 +20,7 @@ from forebay.commands.version import REDIS_VERSION
 from forebay.errors import SYNTAX, CommandError, wrong_arity
 from forebay.wire.argv import Argv
 
+SUBSCRIBED_BIT = gates.SUBSCRIBED
 DEFAULT_USER = b"default"
 WRONGPASS = b"WRONGPASS invalid username-password pair or user is disabled."
 NO_PASSWORD_SET = (
@@ -38,21 +39,21 @@ BAD_NAME = b"ERR Client names cannot contain spaces, newlines or special charact
 
 def ping(ctx: Context, argv: Argv) -> None:
     """PING [message]; a subscribed RESP2 client gets it in the shape of a message."""
-    if len(argv) > 2:
+    if argv.n > 2:
         raise wrong_arity(b"ping")
-    if ctx.session.gate & gates.SUBSCRIBED:
+    if ctx.session.gate & SUBSCRIBED_BIT:
         ctx.out.array(2)
         ctx.out.bulk(b"pong")
-        ctx.out.bulk(argv[1] if len(argv) == 2 else b"")
-    elif len(argv) == 2:
-        ctx.out.bulk(argv[1])
+        ctx.out.bulk(argv.at(1) if argv.n == 2 else b"")
+    elif argv.n == 2:
+        ctx.out.bulk(argv.at(1))
     else:
-        ctx.out.status(b"PONG")
+        ctx.out.raw(b"+PONG\r\n")
 
 
 def echo(ctx: Context, argv: Argv) -> None:
     """ECHO message."""
-    ctx.out.bulk(argv[1])
+    ctx.out.bulk(argv.at(1))
 
 
 def select(ctx: Context, argv: Argv) -> None:

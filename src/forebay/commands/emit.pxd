@@ -14,15 +14,17 @@ cdef int DOLLAR, STAR
 @cython.locals(minus="bint", size="u64", n="int")
 cdef Py_ssize_t put_integer(u8* d, Py_ssize_t o, i64 value) noexcept
 
-@cython.locals(is_int="bint", value="i64", start="Py_ssize_t", n="Py_ssize_t", behind="Py_ssize_t")
+@cython.locals(head="int", n="Py_ssize_t")
 cdef (Py_ssize_t, Py_ssize_t) put_element(u8* d, Py_ssize_t o, const u8* p, Py_ssize_t at) noexcept
 
+@cython.locals(value="i64", start="Py_ssize_t", n="Py_ssize_t")
+cdef (Py_ssize_t, Py_ssize_t) put_wide(u8* d, Py_ssize_t o, const u8* p, Py_ssize_t at) noexcept
+
+@cython.locals(behind="Py_ssize_t", n="Py_ssize_t")
 cdef Py_ssize_t put_id(u8* d, Py_ssize_t o, u64 ms, u64 seq) noexcept
 
-@cython.locals(node=Node, pairs="Py_ssize_t", d="u8*", p="const u8*", o="Py_ssize_t", at="Py_ssize_t", f="Py_ssize_t")
-cdef int id_and_fields(Reply out, Cursor cursor) except -1
-
-cpdef int entry(Reply out, Cursor cursor) except -1
+@cython.locals(node=Node, pairs="Py_ssize_t", d="u8*", p="const u8*", o="Py_ssize_t", at="Py_ssize_t", f="Py_ssize_t", _="Py_ssize_t")
+cpdef int entry(Reply out, Cursor cursor, int size) except -1
 
 @cython.locals(cursor=Cursor)
 cpdef bint entry_at(Reply out, Stream stream, u64 ms, u64 seq) except -1

@@ -19,13 +19,23 @@ from forebay.core.stream import Stream
 from forebay.wire.reply import Reply
 
 ELEMENT_ROOM = 24
-ENTRY_ROOM = 96
+# The ID, three headers, and what copy_short() may touch behind the last byte.
+ENTRY_ROOM = 112
 DOLLAR = 36
 STAR = 42
 
 
 def put_integer(d: mem.Pointer, o: int, value: int) -> int:
     """A stored integer as the bulk string that a client sees."""
+    if 0 <= value < 10:
+        d[o] = DOLLAR
+        d[o + 1] = 49
+        d[o + 2] = 13
+        d[o + 3] = 10
+        d[o + 4] = 48 + value
+        d[o + 5] = 13
+        d[o + 6] = 10
+        return o + 7
     minus = value < 0
     size = mem.wrap(-value) if minus else mem.wrap(value)
     n = mem.uint_len(size) + (1 if minus else 0)
@@ -45,9 +55,35 @@ def put_integer(d: mem.Pointer, o: int, value: int) -> int:
 
 def put_element(d: mem.Pointer, o: int, p: mem.Pointer, at: int) -> tuple[int, int]:
     """One element as a bulk string: the index behind it in d, and in p."""
-    is_int, value, start, n, behind = listpack.read(p, at)
-    if is_int:
-        return put_integer(d, o, value), behind
+    head = p[at]
+    if head >= 192:
+        return put_wide(d, o, p, at)
+    if head < 128:
+        return put_integer(d, o, head), at + 2
+    n = head & 63
+    d[o] = DOLLAR
+    if n < 10:
+        d[o + 1] = 48 + n
+        o += 2
+    else:
+        d[o + 1] = 48 + n // 10
+        d[o + 2] = 48 + n % 10
+        o += 3
+    d[o] = 13
+    d[o + 1] = 10
+    mem.copy_short(d, o + 2, p, at + 1, n)
+    o += n + 2
+    d[o] = 13
+    d[o + 1] = 10
+    return o + 2, at + n + 2
+
+
+def put_wide(d: mem.Pointer, o: int, p: mem.Pointer, at: int) -> tuple[int, int]:
+    """As put_element(), for larger integers and longer strings."""
+    if listpack.is_int(p, at):
+        value, at = listpack.read_int(p, at)
+        return put_integer(d, o, value), at
+    start, n = listpack.read_string(p, at)
     d[o] = DOLLAR
     o = mem.put_uint(d, o + 1, n)
     d[o] = 13
@@ -56,37 +92,56 @@ def put_element(d: mem.Pointer, o: int, p: mem.Pointer, at: int) -> tuple[int, i
     o += n + 2
     d[o] = 13
     d[o + 1] = 10
-    return o + 2, behind
+    return o + 2, listpack.skip(p, at)
 
 
 def put_id(d: mem.Pointer, o: int, ms: int, seq: int) -> int:
     """An ID as a bulk string."""
+    # IDs made from a clock are ten characters and more: the length has two digits.
+    behind = mem.put_uint(d, o + 5, ms)
+    d[behind] = 45
+    behind = mem.put_uint(d, behind + 1, seq)
+    n = behind - o - 5
     d[o] = DOLLAR
-    o = mem.put_uint(d, o + 1, mem.uint_len(ms) + 1 + mem.uint_len(seq))
+    if n < 10:
+        mem.move(d, o + 4, o + 5, n)
+        d[o + 1] = 48 + n
+        behind -= 1
+        o += 2
+    else:
+        d[o + 1] = 48 + n // 10
+        d[o + 2] = 48 + n % 10
+        o += 3
     d[o] = 13
     d[o + 1] = 10
-    o = mem.put_uint(d, o + 2, ms)
-    d[o] = 45
-    o = mem.put_uint(d, o + 1, seq)
-    d[o] = 13
-    d[o + 1] = 10
-    return o + 2
+    d[behind] = 13
+    d[behind + 1] = 10
+    return behind + 2
 
 
-def id_and_fields(out: Reply, cursor: Cursor) -> int:
-    """The ID and the flat field array of the entry under the cursor: two elements."""
+def entry(out: Reply, cursor: Cursor, size: int) -> int:
+    """The entry under the cursor: [id, [field, value, ...]].
+
+    ``size`` is the length of the outer array: 2, or 4 if the caller adds two elements.
+    """
     node = cursor.node
     pairs = cursor.pairs
     # What the entry takes is at most what is left of the node, and the master's fields.
     out.need(
-        node.size - cursor.values_at
+        node.size
+        - cursor.values_at
         + (node.entries_at - node.fields_at)
         + 2 * pairs * ELEMENT_ROOM
         + ENTRY_ROOM
     )
     d = out.p
     p = cursor.p
-    o = put_id(d, out.size, cursor.ms, cursor.seq)
+    o = out.size
+    d[o] = STAR
+    d[o + 1] = 48 + size
+    d[o + 2] = 13
+    d[o + 3] = 10
+    o = put_id(d, o + 4, cursor.ms, cursor.seq)
     d[o] = STAR
     o = mem.put_uint(d, o + 1, 2 * pairs)
     d[o] = 13
@@ -106,18 +161,12 @@ def id_and_fields(out: Reply, cursor: Cursor) -> int:
     return 0
 
 
-def entry(out: Reply, cursor: Cursor) -> int:
-    """The entry under the cursor, as [id, [field, value, ...]]."""
-    out.array(2)
-    return id_and_fields(out, cursor)
-
-
 def entry_at(out: Reply, stream: Stream, ms: int, seq: int) -> bool:
     """The entry with this ID; false, and nothing written, if there is none."""
     cursor = stream.find(ms, seq)
     if cursor is None:
         return False
-    entry(out, cursor)
+    entry(out, cursor, 2)
     return True
 
 
@@ -129,8 +178,7 @@ def entries(out: Reply, cursor: Cursor, limit: int, guess: int) -> int:
     mark = out.open_array(guess)
     n = 0
     while n != limit and cursor.next():
-        out.array(2)
-        id_and_fields(out, cursor)
+        entry(out, cursor, 2)
         n += 1
     out.close_array(mark, n)
     return n

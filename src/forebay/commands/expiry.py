@@ -11,7 +11,8 @@ a time is propagated as PEXPIREAT with the absolute time.
                                             ``expires`` any more is skipped
 
 The cycle does work only for keys that are due, and at most ``budget`` steps of
-it; the database with the most overdue key comes first.
+it; the database with the most overdue key comes first.  Each key is a unit of
+its own in the log.
 """
 
 from __future__ import annotations
@@ -23,7 +24,14 @@ from forebay import mem
 from forebay.commands.args import Args
 from forebay.commands.context import Context
 from forebay.commands.spec import FAST, READONLY, WRITE, Command, Keys
-from forebay.commands.values import bad_expire_time, expire_key, integer_of, persist_key, read, remove
+from forebay.commands.values import (
+    bad_expire_time,
+    expire_key,
+    integer_of,
+    persist_key,
+    read,
+    remove,
+)
 from forebay.core.keyspace import Database, Keyspace
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv
@@ -43,8 +51,9 @@ def _setter(name: bytes, unit_ms: int, from_now: bool) -> Callable[[Context, Arg
     def handler(ctx: Context, argv: Argv) -> None:
         conditions = _read_conditions(Args(argv, 3))
         key, amount = argv[1], integer_of(argv[2])
-        when_ms = amount * unit_ms + (ctx.now_ms if from_now else 0)
-        if not (mem.I64_MIN <= amount * unit_ms and when_ms <= mem.I64_MAX):
+        amount_ms = amount * unit_ms
+        when_ms = amount_ms + (ctx.now_ms if from_now else 0)
+        if amount_ms < mem.I64_MIN or when_ms > mem.I64_MAX:
             raise bad_expire_time(name)
         known = ctx.lookup(key) is not None
         if not known or not _allowed(conditions, ctx.db.expires.get(key), when_ms):
@@ -138,7 +147,9 @@ def expire_cycle(ctx: Context, budget: int) -> bool:
             budget -= 1
             when_ms, key = heappop(db.deadlines)
             if db.expires.get(key) == when_ms:
+                ctx.effects.begin()
                 ctx.expire(db, key)
+                ctx.effects.end()
     return False
 
 
@@ -162,8 +173,13 @@ _CONDITION = "[NX | XX | GT | LT]"
 
 def _setter_row(name: str, unit_ms: int, from_now: bool, since: str, unit: str) -> Command:
     return Command(
-        name, _setter(name.encode(), unit_ms, from_now), -3, WRITE | FAST,
-        "@keyspace @write @fast", _WRITE_KEY, since,
+        name,
+        _setter(name.encode(), unit_ms, from_now),
+        -3,
+        WRITE | FAST,
+        "@keyspace @write @fast",
+        _WRITE_KEY,
+        since,
         f"Lets a key expire {'after so many' if from_now else 'at a Unix time in'} {unit}.",
         syntax=f"key {unit if from_now else 'unix-time-' + unit} {_CONDITION}",
     )
@@ -171,8 +187,15 @@ def _setter_row(name: str, unit_ms: int, from_now: bool, since: str, unit: str) 
 
 def _getter_row(name: str, unit_ms: int, from_now: bool, since: str, summary: str) -> Command:
     return Command(
-        name, _getter(unit_ms, from_now), 2, READONLY | FAST,
-        "@keyspace @read @fast", _READ_KEY, since, summary, syntax="key",
+        name,
+        _getter(unit_ms, from_now),
+        2,
+        READONLY | FAST,
+        "@keyspace @read @fast",
+        _READ_KEY,
+        since,
+        summary,
+        syntax="key",
     )
 
 
@@ -186,7 +209,14 @@ ROWS = [
     _getter_row("expiretime", SECOND_MS, False, "7.0.0", "The Unix second a key expires at."),
     _getter_row("pexpiretime", 1, False, "7.0.0", "The Unix millisecond a key expires at."),
     Command(
-        "persist", persist, 2, WRITE | FAST, "@keyspace @write @fast", _WRITE_KEY,
-        "2.2.0", "Takes the expiry time of a key away.", syntax="key",
+        "persist",
+        persist,
+        2,
+        WRITE | FAST,
+        "@keyspace @write @fast",
+        _WRITE_KEY,
+        "2.2.0",
+        "Takes the expiry time of a key away.",
+        syntax="key",
     ),
 ]

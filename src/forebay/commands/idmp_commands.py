@@ -54,9 +54,7 @@ def _settings(args: Args) -> dict[bytes, int]:
                     raise CommandError(b"ERR %s specified multiple times" % name)
                 value = args.integer()
                 if not 1 <= value <= most:
-                    raise CommandError(
-                        b"ERR %s must be between 1 and %d %s" % (name, most, unit)
-                    )
+                    raise CommandError(b"ERR %s must be between 1 and %d %s" % (name, most, unit))
                 given[name] = value
                 break
         else:
@@ -100,13 +98,27 @@ _CATEGORIES = "@write @stream @fast"
 
 ROWS = [
     Command(
-        "xcfgset", xcfgset, -2, WRITE | FAST, _CATEGORIES, Keys(1, 1, 1, "RW UPDATE"),
-        "8.6.0", "Sets how long and how many messages a stream remembers by producer.", "stream",
+        "xcfgset",
+        xcfgset,
+        -2,
+        WRITE | FAST,
+        _CATEGORIES,
+        Keys(1, 1, 1, "RW UPDATE"),
+        "8.6.0",
+        "Sets how long and how many messages a stream remembers by producer.",
+        "stream",
         "key [IDMP-DURATION seconds] [IDMP-MAXSIZE count]",
     ),
     Command(
-        "xidmprecord", xidmprecord, 5, WRITE | DENYOOM | FAST, _CATEGORIES,
-        Keys(1, 1, 1, "RW UPDATE"), "8.8.0",
-        "Records which entry a producer's message became.", "stream", "key pid iid stream-id",
+        "xidmprecord",
+        xidmprecord,
+        5,
+        WRITE | DENYOOM | FAST,
+        _CATEGORIES,
+        Keys(1, 1, 1, "RW UPDATE"),
+        "8.8.0",
+        "Records which entry a producer's message became.",
+        "stream",
+        "key pid iid stream-id",
     ),
 ]

@@ -14,6 +14,7 @@ from forebay.commands.args import Args
 from forebay.commands.context import Context
 from forebay.commands.notify_flags import NOTIFY_GENERIC
 from forebay.commands.spec import DENYOOM, FAST, NOSCRIPT, READONLY, WRITE, Command, Keys
+from forebay.commands.stream_args import bad_subcommand
 from forebay.commands.values import (
     DB_OUT_OF_RANGE,
     INT_MAX,
@@ -98,8 +99,9 @@ def _read_flush_mode(argv: Argv) -> None:
 def function_flush(ctx: Context, argv: Argv) -> None:
     """FUNCTION FLUSH [ASYNC|SYNC]: there are no functions, so it is done."""
     args = Args(argv, 2)
-    known = not args.more() or args.word(b"ASYNC") or args.word(b"SYNC")
-    if not known or args.more():
+    if args.left() > 1:
+        raise bad_subcommand(argv)
+    if args.more() and not (args.word(b"ASYNC") or args.word(b"SYNC")):
         raise CommandError(FUNCTION_FLUSH_OPTION)
     ctx.out.ok()
 
@@ -293,4 +295,4 @@ ROWS = [
             ),
         ],
     ),
-]
+]  # fmt: skip

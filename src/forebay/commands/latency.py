@@ -1,5 +1,6 @@
 """LATENCY: spikes by event, and the distribution of running times by command.
 
+Where the numbers come from
     spikes      kept while latency-monitor-threshold is above 0; LATEST, HISTORY,
                 GRAPH, DOCTOR and RESET speak of them
     HISTOGRAM   always counted, in buckets of a power of two (histogram.py)
@@ -24,7 +25,7 @@ GRAPH_COLUMNS = 80
 
 IS_OFF = (
     "Latency monitoring is disabled. Set latency-monitor-threshold to a number of milliseconds"
-    ' with CONFIG SET in order to enable it: events that take longer are then kept by kind.\n'
+    " with CONFIG SET in order to enable it: events that take longer are then kept by kind.\n"
 )
 NOTHING_SEEN = "No latency spike was observed since the start or the last LATENCY RESET.\n"
 
@@ -72,8 +73,10 @@ def graph(event: str, samples: Sequence[tuple[int, int]], all_time_ms: int, now_
     heights = [1 + (took_ms - low) * (GRAPH_ROWS - 1) // span for took_ms in times_ms]
     lines = [f"{event} - high {high} ms, low {low} ms (all time high {all_time_ms} ms)"]
     lines.append("-" * GRAPH_COLUMNS)
-    for row in range(GRAPH_ROWS, 0, -1):
-        lines.append("".join("#" if height >= row else " " for height in heights).rstrip())
+    lines += [
+        "".join("#" if height >= row else " " for height in heights).rstrip()
+        for row in range(GRAPH_ROWS, 0, -1)
+    ]
     lines.append(f"from {now_s - shown[0][0]}s to {now_s - shown[-1][0]}s ago")
     return "\n".join(lines) + "\n"
 

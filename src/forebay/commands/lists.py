@@ -132,15 +132,12 @@ def _blocking_pop(event: bytes, left: bool) -> Handler:
 
 def _read_timeout(ctx: Context, text: bytes) -> int:
     """Seconds with a fraction, as milliseconds rounded up."""
-    seconds = _float_of(text)
-    if seconds * 1000 > mem.I64_MAX:
-        raise CommandError(TIMEOUT_OUT_OF_RANGE)
-    if seconds < 0:
-        raise CommandError(TIMEOUT_NEGATIVE)
-    timeout_ms = math.ceil(seconds * 1000)
+    timeout_ms = _float_of(text) * 1000
     if timeout_ms > mem.I64_MAX - ctx.now_ms:
         raise CommandError(TIMEOUT_OUT_OF_RANGE)
-    return timeout_ms
+    if timeout_ms <= -1:
+        raise CommandError(TIMEOUT_NEGATIVE)
+    return math.ceil(timeout_ms)
 
 
 def _float_of(text: bytes) -> float:
@@ -153,7 +150,7 @@ def _float_of(text: bytes) -> float:
         value = float.fromhex(word) if "x" in word.lower() else float(word)
     except (ValueError, OverflowError):
         raise CommandError(TIMEOUT_NOT_A_FLOAT) from None
-    if math.isnan(value):
+    if math.isnan(value) or (math.isinf(value) and "inf" not in word.lower()):
         raise CommandError(TIMEOUT_NOT_A_FLOAT)
     return value
 
@@ -225,4 +222,4 @@ ROWS = [
          "key", "The length of a list."),
     _row("lrange", lrange, 4, READONLY, Keys(1, 1, 1, "RO ACCESS"), "1.0.0",
          "key start stop", "The elements of a list from one index to another."),
-]
+]  # fmt: skip

@@ -1,5 +1,6 @@
 """OBJECT: what is known of the value behind a key.
 
+What each subcommand answers
     ENCODING    how Redis would have stored it (value_facts.py)
     REFCOUNT    1, or what Redis says of the small numbers that it shares
     IDLETIME    0: the last access to a key is not recorded
@@ -106,7 +107,9 @@ def _row(name: str, handler: Handler, since: str, summary: str) -> Command:
 _SUBCOMMANDS = [
     _row("encoding", object_encoding, "2.2.3", "Returns the internal encoding of a value."),
     _row("freq", object_freq, "4.0.0", "Returns the logarithmic access frequency of a value."),
-    _row("idletime", object_idletime, "2.2.3", "Returns the time since the last access to a value."),
+    _row(
+        "idletime", object_idletime, "2.2.3", "Returns the time since the last access to a value."
+    ),
     _row("refcount", object_refcount, "2.2.3", "Returns the reference count of a value."),
     help_row("object", _HELP, "6.2.0", "generic", "keyspace slow"),
 ]

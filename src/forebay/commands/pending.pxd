@@ -29,5 +29,5 @@ cdef class Rows:
     cdef u64 start_ms, start_seq, end_ms, end_seq
 
     @cython.locals(out=Reply, records=Slab, shown=i64, mark=Py_ssize_t, slot=i64, ms=u64, seq=u64,
-                   owner_no=i64, idle_ms=i64, owner=Consumer)
+                   owner_no=i64, idle_ms=i64)
     cdef int write(self, Context ctx, Group group, View view) except -1

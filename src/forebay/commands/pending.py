@@ -123,7 +123,7 @@ class Rows:
                     out.bulk(b"")
                     out.integer(-1)
                 else:
-                    out.bulk(group.consumer_by_number(owner_no).name)
+                    out.bulk(group.owner_name(slot))
                     out.integer(idle_ms if idle_ms > 0 else 0)
                 out.integer(records.deliveries(slot))
                 shown += 1
@@ -133,8 +133,15 @@ class Rows:
 
 ROWS = [
     Command(
-        "xpending", xpending, -3, READONLY, "@read @stream @slow", Keys(1, 1, 1, "RO ACCESS"),
-        "5.0.0", "Lists what a consumer group was given and has not acknowledged.", "stream",
+        "xpending",
+        xpending,
+        -3,
+        READONLY,
+        "@read @stream @slow",
+        Keys(1, 1, 1, "RO ACCESS"),
+        "5.0.0",
+        "Lists what a consumer group was given and has not acknowledged.",
+        "stream",
         "key group [[IDLE min-idle-time] start end count [consumer]]",
     ),
 ]

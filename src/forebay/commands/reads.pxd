@@ -53,7 +53,7 @@ cdef class Read:
     @cython.locals(cursor=Cursor)
     cdef int serve_last(self, Stream stream, Py_ssize_t i) except -1
 
-    @cython.locals(cursor=Cursor, limit="i64", guess="i64", mark="Py_ssize_t", n="i64")
+    @cython.locals(cursor=Cursor, limit="i64", guess="i64", mark="Py_ssize_t", n="i64", _="bint")
     cdef int serve_entries(self, Stream stream, u64 ms, u64 seq) except -1
 
     @cython.locals(options=ReadOptions, limit="i64", left="i64")
@@ -80,7 +80,7 @@ cdef class Read:
     @cython.locals(now_ms="i64", pending=Pending, slot="i64")
     cdef int take_over(self, Group group, Consumer consumer, list taken, ClaimLog log) except -1
 
-    @cython.locals(out=Reply, noack="bint", with_claims="bint", now_ms="i64", ms="u64", seq="u64", cursor=Cursor, n="i64")
+    @cython.locals(out=Reply, noack="bint", with_claims="bint", now_ms="i64", ms="u64", seq="u64", cursor=Cursor, n="i64", _="bint")
     cdef i64 deliver(self, Stream stream, Group group, Consumer consumer, i64 limit, ClaimLog log) except -1
     cdef record_position(self, Group group)
 

@@ -189,7 +189,7 @@ class Read:
         mark = self.out.open_array(guess)
         n = 0
         while n != limit and not self.is_full() and cursor.next():
-            emit.entry(self.out, cursor)
+            emit.entry(self.out, cursor, 2)
             n += 1
             self.written += 1
         return self.out.close_array(mark, n)
@@ -258,7 +258,7 @@ class Read:
             ms = pending.id_ms(slot)
             seq = pending.id_seq(slot)
             if finder.find(ms, seq):
-                emit.entry(out, finder.cursor)
+                emit.entry(out, finder.cursor, 2)
                 pending.give(slot, consumer.number, self.ctx.now_ms)
                 pending.count_delivery(slot)
             else:
@@ -307,8 +307,7 @@ class Read:
                 break
             cursor = stream.find(pending.id_ms(slot), pending.id_seq(slot))
             if cursor is not None:
-                self.out.array(4)
-                emit.id_and_fields(self.out, cursor)
+                emit.entry(self.out, cursor, 4)
                 self.out.integer(idle_ms)
                 self.out.integer(pending.deliveries(slot))
                 self.written += 1
@@ -353,8 +352,7 @@ class Read:
         cursor.open(ms, seq, U64_MAX, U64_MAX, False)
         n = 0
         while n != limit and not self.is_full() and cursor.next():
-            out.array(4 if with_claims else 2)
-            emit.id_and_fields(out, cursor)
+            emit.entry(out, cursor, 4 if with_claims else 2)
             if with_claims:
                 out.integer(0)
                 out.integer(0)

@@ -21,7 +21,7 @@ from forebay.commands.args import Args
 from forebay.commands.context import Context
 from forebay.commands.glob import Glob
 from forebay.commands.spec import READONLY, Command
-from forebay.commands.values import type_name
+from forebay.commands.values import read, type_name
 from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
 
@@ -44,16 +44,19 @@ def scan(ctx: Context, argv: Argv) -> None:
     order = ctx.db.order
     top = min(cursor, len(order)) if cursor else len(order)
     rest = max(top - count, 0)
-    found = []
-    for key in order[rest:top]:
-        if fits(key):
-            value = ctx.lookup(key)
-            if value is not None and wanted in (None, type_name(value)):
-                found.append(key)
+    found = [key for key in order[rest:top] if fits(key) and _is_there(ctx, key, wanted)]
     found.reverse()
     ctx.out.array(2)
     ctx.out.bulk(b"%d" % rest)
     _reply_keys(ctx, found)
+
+
+def _is_there(ctx: Context, key: bytes, wanted: bytes | None) -> bool:
+    """Whether the key is not expired; asking for its type counts as reading it."""
+    if wanted is None:
+        return ctx.lookup(key) is not None
+    value = read(ctx, key)
+    return value is not None and type_name(value) == wanted
 
 
 def randomkey(ctx: Context, argv: Argv) -> None:
@@ -89,7 +92,8 @@ def _read_cursor(text: bytes) -> int:
 
 
 def _read_scan_options(args: Args) -> tuple[Callable[[bytes], bool], bytes | None, int]:
-    fits, wanted, count = _any_key, None, DEFAULT_COUNT
+    fits: Callable[[bytes], bool] = _any_key
+    wanted, count = None, DEFAULT_COUNT
     while args.more():
         if args.word(b"COUNT"):
             count = args.integer()
@@ -124,4 +128,4 @@ ROWS = [
         "randomkey", randomkey, 1, READONLY, "@keyspace @read @slow",
         since="1.0.0", summary="Any one key.",
     ),
-]
+]  # fmt: skip

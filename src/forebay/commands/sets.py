@@ -88,4 +88,4 @@ ROWS = [
          "key member", "Whether a set has a member."),
     _row("smembers", smembers, 2, READONLY, "RO ACCESS", "key", "All members of a set."),
     _row("scard", scard, 2, READONLY | FAST, "RO", "key", "How many members a set has."),
-]
+]  # fmt: skip

@@ -12,8 +12,11 @@ or raises CommandError before it has changed or written anything; or calls
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from forebay import mem
 
 WRITE = 1 << 0
 READONLY = 1 << 1
@@ -123,11 +126,11 @@ class Command:
         self.summary = summary
         self.group = group
         self.syntax = syntax
+        self.full_name = self.name
         self.subcommands: dict[bytes, Command] = {}
         for row in subcommands:
             self.subcommands[row.name] = row
             row.full_name = self.name + b"|" + row.name
-        self.full_name = self.name
         self.is_container = bool(self.subcommands)
         self.is_fast = bool(flags & FAST)
         self.calls = 0
@@ -135,24 +138,28 @@ class Command:
         self.rejected_calls = 0
         self.failed_calls = 0
         #: Running times, four buckets to a power of two; empty until the first call.
-        self.buckets: list[int] = []
+        self.buckets: array[int] = array("Q")
+        self.w: mem.Words = mem.words(self.buckets)
 
     def ran(self, usec: int) -> int:
         """Count one call that took so many microseconds; see histogram.py for the buckets."""
+        if usec < 0:
+            usec = 0
         self.calls += 1
         self.usec += usec
         shift = 0
         while (usec >> shift) > 7:
             shift += 1
-        if len(self.buckets) == 0:
-            self.buckets = [0] * BUCKETS
-        self.buckets[shift * 4 + (usec >> shift)] += 1
+        if self.calls == 1:
+            self.buckets = array("Q", bytes(8 * BUCKETS))
+            self.w = mem.words(self.buckets)
+        self.w[shift * 4 + (usec >> shift)] += 1
         return 0
 
     def reset_statistics(self) -> None:
         """Forget all calls; CONFIG RESETSTAT."""
         self.calls = self.usec = self.rejected_calls = self.failed_calls = 0
-        self.buckets = []
+        self.buckets = array("Q")
 
     def takes(self, n: int) -> bool:
         """Whether a call of n words, name included, has the right length."""

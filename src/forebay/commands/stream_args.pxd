@@ -14,7 +14,7 @@ cdef int NO_POLICY
 @cython.locals(ok=bint, ms=u64, seq=u64)
 cpdef (u64, u64) strict_id(Argv argv, Py_ssize_t i) except *
 
-@cython.locals(ok=bint, i=Py_ssize_t)
+@cython.locals(ok=bint, i=Py_ssize_t, _=u64)
 cpdef int strict_ids(Argv argv, Py_ssize_t first, Py_ssize_t end) except -1
 
 @cython.locals(policy=int, word_policy=int, ok=bint, first=Py_ssize_t, numids=i64)

@@ -24,7 +24,7 @@ cdef int finish_add(Context ctx, Argv argv, Stream stream, AddOptions options, P
 cpdef Stream new_stream(Context ctx)
 cpdef create(Context ctx, Stream stream)
 
-@cython.locals(last_ms="u64", last_seq="u64", now_ms="u64")
+@cython.locals(last_ms="u64", last_seq="u64", now_ms="u64", _="bint")
 cdef int choose_id(Context ctx, Stream stream, AddOptions options) except -1
 
 @cython.locals(total="i64", i="Py_ssize_t")
@@ -49,5 +49,5 @@ cpdef xrevrange(Context ctx, Argv argv)
 @cython.locals(ms="u64", seq="u64", maxdel_ms="u64", maxdel_seq="u64", entries_added="i64", i="Py_ssize_t", ok="bint", stream=Stream)
 cpdef xsetid(Context ctx, Argv argv)
 
-@cython.locals(top_ms="u64", top_seq="u64")
+@cython.locals(top_ms="u64", top_seq="u64", _="bint")
 cdef int check_set_id(Stream stream, u64 ms, u64 seq, i64 entries_added) except -1

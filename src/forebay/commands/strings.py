@@ -127,9 +127,9 @@ def _assign(
 
 
 def _propagate_set(ctx: Context, argv: Argv, options: Options, when_ms: int | None) -> None:
-    if when_ms is not None and options.expiry != b"PXAT":
+    if when_ms is not None:
         ctx.effects.command(b"SET", argv[1], argv[2], b"PXAT", b"%d" % when_ms)
-    elif when_ms is None and options.get:
+    elif options.get:
         args = argv.list()
         ctx.effects.command(*args[:3], *(word for word in args[3:] if word.upper() != b"GET"))
     else:
@@ -337,4 +337,4 @@ ROWS = [
          "key increment", "Adds to a number."),
     _row("decrby", decrby, 3, WRITE | DENYOOM | FAST, _WRITE_FAST, _CHANGED_KEY, "1.0.0",
          "key decrement", "Takes from a number."),
-]
+]  # fmt: skip

@@ -1,5 +1,6 @@
 """What there is to say of a value beside its content: encoding and size.
 
+Encodings
     type     encoding, named as Redis would have stored it
     string   int (a 64-bit number), embstr (up to 44 bytes), raw
     list     listpack (up to 8 KiB), quicklist

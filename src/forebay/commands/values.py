@@ -74,9 +74,9 @@ def lookup_in(ctx: Context, db: Database, key: bytes) -> Value | None:
 
 def add(ctx: Context, key: bytes, value: Value, db: Database | None = None) -> None:
     """Create a key that is not there yet, in this database or in another one."""
-    db = db or ctx.db
-    db.put(key, value)
-    ctx.notify_in(db, NOTIFY_NEW, b"new", key)
+    home = ctx.db if db is None else db
+    home.put(key, value)
+    ctx.notify_in(home, NOTIFY_NEW, b"new", key)
 
 
 def store(ctx: Context, key: bytes, value: Value) -> None:

@@ -162,7 +162,7 @@ def _end_entry(out: Reply, field: bytes, stream: Stream, reverse: bool) -> None:
     out.bulk(field)
     cursor = _all_entries(stream, reverse)
     if cursor.next():
-        emit.entry(out, cursor)
+        emit.entry(out, cursor, 2)
     else:
         out.null()
 
@@ -223,20 +223,50 @@ _KEY = Keys(2, 2, 1, "RO ACCESS")
 
 ROWS = [
     Command(
-        "xinfo", None, -2, 0, "@slow",
-        since="5.0.0", summary="A container for stream introspection commands.", group="stream",
+        "xinfo",
+        None,
+        -2,
+        0,
+        "@slow",
+        since="5.0.0",
+        summary="A container for stream introspection commands.",
+        group="stream",
         subcommands=[
             Command(
-                "stream", xinfo_stream, -3, READONLY, _CATEGORIES, _KEY,
-                "5.0.0", "Shows a stream from inside.", "stream", "key [FULL [COUNT count]]",
+                "stream",
+                xinfo_stream,
+                -3,
+                READONLY,
+                _CATEGORIES,
+                _KEY,
+                "5.0.0",
+                "Shows a stream from inside.",
+                "stream",
+                "key [FULL [COUNT count]]",
             ),
             Command(
-                "groups", xinfo_groups, 3, READONLY, _CATEGORIES, _KEY,
-                "5.0.0", "Lists the consumer groups of a stream.", "stream", "key",
+                "groups",
+                xinfo_groups,
+                3,
+                READONLY,
+                _CATEGORIES,
+                _KEY,
+                "5.0.0",
+                "Lists the consumer groups of a stream.",
+                "stream",
+                "key",
             ),
             Command(
-                "consumers", xinfo_consumers, 4, READONLY, _CATEGORIES, _KEY,
-                "5.0.0", "Lists the consumers of a group.", "stream", "key group",
+                "consumers",
+                xinfo_consumers,
+                4,
+                READONLY,
+                _CATEGORIES,
+                _KEY,
+                "5.0.0",
+                "Lists the consumers of a group.",
+                "stream",
+                "key group",
             ),
             help_row("xinfo", _HELP, "5.0.0", "stream", "@stream @slow"),
         ],

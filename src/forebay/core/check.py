@@ -169,8 +169,9 @@ def read_elements(blob: bytes) -> list[tuple[int, int, int | bytes]]:
     found: list[tuple[int, int, int | bytes]] = []
     at = 6
     while blob[at] != 255:
-        is_int, number, start, size, behind = listpack.read(blob, at)
-        found.append((at, behind, number if is_int else blob[start : start + size]))
+        behind = listpack.skip(blob, at)
+        is_int = listpack.is_int(blob, at)
+        found.append((at, behind, int(listpack.element(blob, at)) if is_int else b""))
         assert listpack.back(blob, behind) == at, f"the element at {at} cannot be found from behind"
         at = behind
     assert at == len(blob) - 1, "bytes behind the end mark"

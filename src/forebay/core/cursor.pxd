@@ -34,11 +34,11 @@ cdef class Cursor:
     @cython.locals(node=Node, p="const u8*", flags="int", o="Py_ssize_t", ms_delta="i64", seq_delta="i64", pairs="i64")
     cdef bint read(self, Py_ssize_t at) except -1
 
-    @cython.locals(p="const u8*", o="Py_ssize_t", steps="Py_ssize_t")
+    @cython.locals(p="const u8*", o="Py_ssize_t", steps="Py_ssize_t", _="Py_ssize_t")
     cdef Py_ssize_t skip_values(self) noexcept
     cdef bint is_early(self) noexcept
     cdef bint is_late(self) noexcept
 
-    @cython.locals(p="const u8*", o="Py_ssize_t", f="Py_ssize_t")
+    @cython.locals(p="const u8*", o="Py_ssize_t", f="Py_ssize_t", _="Py_ssize_t")
     cpdef list fields(self)
     cdef int bury(self) except -1

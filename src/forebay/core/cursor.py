@@ -100,15 +100,23 @@ class Cursor:
         p = self.p
         flags = p[at]
         self.at = at
-        _, ms_delta, _, _, o = listpack.read(p, at + 2)
-        _, seq_delta, _, _, o = listpack.read(p, o)
+        # Deltas are small numbers nearly always: those are read here, the others by a call.
+        o = at + 4
+        ms_delta = p[at + 2]
+        if ms_delta >= 128:
+            ms_delta, o = listpack.read_int(p, at + 2)
+        seq_delta = p[o]
+        if seq_delta < 128:
+            o += 2
+        else:
+            seq_delta, o = listpack.read_int(p, o)
         self.ms = mem.wrap(node.ms + ms_delta)
         self.seq = mem.wrap(node.seq + seq_delta)
         self.same = flags & SAME != 0
         if self.same:
             self.pairs = node.nfields
         else:
-            _, pairs, _, _, o = listpack.read(p, o)
+            pairs, o = listpack.read_int(p, o)
             self.pairs = pairs
         self.values_at = o
         return flags & DELETED == 0

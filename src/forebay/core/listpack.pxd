@@ -21,22 +21,25 @@ cpdef int backlen_size(Py_ssize_t size) noexcept
 @cython.locals(ok=bint, value=i64)
 cpdef Py_ssize_t put_string(u8* p, Py_ssize_t at, const u8* src, Py_ssize_t src_at, Py_ssize_t n) noexcept
 
-@cython.locals(head=int, n=Py_ssize_t)
-cpdef (bint, i64, Py_ssize_t, Py_ssize_t, Py_ssize_t) read(const u8* p, Py_ssize_t at) noexcept
+@cython.locals(head=int)
+cpdef bint is_int(const u8* p, Py_ssize_t at) noexcept
 
-@cython.locals(head=int, n=Py_ssize_t, value=i64, size=int, bits=u64)
-cpdef (bint, i64, Py_ssize_t, Py_ssize_t, Py_ssize_t) read_wide(const u8* p, Py_ssize_t at) noexcept
+@cython.locals(head=int, value=i64, size=int)
+cpdef (i64, Py_ssize_t) read_int(const u8* p, Py_ssize_t at) noexcept
+
+@cython.locals(head=int)
+cpdef (Py_ssize_t, Py_ssize_t) read_string(const u8* p, Py_ssize_t at) noexcept
 
 cpdef i64 sign_extend(u64 bits, int size) noexcept
 
-@cython.locals(head=int, n=Py_ssize_t)
+@cython.locals(head=int, n=Py_ssize_t, start=Py_ssize_t, _=i64)
 cpdef Py_ssize_t skip(const u8* p, Py_ssize_t at) noexcept
 
 @cython.locals(size=Py_ssize_t, part=Py_ssize_t, shift=int)
 cpdef Py_ssize_t back(const u8* p, Py_ssize_t at) noexcept
 
-@cython.locals(is_int=bint, value=i64, start=Py_ssize_t, size=Py_ssize_t, ok=bint, given=i64)
+@cython.locals(value=i64, start=Py_ssize_t, size=Py_ssize_t, ok=bint, given=i64, _=Py_ssize_t)
 cpdef bint same_string(const u8* p, Py_ssize_t at, const u8* src, Py_ssize_t src_at, Py_ssize_t n) noexcept
 
-@cython.locals(is_int=bint, value=i64, start=Py_ssize_t, size=Py_ssize_t)
+@cython.locals(value=i64, start=Py_ssize_t, size=Py_ssize_t, _=Py_ssize_t)
 cpdef bytes element(const u8* p, Py_ssize_t at)

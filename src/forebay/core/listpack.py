@@ -18,7 +18,7 @@ the bytes and knows where its elements are.  Rules
   1. A string that is a canonical 64-bit decimal is stored as that integer.
   2. Writers are given room by the caller: at most HEAD_MAX + BACK_MAX bytes
      beyond the string itself.
-  3. ``read`` trusts its bytes; foreign bytes are checked before they come here.
+  3. Readers trust their bytes; foreign bytes are checked before they come here.
 """
 
 from __future__ import annotations
@@ -130,34 +130,32 @@ def put_string(p: mem.Pointer, at: int, src: mem.Pointer, src_at: int, n: int) -
     return put_backlen(p, at + 5 + n, n + 5)
 
 
-def read(p: mem.Pointer, at: int) -> tuple[bool, int, int, int, int]:
-    """One element: (is integer, its value, start of the string, its length, next index)."""
+def is_int(p: mem.Pointer, at: int) -> bool:
+    """Whether the element at ``at`` is an integer."""
+    head = p[at]
+    return head < 128 or 192 <= head < 224 or head > 240
+
+
+def read_int(p: mem.Pointer, at: int) -> tuple[int, int]:
+    """An integer element: its value, and the index behind it."""
     head = p[at]
     if head < 128:
-        return True, head, 0, 0, at + 2
-    if head < 192:
-        n = head & 63
-        return False, 0, at + 1, n, at + n + 2
-    return read_wide(p, at)
-
-
-def read_wide(p: mem.Pointer, at: int) -> tuple[bool, int, int, int, int]:
-    """As read(), for the encodings with more than one byte in front."""
-    head = p[at]
+        return head, at + 2
     if head < 224:
         value = ((head & 31) << 8) | p[at + 1]
-        if value >= 4096:
-            value -= 8192
-        return True, value, 0, 0, at + 3
-    if head < 240:
-        n = ((head & 15) << 8) | p[at + 1]
-        return False, 0, at + 2, n, at + 2 + n + backlen_size(n + 2)
-    if head == 0xF0:
-        n = mem.get_le(p, at + 1, 4)
-        return False, 0, at + 5, n, at + 5 + n + backlen_size(n + 5)
+        return value if value < 4096 else value - 8192, at + 3
     size = head - 0xEF if head != 0xF4 else 8
-    bits = mem.get_le(p, at + 1, size)
-    return True, sign_extend(bits, size), 0, 0, at + size + 2
+    return sign_extend(mem.get_le(p, at + 1, size), size), at + size + 2
+
+
+def read_string(p: mem.Pointer, at: int) -> tuple[int, int]:
+    """A string element: where its bytes start, and how many they are."""
+    head = p[at]
+    if head < 192:
+        return at + 1, head & 63
+    if head < 240:
+        return at + 2, ((head & 15) << 8) | p[at + 1]
+    return at + 5, mem.get_le(p, at + 1, 4)
 
 
 def sign_extend(bits: int, size: int) -> int:
@@ -178,8 +176,11 @@ def skip(p: mem.Pointer, at: int) -> int:
         return at + 2
     if head < 192:
         return at + (head & 63) + 2
-    _, _, _, _, at = read_wide(p, at)
-    return at
+    if is_int(p, at):
+        _, at = read_int(p, at)
+        return at
+    start, n = read_string(p, at)
+    return start + n + backlen_size(start - at + n)
 
 
 def back(p: mem.Pointer, at: int) -> int:
@@ -199,16 +200,18 @@ def back(p: mem.Pointer, at: int) -> int:
 
 def same_string(p: mem.Pointer, at: int, src: mem.Pointer, src_at: int, n: int) -> bool:
     """Whether the element at ``at`` is the string src[src_at:src_at+n]."""
-    is_int, value, start, size, _ = read(p, at)
-    if not is_int:
-        return size == n and mem.equal(p, start, src, src_at, n)
-    ok, given = mem.parse_int(src, src_at, n)
-    return ok and given == value
+    if is_int(p, at):
+        ok, given = mem.parse_int(src, src_at, n)
+        value, _ = read_int(p, at)
+        return ok and given == value
+    start, size = read_string(p, at)
+    return size == n and mem.equal(p, start, src, src_at, n)
 
 
 def element(p: mem.Pointer, at: int) -> bytes:
     """The element at ``at`` as the bytes a client sees."""
-    is_int, value, start, size, _ = read(p, at)
-    if is_int:
+    if is_int(p, at):
+        value, _ = read_int(p, at)
         return b"%d" % value
+    start, size = read_string(p, at)
     return mem.to_bytes(p, start, size)

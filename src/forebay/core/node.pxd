@@ -5,7 +5,8 @@ from forebay.core cimport listpack
 from forebay.mem cimport i64, u8, u64
 
 cdef int DELETED, SAME, SMALL
-cdef Py_ssize_t COUNT_AT, START_ROOM
+cdef Py_ssize_t COUNT_AT, START_ROOM, SLACK
+cdef bytes PADDING
 
 
 @cython.final
@@ -41,10 +42,10 @@ cdef class Node:
     cdef int replace_int(self, Py_ssize_t at, i64 value) except -1
     cdef int bury(self, Py_ssize_t at) except -1
 
-    @cython.locals(at="Py_ssize_t", o="Py_ssize_t", ms_delta="i64", seq_delta="i64")
+    @cython.locals(at="Py_ssize_t", o="Py_ssize_t", ms_delta="i64", seq_delta="i64", _="Py_ssize_t")
     cpdef (u64, u64) last_record(self)
 
-    @cython.locals(p="u8*", at="Py_ssize_t", steps="i64")
+    @cython.locals(p="u8*", at="Py_ssize_t", steps="i64", _="Py_ssize_t")
     cdef Py_ssize_t before(self, Py_ssize_t end) noexcept
     cpdef bytes blob(self)
 

@@ -15,7 +15,8 @@ from behind knows how far to step back.
 Invariants
   1. The bytes up to ``size`` are a valid listpack at any moment between calls.
   2. count and deleted are the first two elements; count + deleted entries follow.
-  3. A sealed node's buffer is immutable ``bytes``; writing to one copies it first.
+  3. At least SLACK bytes stand behind them, so that readers can copy in blocks.
+  4. A sealed node's buffer is immutable ``bytes``; writing to one copies it first.
      So nothing above may care where the bytes of a sealed node live.
 """
 
@@ -29,7 +30,10 @@ SAME = 2
 #: Where the count element stands; a number up to 127 is one byte and its backlen.
 COUNT_AT = 6
 START_ROOM = 96
+#: Bytes behind the listpack that readers may touch: mem.SLACK.
+SLACK = 16
 SMALL = 127
+PADDING = bytes(SLACK)
 
 
 class Node:
@@ -118,7 +122,7 @@ class Node:
 
     def need(self, room: int) -> int:
         """Make sure that ``room`` more bytes fit."""
-        wanted = self.size + room
+        wanted = self.size + room + SLACK
         if wanted <= self.cap:
             return 0
         if wanted < 2 * self.cap:
@@ -131,10 +135,10 @@ class Node:
         return 0
 
     def seal(self) -> int:
-        """Give back the slack: from now on the buffer is exactly the listpack."""
-        self.buf = mem.to_bytes(self.p, 0, self.size)
+        """Give back spare room: from now on the buffer is the listpack and SLACK."""
+        self.buf = self.blob() + PADDING
         self.p = self.buf
-        self.cap = self.size
+        self.cap = self.size + SLACK
         return 0
 
     def unseal(self) -> int:
@@ -181,15 +185,15 @@ class Node:
     def last_record(self) -> tuple[int, int]:
         """The ID of the last record, live or not."""
         at = self.before(self.size - 1)
-        _, ms_delta, _, _, o = listpack.read(self.p, at + 2)
-        _, seq_delta, _, _, _ = listpack.read(self.p, o)
+        ms_delta, o = listpack.read_int(self.p, at + 2)
+        seq_delta, _ = listpack.read_int(self.p, o)
         return mem.wrap(self.ms + ms_delta), mem.wrap(self.seq + seq_delta)
 
     def before(self, end: int) -> int:
         """Where the entry starts that ends at ``end``."""
         p = self.p
         at = listpack.back(p, end)
-        _, steps, _, _, _ = listpack.read(p, at)
+        steps, _ = listpack.read_int(p, at)
         for _ in range(steps):
             at = listpack.back(p, at)
         return at
@@ -201,9 +205,10 @@ class Node:
     def copy(self) -> Node:
         """A node of its own with the same bytes."""
         twin = Node(self.ms, self.seq)
-        twin.buf = mem.to_bytes(self.p, 0, self.size)
+        twin.buf = self.blob() + PADDING
         twin.p = twin.buf
-        twin.cap = twin.size = self.size
+        twin.cap = self.size + SLACK
+        twin.size = self.size
         twin.elements = self.elements
         twin.count = self.count
         twin.deleted = self.deleted

@@ -22,7 +22,7 @@ cdef class Pending:
     @cython.locals(view=View)
     cpdef View owner(self, Py_ssize_t owner_no)
 
-    @cython.locals(records=Slab, slot=i64)
+    @cython.locals(records=Slab, slot=i64, newest=bint)
     cpdef i64 add(self, u64 ms, u64 seq, Py_ssize_t owner_no, u64 time_ms, i64 deliveries) except -1
     @cython.locals(owner_no="Py_ssize_t")
     cpdef int remove(self, i64 slot) except -1
@@ -40,6 +40,8 @@ cdef class Pending:
 
     @cython.locals(slot=i64)
     cpdef i64 find(self, u64 ms, u64 seq) except -2
+    @cython.locals(slot=i64, last_ms=u64)
+    cdef bint is_above_all(self, u64 ms, u64 seq) except -1
     cdef bint has_id(self, i64 slot, u64 ms, u64 seq) noexcept
     cpdef i64 seek(self, u64 ms, u64 seq) except -2
     cpdef i64 first(self) except -2

@@ -80,10 +80,12 @@ class Pending:
         records.write(slot, ms, seq, owner_no, time_ms)
         if deliveries != 1:
             records.set_deliveries(slot, deliveries)
-        self.by_id.insert(slot)
+        newest = self.by_id.insert(slot)
         self.by_time.insert(slot)
         if owner_no == 0:
             self.nacked += 1
+        elif newest:
+            self.owner(owner_no).append(slot)
         else:
             self.owner(owner_no).insert(slot)
         return slot
@@ -155,11 +157,21 @@ class Pending:
 
     def find(self, ms: int, seq: int) -> int:
         """The record of an ID."""
+        if self.is_above_all(ms, seq):
+            return -1
         slot = self.by_id.guess()
         if slot >= 0 and self.has_id(slot, ms, seq):
             return slot
         slot = self.by_id.seek(ms, seq)
         return slot if slot >= 0 and self.has_id(slot, ms, seq) else -1
+
+    def is_above_all(self, ms: int, seq: int) -> bool:
+        """Whether an ID is above all that are pending; a new entry's mostly is."""
+        slot = self.by_id.last()
+        if slot < 0:
+            return True
+        last_ms = self.records.id_ms(slot)
+        return last_ms < ms or (last_ms == ms and self.records.id_seq(slot) < seq)
 
     def has_id(self, slot: int, ms: int, seq: int) -> bool:
         """Whether a record is that of an ID."""

@@ -40,7 +40,7 @@ cdef class Stream:
     @cython.locals(cursor=Cursor)
     cpdef (bint, u64, u64) last_live(self)
 
-    @cython.locals(last_ms=u64, last_seq=u64)
+    @cython.locals(last_ms=u64, last_seq=u64, _=bint)
     cpdef bint has_after(self, u64 ms, u64 seq) except -1
 
     @cython.locals(cursor=Cursor)

@@ -40,12 +40,10 @@ cdef class View:
     cdef public Py_ssize_t hint_no, hint_at
 
     cdef int reset(self) except -1
-    @cython.locals(w="u64*", at=i64)
-    cdef bint below(self, i64 other, u64 time, u64 ms, u64 seq) noexcept
-    @cython.locals(f="u64*", no="Py_ssize_t", high="Py_ssize_t", middle="Py_ssize_t", at="Py_ssize_t", above=bint)
+    @cython.locals(f="u64*", no="Py_ssize_t", high="Py_ssize_t", middle="Py_ssize_t")
     cdef Py_ssize_t chunk_of(self, u64 time, u64 ms, u64 seq) noexcept
-    @cython.locals(w="u64*", at=i64, ms=u64, seq=u64, time=u64, no="Py_ssize_t", low="Py_ssize_t",
-                   high="Py_ssize_t", middle="Py_ssize_t", chunk=Chunk)
+    @cython.locals(table="u64**", w="u64*", at=i64, ms=u64, seq=u64, time=u64, no="Py_ssize_t", low="Py_ssize_t",
+                   high="Py_ssize_t", middle="Py_ssize_t", chunk=Chunk, other=i64)
     cdef (Py_ssize_t, Py_ssize_t) search(self, i64 slot) except *
     @cython.locals(chunk=Chunk)
     cdef (Py_ssize_t, Py_ssize_t) position(self, i64 slot) except *
@@ -53,9 +51,11 @@ cdef class View:
     cdef i64 slot_at(self, Py_ssize_t no, Py_ssize_t at) except -2
     cdef i64 guess(self) except -2
 
-    @cython.locals(tail=Chunk, no="Py_ssize_t", at="Py_ssize_t")
-    cdef int insert(self, i64 slot) except -1
-    @cython.locals(w="u64*", at=i64)
+    @cython.locals(no="Py_ssize_t", at="Py_ssize_t")
+    cdef bint insert(self, i64 slot) except -1
+    @cython.locals(tail=Chunk)
+    cdef int append(self, i64 slot) except -1
+    @cython.locals(table="u64**", w="u64*", at=i64, ms=u64, seq=u64, time=u64, last=i64)
     cdef bint is_above(self, i64 slot) noexcept
     @cython.locals(chunk=Chunk, upper=Chunk)
     cdef int put(self, Py_ssize_t no, Py_ssize_t at, i64 slot) except -1

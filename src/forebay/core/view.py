@@ -131,16 +131,6 @@ class View:
 
     # -- order ------------------------------------------------------------------
 
-    def below(self, other: int, time: int, ms: int, seq: int) -> bool:
-        """Whether the record ``other`` sorts below the key."""
-        w = self.records.table[mem.record_page(other)]
-        at = mem.record_word(other)
-        if self.by_time and w[at + 2] != time:
-            return w[at + 2] < time
-        if w[at] != ms:
-            return w[at] < ms
-        return w[at + 1] < seq
-
     def chunk_of(self, time: int, ms: int, seq: int) -> int:
         """The number of the chunk where a key belongs."""
         f = mem.words(self.fences)
@@ -148,14 +138,7 @@ class View:
         high = len(self.chunks) - 1
         while no < high:
             middle = (no + high + 1) >> 1
-            at = FENCE_WORDS * middle
-            if self.by_time and f[at + 2] != time:
-                above = f[at + 2] > time
-            elif f[at] != ms:
-                above = f[at] > ms
-            else:
-                above = f[at + 1] > seq
-            if above:
+            if mem.compare_keys(f, FENCE_WORDS * middle, ms, seq, time, self.by_time) > 0:
                 high = middle - 1
             else:
                 no = middle
@@ -163,7 +146,8 @@ class View:
 
     def search(self, slot: int) -> tuple[int, int]:
         """Chunk and index of the first record that does not sort below ``slot``."""
-        w = self.records.table[mem.record_page(slot)]
+        table = self.records.table
+        w = table[mem.record_page(slot)]
         at = mem.record_word(slot)
         ms, seq, time = w[at], w[at + 1], w[at + 2]
         no = self.chunk_of(time, ms, seq)
@@ -171,7 +155,9 @@ class View:
         low, high = chunk.start, chunk.end
         while low < high:
             middle = (low + high) >> 1
-            if self.below(chunk.p[middle], time, ms, seq):
+            other = chunk.p[middle]
+            w = table[mem.record_page(other)]
+            if mem.compare_keys(w, mem.record_word(other), ms, seq, time, self.by_time) < 0:
                 low = middle + 1
             else:
                 high = middle
@@ -201,26 +187,36 @@ class View:
 
     # -- changes ----------------------------------------------------------------
 
-    def insert(self, slot: int) -> int:
-        """Put a record where its key belongs."""
+    def insert(self, slot: int) -> bool:
+        """Put a record where its key belongs; whether that was behind all others."""
         if self.count == 0 or self.is_above(slot):
-            tail = self.tail
-            if tail.end == tail.room and not tail.make_room():
-                tail = Chunk(CHUNK_SLOTS)
-                self.enclose(len(self.chunks), tail, slot)
-            tail.p[tail.end] = slot
-            tail.end += 1
-        else:
-            no, at = self.search(slot)
-            self.put(no, at, slot)
+            self.append(slot)
+            return True
+        no, at = self.search(slot)
+        self.put(no, at, slot)
+        self.count += 1
+        return False
+
+    def append(self, slot: int) -> int:
+        """Put a record that is above all others."""
+        tail = self.tail
+        if tail.end == tail.room and not tail.make_room():
+            tail = Chunk(CHUNK_SLOTS)
+            self.enclose(len(self.chunks), tail, slot)
+        tail.p[tail.end] = slot
+        tail.end += 1
         self.count += 1
         return 0
 
     def is_above(self, slot: int) -> bool:
         """Whether a record sorts above all in this view, which is not empty."""
-        w = self.records.table[mem.record_page(slot)]
+        table = self.records.table
+        w = table[mem.record_page(slot)]
         at = mem.record_word(slot)
-        return self.below(self.tail.p[self.tail.end - 1], w[at + 2], w[at], w[at + 1])
+        ms, seq, time = w[at], w[at + 1], w[at + 2]
+        last = self.tail.p[self.tail.end - 1]
+        w = table[mem.record_page(last)]
+        return mem.compare_keys(w, mem.record_word(last), ms, seq, time, self.by_time) < 0
 
     def put(self, no: int, at: int, slot: int) -> int:
         """Insert into a chunk, cutting it in half if it is full."""

@@ -162,6 +162,10 @@ class Engine:
         self.sessions.remove(session)
         session.set_gate(gates.CLOSING, on=True)
 
+    def names_find(self, argv: Argv) -> Command | None:
+        """The row that a call would run or refuse; subcommands are not looked at."""
+        return self.names.find(argv)
+
     def running(self) -> Session | None:
         """Whose command is being run."""
         return self.ctx.session if self.is_running else None

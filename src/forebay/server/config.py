@@ -18,9 +18,9 @@ Rules
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from forebay.commands.glob import Glob
@@ -77,7 +77,7 @@ class Config:
             text = read_text(path)
         except OSError as error:
             raise ConfigError(f"can't open config file '{path}': {error.strerror}") from error
-        self.path = os.path.abspath(path)
+        self.path = str(Path(path).absolute())
         self.load_text(text, path)
 
     def load_text(self, text: str, source: str) -> None:
@@ -164,8 +164,7 @@ class Config:
         old = [(row, self.value(row)) for row, _, _ in changes]
         for row, _, value in changes:
             self._store(row, value)
-        done = 0
-        for row, name, value in changes:
+        for done, (row, name, value) in enumerate(changes):
             try:
                 self._tell(row, value)
             except ConfigError as error:
@@ -174,7 +173,6 @@ class Config:
                 for other, before in old[:done]:
                     self._tell(other, before)
                 raise _failed(name, str(error)) from None
-            done += 1
 
     def _tell(self, row: Directive, value: Any) -> None:
         for listener in self._listeners.get(row.name, ()):

@@ -13,7 +13,6 @@ names file and line.
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,7 +51,8 @@ def split_words(text: str) -> list[str] | None:
         word, at = _word(text, at)
         if word is None:
             return None
-        words.append(word)
+        # Escaped bytes may together be one character.
+        words.append(word.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape"))
 
 
 def _word(text: str, at: int) -> tuple[str | None, int]:
@@ -123,16 +123,16 @@ def parse_line(raw: str, where: str) -> Line | None:
 def _included(line: Line, depth: int) -> Iterator[Line]:
     if depth >= MAX_INCLUDE_DEPTH:
         raise line.error("includes are nested too deeply; does a file include itself?")
-    pattern = line.words[0]
-    names = sorted(glob.glob(pattern)) if glob.has_magic(pattern) else [pattern]
-    for name in names:
+    path = Path(line.words[0])
+    is_pattern = any(letter in path.name for letter in "*?[")
+    for name in sorted(path.parent.glob(path.name)) if is_pattern else [path]:
         try:
             text = read_text(name)
         except OSError as error:
             raise line.error(f"can't open config file: {error.strerror}") from error
-        yield from parse_lines(text, name, depth + 1)
+        yield from parse_lines(text, str(name), depth + 1)
 
 
-def read_text(path: str) -> str:
+def read_text(path: str | Path) -> str:
     """A file as text that keeps every byte."""
     return Path(path).read_text("utf-8", "surrogateescape")

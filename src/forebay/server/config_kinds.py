@@ -12,9 +12,9 @@ of parts (output limits) look at it, to keep the parts that were not named.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from forebay.commands import notify_flags
@@ -101,7 +101,7 @@ class Folder(Kind):
     name = "path"
 
     def one(self, word: str) -> str:
-        return os.path.abspath(word)
+        return str(Path(word).absolute())
 
 
 class Bool(Kind):

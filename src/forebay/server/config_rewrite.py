@@ -11,10 +11,10 @@ rename), so a crash leaves the old or the new one.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 from collections.abc import Sequence
+from pathlib import Path
 
 from forebay.server.config_file import Line, parse_line
 
@@ -59,21 +59,20 @@ class FileLines:
 
 def replace_file(path: str, text: str) -> None:
     """Write the text in the place of the file, in one step, with the same permissions."""
-    beside = f"{path}.{os.getpid()}.tmp"
-    mode = stat.S_IMODE(os.stat(path).st_mode)
-    data = text.encode("utf-8", "surrogateescape")
+    target = Path(path)
+    beside = target.with_name(f"{target.name}.{os.getpid()}.tmp")
+    mode = stat.S_IMODE(target.stat().st_mode)
     try:
-        with open(beside, "wb") as file:
+        with beside.open("wb") as file:
             os.fchmod(file.fileno(), mode)
-            file.write(data)
+            file.write(text.encode("utf-8", "surrogateescape"))
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, path)
+        beside.replace(target)
     except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(beside)
+        beside.unlink(missing_ok=True)
         raise
-    folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+    folder = os.open(target.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:

@@ -37,7 +37,7 @@ AT_START = False
 
 @dataclass(slots=True, frozen=True)
 class Directive:
-    """One row.  A row without attribute is inert: ``default`` is its text, the value is kept aside."""
+    """One row; without an attribute it is inert, and its default stands in the row as text."""
 
     name: str
     attribute: str
@@ -103,7 +103,7 @@ _KEYSPACE = [
         Events(),
         AT_ONCE,
         "Which changes are published: K and E choose the channels, the other letters the classes "
-        "(t is stream, A all but m and n's like).",
+        "(t is stream, A all of them but m and n).",
     ),
     Directive(
         "maxmemory",

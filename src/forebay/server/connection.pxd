@@ -35,7 +35,7 @@ cdef class Connection:
     cdef public RequestParser parser
     cdef public bytearray held
     cdef public Py_ssize_t start, end
-    cdef public bint more, queued, busy, ended
+    cdef public bint more, queued, busy, ended, leaving, is_offence
     cdef public int watching, seconds_closing
     cdef public long long over_since_ms
     cdef public str fault

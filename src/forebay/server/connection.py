@@ -97,10 +97,15 @@ class Connection:
         self.watching = 0
         #: Since when the output is over its soft limit; 0 if it is not.
         self.over_since_ms = 0
+        #: It is being closed by its own doing, and may take the replies due to it in its own
+        #: time; who is closed by another may not.
+        self.leaving = False
         #: For how long it has been about to close without taking its last reply.
         self.seconds_closing = 0
         #: Why it is being closed, for the log; empty if the client went by itself.
         self.fault = ""
+        #: Whether an operator should see that.
+        self.is_offence = False
 
     # In
 
@@ -181,7 +186,8 @@ class Connection:
         except ProtocolError as error:
             self.out.error(error.text)
             self.session.closing = True
-            self.fault = f"protocol error: {error}"
+            self.leaving = True
+            self.fault = str(error)
             return STALLED
 
     def run_commands(self, bench: Bench, parser: RequestParser) -> int:
@@ -201,6 +207,7 @@ class Connection:
             if parser.argv.n > 0:
                 bench.engine.call(session, parser.argv, bench.now_ms)
                 if session.blocked is not None or session.closing:
+                    self.leaving = session.closing
                     return STALLED
                 if out.size > last_size or parser.pos > last_pos:
                     return BUSY
@@ -255,6 +262,7 @@ class Connection:
         elif size <= STRANGER_HELD_BYTES:
             return True
         self.fault = "reached the limit of its query buffer"
+        self.is_offence = True
         return False
 
     def count_in(self, bench: Bench, n: int) -> int:

@@ -57,10 +57,17 @@ GROUPS = {"default": DEFAULT, "all": ALL, "everything": ALL}
 class Info:
     """Answers INFO; the server calls sample() ten times a second for the rates."""
 
-    def __init__(self, config: Config, traffic: Traffic, clock: Clock, run_id: str) -> None:
+    def __init__(
+        self,
+        config: Config,
+        traffic: Traffic,
+        clock: Clock,
+        run_id: str,
+        startup_bytes: int = 0,
+    ) -> None:
         self.traffic = traffic
         self.clock = clock
-        self.facts = Facts(config, run_id, clock.now_ms())
+        self.facts = Facts(config, run_id, clock.now_ms(), startup_bytes)
         self.commands = Rate()
         self.input = Rate()
         self.output = Rate()

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import forebay
-from forebay.commands.admin import REDIS_VERSION
 from forebay.commands.context import Context
 from forebay.commands.histogram import percentile
 from forebay.commands.spec import Command
+from forebay.commands.version import REDIS_VERSION
 from forebay.server import usage
 from forebay.server.config import Config
 
@@ -29,6 +29,7 @@ class Facts:
     config: Config
     run_id: str
     started_ms: int
+    startup_bytes: int
     now_ms: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
@@ -47,12 +48,8 @@ def human(size: int) -> str:
     """A size for people, as Redis prints it: 1.50M."""
     if size < 1024:
         return f"{size}B"
-    value = float(size)
-    for unit in "KMGTP":
-        value /= 1024
-        if value < 1024:
-            break
-    return f"{value:.2f}{unit}"
+    power = min(5, (size.bit_length() - 1) // 10)
+    return f"{size / (1 << 10 * power):.2f}{'BKMGTP'[power]}"
 
 
 def server(ctx: Context, facts: Facts) -> Fields:
@@ -61,7 +58,7 @@ def server(ctx: Context, facts: Facts) -> Fields:
     system = platform.uname()
     uptime_s = max(0, facts.now_ms - facts.started_ms) // 1000
     return [
-        ("redis_version", REDIS_VERSION.decode()),
+        ("redis_version", REDIS_VERSION),
         ("redis_git_sha1", "00000000"),
         ("redis_git_dirty", 0),
         ("redis_build_id", "0"),
@@ -115,31 +112,32 @@ def clients(ctx: Context, facts: Facts) -> Fields:
 
 
 def memory(ctx: Context, facts: Facts) -> Fields:
-    """Memory of the process; ``used_memory`` is resident memory, see usage.py."""
-    used = ctx.services.memory_used()
-    peak = max(used, ctx.services.memory_peak())
+    """Memory of the process; usage.py says what used and resident memory are."""
+    used, peak = ctx.services.memory_used(), ctx.services.memory_peak()
+    resident = usage.resident_bytes()
+    ratio = f"{resident / max(1, used):.2f}"
     system, limit = usage.system_bytes(), ctx.settings.maxmemory
     buffers = sum(session.out.size + session.query_room for session in ctx.services.sessions)
     tables = sum(
         sys.getsizeof(db.values) + sys.getsizeof(db.expires) for db in ctx.keyspace.databases
     )
-    overhead = buffers + tables
+    overhead = facts.startup_bytes + buffers + tables
     dataset = max(0, used - overhead)
     return [
         ("used_memory", used),
         ("used_memory_human", human(used)),
-        ("used_memory_rss", used),
-        ("used_memory_rss_human", human(used)),
+        ("used_memory_rss", resident),
+        ("used_memory_rss_human", human(resident)),
         ("used_memory_peak", peak),
         ("used_memory_peak_human", human(peak)),
         ("used_memory_peak_perc", f"{100 * used / max(1, peak):.2f}%"),
         ("used_memory_overhead", overhead),
-        ("used_memory_startup", 0),
+        ("used_memory_startup", facts.startup_bytes),
         ("used_memory_dataset", dataset),
         ("used_memory_dataset_perc", f"{100 * dataset / max(1, used):.2f}%"),
         ("allocator_allocated", used),
-        ("allocator_active", used),
-        ("allocator_resident", used),
+        ("allocator_active", resident),
+        ("allocator_resident", resident),
         ("total_system_memory", system),
         ("total_system_memory_human", human(system)),
         *zeros("used_memory_lua used_memory_vm_eval"),
@@ -152,14 +150,15 @@ def memory(ctx: Context, facts: Facts) -> Fields:
         ("maxmemory", limit),
         ("maxmemory_human", human(limit)),
         ("maxmemory_policy", ctx.settings.maxmemory_policy),
-        ("allocator_frag_ratio", "1.00"),
-        ("allocator_frag_bytes", 0),
+        ("allocator_frag_ratio", ratio),
+        ("allocator_frag_bytes", max(0, resident - used)),
         ("allocator_rss_ratio", "1.00"),
         ("allocator_rss_bytes", 0),
         ("rss_overhead_ratio", "1.00"),
         ("rss_overhead_bytes", 0),
-        ("mem_fragmentation_ratio", "1.00"),
-        *zeros("mem_fragmentation_bytes mem_not_counted_for_evict mem_replication_backlog"),
+        ("mem_fragmentation_ratio", ratio),
+        ("mem_fragmentation_bytes", resident - used),
+        *zeros("mem_not_counted_for_evict mem_replication_backlog"),
         *zeros("mem_total_replication_buffers mem_replica_full_sync_buffer mem_clients_slaves"),
         ("mem_clients_normal", buffers),
         *zeros("mem_cluster_links mem_aof_buffer"),
@@ -226,7 +225,8 @@ def stats(ctx: Context, facts: Facts) -> Fields:
         ("total_reads_processed", counted.commands),
         ("total_writes_processed", counted.commands),
         *zeros("io_threaded_reads_processed io_threaded_writes_processed"),
-        *zeros("client_query_buffer_limit_disconnections client_output_buffer_limit_disconnections"),
+        *zeros("client_query_buffer_limit_disconnections"),
+        *zeros("client_output_buffer_limit_disconnections"),
         *zeros("reply_buffer_shrinks reply_buffer_expands"),
         ("forebay_clients_unblocked", counted.unblocked),
     ]

@@ -27,7 +27,7 @@ class Log:
     def __init__(self, clock: Clock, path: str = "", level: str = "notice") -> None:
         self.clock = clock
         self.path = path
-        self.threshold = LEVELS[level]
+        self.set_level(level)
 
     def debug(self, message: str) -> None:
         """For whoever looks for a fault in the server itself."""
@@ -44,6 +44,10 @@ class Log:
     def warning(self, message: str) -> None:
         """What an operator must see."""
         self._write(3, message)
+
+    def set_level(self, level: str) -> None:
+        """From now on write the lines at or above this level."""
+        self.threshold = LEVELS[level]
 
     def _write(self, level: int, message: str) -> None:
         if level < self.threshold:

@@ -39,6 +39,5 @@ cdef class Loop:
     cpdef int queue(self, Connection conn) except -1
     @cython.locals(session=Session, conn=Connection, to_settle=list)
     cdef int settle_all(self) except -1
-    cdef int touch(self, Connection conn) except -1
     @cython.locals(mask=int)
     cdef int settle(self, Connection conn) except -1

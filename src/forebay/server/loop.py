@@ -215,8 +215,9 @@ class Loop:
     def settle_all(self) -> int:
         """Send what was written in this turn, also to clients who did not ask."""
         for session in self.bench.engine.take_touched():
-            if session.link is not None:
-                self.touch(session.link)
+            conn = session.link
+            if conn is not None and not conn.queued:
+                self.queue(conn)
         to_settle = self.to_settle
         self.to_settle = []
         for conn in to_settle:
@@ -225,34 +226,21 @@ class Loop:
                 self.settle(conn)
         return 0
 
-    def touch(self, conn: Connection) -> int:
-        """Somebody else's command wrote to this client, woke it or ended it.
-
-        Who is ended by another gets one chance to take what was written for it;
-        who ended itself may take its time (see settle).
-        """
-        if conn.queued:
-            return 0
-        if conn.session.closing:
-            if conn.out.size > 0:
-                conn.flush(self.bench)
-            self.close(conn)
-        else:
-            self.queue(conn)
-        return 0
-
     def settle(self, conn: Connection) -> int:
         """Send, close or watch: whatever the state of this connection asks for."""
         if conn.out.size > 0 and not conn.flush(self.bench):
             self.close(conn)
             return 0
-        mask = 0 if conn.session.closing or conn.ended else READ
+        if conn.session.closing and not conn.leaving:
+            self.close(conn)
+            return 0
+        mask = 0 if conn.leaving or conn.ended else READ
         if conn.out.size > 0:
             if not self.host.may_owe(conn, conn.out.size - conn.out.start):
                 self.close(conn)
                 return 0
             mask |= WRITE
-        elif mask == 0 and (conn.session.closing or not conn.more):
+        elif conn.leaving or (conn.ended and not conn.more):
             self.close(conn)
             return 0
         else:

@@ -194,13 +194,11 @@ class Server(Host):
         session = conn.session
         if not session.authenticated:
             if bytes_owed > STRANGER_HELD_BYTES:
-                conn.fault = "does not read its replies and has not authenticated"
-                return False
+                return self._offends(conn, "does not read its replies and has not authenticated")
             return True
         limit = self._output_limit(session)
         if limit.hard_bytes and bytes_owed > limit.hard_bytes:
-            conn.fault = "overcame its output buffer limit"
-            return False
+            return self._offends(conn, "overcame its output buffer limit")
         if not limit.soft_bytes or bytes_owed <= limit.soft_bytes:
             conn.over_since_ms = 0
             return True
@@ -208,19 +206,26 @@ class Server(Host):
         if conn.over_since_ms == 0:
             conn.over_since_ms = now_ms
         if now_ms - conn.over_since_ms > limit.soft_seconds * 1000:
-            conn.fault = "stayed over its soft output buffer limit"
-            return False
+            return self._offends(conn, "stayed over its soft output buffer limit")
         return True
+
+    def _offends(self, conn: Connection, fault: str) -> bool:
+        """Note why a client must go; always False."""
+        conn.fault = fault
+        conn.is_offence = True
+        return False
 
     def _output_limit(self, session: Session) -> OutputLimit:
         kind = "pubsub" if session.subscriptions() else "normal"
         return self.settings.output_limits[kind]
 
     def closed(self, conn: Connection) -> None:
-        """Say why, if it was our doing."""
+        """Say why, if it was our doing: offences loudly, the everyday only if asked."""
         conn.session.link = None
-        if conn.fault:
-            self.log.notice(f"Closing client {self._who(conn)}: {conn.fault}")
+        if conn.is_offence:
+            self.log.warning(f"Closing client {self._who(conn)}: {conn.fault}")
+        elif conn.fault:
+            self.log.verbose(f"Closing client {self._who(conn)}: {conn.fault}")
 
     def broken(self, conn: Connection) -> None:
         """A bug met a client: the log gets the traceback, the client an end."""

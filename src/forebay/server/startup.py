@@ -62,6 +62,8 @@ def assemble(config: Config, log: Log, clock: Clock) -> Server:
         config.on_change(name, lambda _: server.apply_settings())
     for name in LISTENING_DIRECTIVES:
         config.on_change(name, lambda _: server.reopen_tcp())
+    config.on_change("loglevel", log.set_level)
+    config.on_change("maxclients", check_clients)
     return server
 
 
@@ -71,10 +73,13 @@ def offer_services(engine: Engine, config: Config, server: Server) -> None:
     services = engine.services
     services.config = config
     services.random_below = dice.randrange
-    services.info = info = Info(config, server.bench, server.clock, f"{dice.getrandbits(160):040x}")
+    gauge = usage.MemoryGauge(server.clock)
+    run_id = f"{dice.getrandbits(160):040x}"
+    info = Info(config, server.bench, server.clock, run_id, gauge.startup_bytes)
+    services.info = info
     server.on_beat.append(lambda: info.sample(engine.stats.commands))
-    services.memory_used = usage.resident_bytes
-    services.memory_peak = usage.peak_bytes
+    services.memory_used = gauge.used
+    services.memory_peak = gauge.peak
     services.sleep = time.sleep
     services.shutdown = Shutdown(server)
     services.host = server
@@ -129,6 +134,16 @@ def on_signal(server: Server, name: str) -> None:
     """The operator wants it to end."""
     server.log.notice(f"Received {name}, stopping after this turn; again to stop at once")
     server.stop()
+
+
+def check_clients(wanted: int) -> None:
+    """CONFIG SET maxclients: not more than the system gives descriptors for."""
+    possible = process.make_room_for_clients(wanted)
+    if possible < wanted:
+        raise ConfigError(
+            "The operating system is not able to handle the specified number of clients, "
+            f"try with {possible}"
+        )
 
 
 def fit_clients(settings: Settings, log: Log) -> None:

@@ -43,7 +43,11 @@ STAR, DOLLAR, CR, LF, ZERO, NINE = b"*$\r\n09"
 
 
 class Limits:
-    """How large a request may be."""
+    """How large a request may be.
+
+    Numbers of one or two digits are not compared with anything: a maximum
+    below 99 acts like 99.
+    """
 
     def __init__(
         self,

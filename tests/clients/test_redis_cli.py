@@ -1,0 +1,152 @@
+"""redis-cli against Forebay: the tutorial line by line, and the tool's own modes."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.oracle import find
+from tests.support.resp import encode
+from tests.support.servers import ServerProcess
+
+TUTORIAL = Path(__file__).with_name("tutorial.txt").read_text()
+TIMEOUT_S = 60
+
+
+def cli(server: ServerProcess, *args: str, stdin: str | bytes = "") -> str:
+    """What redis-cli prints; it must end well."""
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    command = [find("redis-cli"), "-p", str(server.port), *args]
+    done = subprocess.run(command, input=data, capture_output=True, timeout=TIMEOUT_S, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.decode()
+
+
+def walk(transcript: str) -> list[tuple[str, str]]:
+    """Commands of a transcript, each with the output that follows it."""
+    parts = re.split(r"^> (.*)\n", transcript, flags=re.MULTILINE)[1:]
+    return list(zip(parts[::2], parts[1::2], strict=True))
+
+
+def test_the_streams_tutorial_works_line_by_line(forebay_server: ServerProcess) -> None:
+    for command, expected in walk(TUTORIAL):
+        printed = cli(forebay_server, "--no-raw", stdin=command + "\n")
+        pattern = re.escape(expected).replace("<number>", r"\d+")
+        assert re.fullmatch(pattern, printed), f"> {command}\n{printed}\nexpected:\n{expected}"
+
+
+@pytest.mark.parametrize("protocol", ["-2", "-3"])
+def test_both_protocols_print_the_same_entry(
+    forebay_server: ServerProcess, protocol: str
+) -> None:
+    cli(forebay_server, protocol, "XADD", "race", "1-1", "rider", "Castilla")
+    printed = cli(forebay_server, protocol, "XRANGE", "race", "-", "+")
+    assert printed == "1-1\nrider\nCastilla\n"
+
+
+def test_the_unix_socket_is_as_good_as_the_port(forebay_server: ServerProcess) -> None:
+    command = [find("redis-cli"), "-s", forebay_server.unix_path, "PING"]
+    assert subprocess.run(command, capture_output=True, check=True).stdout == b"PONG\n"
+
+
+def read_until(fd: int, wanted: str, seconds: float = 20) -> str:
+    """What a terminal shows, up to the wanted text."""
+    shown, deadline = "", time.monotonic() + seconds
+    while wanted not in shown:
+        ready, _, _ = select.select([fd], [], [], max(0, deadline - time.monotonic()))
+        assert ready, f"waited for {wanted!r}; the terminal shows:\n{shown}"
+        shown += os.read(fd, 65536).decode("utf-8", "replace")
+    return shown
+
+
+def test_an_interactive_session_learns_the_commands_and_shows_hints(
+    forebay_server: ServerProcess,
+) -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 200, 0, 0))
+    process = subprocess.Popen(
+        [find("redis-cli"), "-p", str(forebay_server.port)],
+        stdin=theirs,
+        stdout=theirs,
+        env={**os.environ, "TERM": "xterm"},
+    )
+    prompt = f"127.0.0.1:{forebay_server.port}> "
+    read_until(ours, prompt)
+    os.write(ours, b"XADD race 5-5 rider Norem\r")
+    read_until(ours, '"5-5"')
+    os.write(ours, b"help XLEN\r")
+    read_until(ours, "since:")
+    os.write(ours, b"XREAD COUNT 1 STREAMS race 0\r")
+    read_until(ours, "Norem")
+    os.write(ours, b"quit\r")
+    assert process.wait(TIMEOUT_S) == 0
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_stat_prints_a_line_of_figures(forebay_server: ServerProcess) -> None:
+    command = [find("redis-cli"), "-p", str(forebay_server.port), "--stat", "-i", "0.1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline().decode() for _ in range(4)]
+        process.terminate()
+    assert "keys" in lines[1]
+    assert re.match(r"\s*\d+\s+\S+\s+\d+\s+\d+\s+\d+", lines[2]), lines
+
+
+def test_bigkeys_finds_the_longest_stream(forebay_server: ServerProcess) -> None:
+    for i in range(1, 6):
+        cli(forebay_server, "XADD", "race:long", f"{i}-1", "a", "b")
+    cli(forebay_server, "XADD", "race:short", "1-1", "a", "b")
+    cli(forebay_server, "SET", "text", "hello")
+    printed = cli(forebay_server, "--bigkeys")
+    assert 'Biggest stream found "race:long" has 5 entries' in printed.replace("'", '"')
+    assert "2 streams with 6 entries" in printed
+
+
+def test_memkeys_asks_each_key_for_its_size(forebay_server: ServerProcess) -> None:
+    cli(forebay_server, "XADD", "race", "1-1", "a", "b")
+    assert "1 streams with" in cli(forebay_server, "--memkeys")
+
+
+def test_scan_lists_the_keys(forebay_server: ServerProcess) -> None:
+    for name in ("a", "b", "c"):
+        cli(forebay_server, "XADD", name, "1-1", "f", "v")
+    assert sorted(cli(forebay_server, "--scan").split()) == ["a", "b", "c"]
+
+
+def test_latency_is_measured_in_samples(forebay_server: ServerProcess) -> None:
+    command = [find("redis-cli"), "-p", str(forebay_server.port), "--latency", "--raw", "-i", "1"]
+    done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=True)
+    lowest, highest, _, samples = done.stdout.split()[:4]
+    assert int(lowest) <= int(highest)
+    assert int(samples) > 10
+
+
+def test_pipe_sends_a_mass_insertion(forebay_server: ServerProcess) -> None:
+    commands = b"".join(encode("XADD", "race", f"{i}-1", "n", i) for i in range(1, 5001))
+    printed = cli(forebay_server, "--pipe", stdin=commands)
+    assert "errors: 0, replies: 5000" in printed
+    assert cli(forebay_server, "XLEN", "race") == "5000\n"
+
+
+def test_a_command_line_may_repeat_itself(forebay_server: ServerProcess) -> None:
+    cli(forebay_server, "-r", "3", "XADD", "race", "*", "a", "b")
+    assert cli(forebay_server, "XLEN", "race") == "3\n"
+
+
+def test_errors_are_shown_and_set_the_exit_code(forebay_server: ServerProcess) -> None:
+    command = [find("redis-cli"), "-e", "-p", str(forebay_server.port), "XADD", "race", "0-0", "a"]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert b"wrong number of arguments for 'xadd' command" in done.stdout + done.stderr

@@ -1,0 +1,70 @@
+"""MEMORY."""
+
+from tests.support.admin_client import AdminClient
+from tests.support.resp import ReplyError
+
+
+def test_usage_of_a_stream_grows_with_entries_and_with_pending_ones() -> None:
+    client = AdminClient()
+    client("XADD", "s", "1-1", "f", "v" * 100)
+    small = client("MEMORY", "USAGE", "s")
+    for number in range(2, 1002):
+        client("XADD", "s", f"{number}-1", "f", "v" * 100)
+    large = client("MEMORY", "USAGE", "s")
+    assert small < 2000
+    assert 100_000 < large < 300_000
+    client("XGROUP", "CREATE", "s", "g", "0")
+    client("XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", ">")
+    assert large + 44 * 1000 < client("MEMORY", "USAGE", "s") < large + 60 * 1000
+
+
+def test_usage_of_strings_lists_and_sets_counts_their_bytes() -> None:
+    client = AdminClient()
+    client("SET", "k", "x" * 1000)
+    client("RPUSH", "l", *["y" * 100] * 50)
+    client("SADD", "m", *[f"{number:0100}" for number in range(50)])
+    assert 1000 < client("MEMORY", "USAGE", "k") < 1400
+    for key in ("l", "m"):
+        for samples in ("0", "5", "1000"):
+            assert 5000 < client("MEMORY", "USAGE", key, "SAMPLES", samples) < 15000
+
+
+def test_usage_of_a_missing_key_is_nil() -> None:
+    assert AdminClient()("MEMORY", "USAGE", "k") is None
+
+
+def test_usage_refuses_other_options_and_negative_samples() -> None:
+    client = AdminClient()
+    for words in (["SAMPLES"], ["SAMPLES", "-1"], ["FOO", "1"]):
+        assert client("MEMORY", "USAGE", "k", *words) == ReplyError("ERR syntax error")
+
+
+def test_stats_has_the_fields_of_redis() -> None:
+    client = AdminClient()
+    client("SET", "k", "v")
+    client("HELLO", "3")
+    stats = client("MEMORY", "STATS")
+    assert stats[b"total.allocated"] == 10 << 20
+    assert stats[b"peak.allocated"] == 20 << 20
+    assert stats[b"keys.count"] == 1
+    assert b"overhead.hashtable.main" in stats[b"db.0"]
+    assert stats[b"peak.percentage"] == 50.0
+
+
+def test_doctor_speaks_of_a_peak_and_of_a_limit_that_is_near() -> None:
+    assert b"Peak:" in AdminClient()("MEMORY", "DOCTOR")
+    report = AdminClient(maxmemory=10 << 20)("MEMORY", "DOCTOR")
+    assert b"Limit:" in report
+
+
+def test_doctor_finds_nothing_in_a_small_server() -> None:
+    client = AdminClient()
+    client.engine.services.memory_used = lambda: 1000
+    assert b"very little memory" in client("MEMORY", "DOCTOR")
+
+
+def test_malloc_stats_and_purge_answer() -> None:
+    client = AdminClient()
+    assert client("MEMORY", "MALLOC-STATS") == b"Stats not supported for the current allocator"
+    assert client("MEMORY", "PURGE") == "OK"
+    assert "PURGE" in client("MEMORY", "HELP")

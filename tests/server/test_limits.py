@@ -1,0 +1,234 @@
+"""Clients that take too much: too many, too slow, too idle, too hostile."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.resp import RawClient, ReplyError, encode
+from tests.support.servers import ServerProcess
+
+Make = Callable[..., ServerProcess]
+
+MIB = 1 << 20
+BIG_ENTRY = b"x" * 200_000
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Ask again and again, for as long as a busy machine may need."""
+    for _ in range(50_000):
+        if condition():
+            return
+    raise AssertionError("it never came true")
+
+
+def clients(admin: RawClient) -> int:
+    count: int = admin("CLIENT", "LIST").count(b"\n")
+    return count
+
+
+def slow_client(server: ServerProcess) -> RawClient:
+    """A client with a small window that will not read."""
+    client = server.client()
+    client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    return client
+
+
+def test_a_reader_that_never_reads_is_closed_at_its_limit_while_others_are_served(
+    make_forebay: Make,
+) -> None:
+    server = make_forebay("--client-output-buffer-limit", "normal", "8mb", "0", "0")
+    with server.client() as admin:
+        admin("XADD", "s", "1-1", "f", BIG_ENTRY)
+        before = server.rss_bytes()
+        slow = [slow_client(server) for _ in range(5)]
+        for client in slow:
+            client.send(encode("XRANGE", "s", "-", "+") * 300)
+        wait_for(lambda: clients(admin) == 1)
+        assert admin("PING") == "PONG"
+        assert server.log().count("output buffer limit") == 5
+        assert server.rss_bytes() - before < 5 * 8 * MIB * 1.5 + 20 * MIB
+        for client in slow:
+            client.close()
+
+
+def test_a_subscriber_that_never_reads_is_closed_at_the_limit_of_subscribers(
+    make_forebay: Make,
+) -> None:
+    server = make_forebay("--client-output-buffer-limit", "pubsub", "2mb", "0", "0")
+    with server.client() as publisher, slow_client(server) as subscriber:
+        subscriber("SUBSCRIBE", "news")
+        wait_for(lambda: publisher("PUBLISH", "news", BIG_ENTRY) == 0)
+        assert clients(publisher) == 1
+
+
+def test_a_soft_limit_closes_only_after_its_time(make_forebay: Make) -> None:
+    server = make_forebay("--client-output-buffer-limit", "pubsub", "0", "1mb", "1")
+    with server.client() as publisher, slow_client(server) as subscriber:
+        subscriber("SUBSCRIBE", "news")
+        for _ in range(60):
+            assert publisher("PUBLISH", "news", BIG_ENTRY) == 1
+        wait_for(lambda: publisher("PUBLISH", "news", b"") == 0)
+        assert "soft output buffer limit" in server.log()
+
+
+def test_unread_replies_hold_back_a_clients_commands_not_its_requests(
+    make_forebay: Make,
+) -> None:
+    """Without any limit a slow reader costs a bounded amount, and gets everything in the end."""
+    server = make_forebay("--client-output-buffer-limit", "normal", "0", "0", "0")
+    with server.client() as admin, slow_client(server) as slow:
+        admin("XADD", "s", "1-1", "f", BIG_ENTRY)
+        before = server.rss_bytes()
+        slow.send(encode("XRANGE", "s", "-", "+") * 1_000)
+        wait_for(lambda: server.rss_bytes() - before > 60 * MIB)
+        for _ in range(100):
+            assert admin("PING") == "PONG"
+        assert server.rss_bytes() - before < 150 * MIB
+        first = slow.read()
+        assert slow.read_many(999) == [first] * 999
+
+
+def test_a_query_buffer_over_its_limit_ends_the_client(make_forebay: Make) -> None:
+    server = make_forebay("--client-query-buffer-limit", "1mb")
+    with server.client() as admin, server.client() as client:
+        client.send(b"*2\r\n$4\r\nECHO\r\n$4000000\r\n")
+        with pytest.raises(ConnectionError):
+            for _ in range(400):
+                client.send(b"x" * 10_000)
+        wait_for(lambda: clients(admin) == 1)
+        assert "query buffer" in server.log()
+
+
+def test_a_bulk_longer_than_allowed_is_refused_when_it_is_announced(make_forebay: Make) -> None:
+    server = make_forebay("--proto-max-bulk-len", "1mb")
+    with server.client() as client:
+        client.send(b"*2\r\n$4\r\nECHO\r\n$1048577\r\n")
+        assert client.read() == b"-ERR Protocol error: invalid bulk length\r\n"
+        assert client.closed()
+
+
+def test_one_client_too_many_gets_the_error_and_the_end(make_forebay: Make) -> None:
+    server = make_forebay("--maxclients", "5")
+    inside = [server.client() for _ in range(5)]
+    for client in inside:
+        assert client("PING") == "PONG"
+    with server.client() as late:
+        assert late.read() == b"-ERR max number of clients reached\r\n"
+        assert late.closed()
+    inside.pop().close()
+    wait_for(lambda: clients(inside[0]) == 4)
+    with server.client() as welcome:
+        assert welcome("PING") == "PONG"
+    for client in inside:
+        client.close()
+
+
+def test_idle_clients_are_closed_but_not_those_who_wait_or_listen(make_forebay: Make) -> None:
+    server = make_forebay("--timeout", "1")
+    with server.client() as idle, server.client() as blocked, server.client() as subscriber:
+        assert idle("PING") == "PONG"
+        blocked.send(encode("XREAD", "BLOCK", "0", "STREAMS", "s", "$"))
+        subscriber("SUBSCRIBE", "news")
+        assert idle.closed()
+        with server.client() as admin:
+            assert clients(admin) == 3
+
+
+def test_out_of_descriptors_the_server_neither_spins_nor_dies(make_forebay: Make) -> None:
+    server = make_forebay("--maxclients", "50")
+    limit_descriptors(server, server.open_files() + 10)
+    with server.client() as first:
+        assert first("PING") == "PONG"
+        crowd = [server.client() for _ in range(30)]
+        wait_for(lambda: "out of file descriptors" in server.log())
+        used = server.cpu_s()
+        for _ in range(2_000):
+            assert first("PING") == "PONG"
+        assert server.log().count("out of file descriptors") < 200
+        assert server.cpu_s() - used < 20
+        for client in crowd:
+            client.close()
+        wait_for(lambda: clients(first) == 1)
+    with server.client() as late:
+        assert late("PING") == "PONG"
+
+
+def limit_descriptors(server: ServerProcess, most: int) -> None:
+    """Take descriptors away from a running process."""
+    import resource
+
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (most, most))
+
+
+# Before AUTH
+
+
+def test_strangers_who_announce_huge_arrays_cost_next_to_nothing(make_forebay: Make) -> None:
+    """CVE-2021-32675."""
+    server = make_forebay("--requirepass", "secret")
+    with server.client() as admin:
+        admin("AUTH", "secret")
+        before = server.rss_bytes()
+        hostile = [server.client() for _ in range(2_000)]
+        for at, client in enumerate(hostile):
+            client.send(b"*3\r\n$4\r\nXADD\r\n$16384\r\nabc" if at % 2 else b"*10\r\n$16384\r\n")
+        assert admin("PING") == "PONG"
+        wait_for(lambda: clients(admin) == 2_001)
+        assert server.rss_bytes() - before < 2_000 * 16 * 1024
+        for client in hostile:
+            client.close()
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "answer"),
+    [
+        (b"*1000000\r\n", b"-ERR Protocol error: unauthenticated multibulk length\r\n"),
+        (b"*2\r\n$20000\r\n", b"-ERR Protocol error: unauthenticated bulk length\r\n"),
+    ],
+)
+def test_strangers_may_not_announce_what_clients_may(
+    make_forebay: Make, request_bytes: bytes, answer: bytes
+) -> None:
+    server = make_forebay("--requirepass", "secret")
+    with server.client() as stranger:
+        stranger.send(request_bytes)
+        assert stranger.read() == answer
+        assert stranger.closed()
+
+
+def test_after_auth_in_the_same_pipeline_the_limits_are_those_of_clients(
+    make_forebay: Make,
+) -> None:
+    server = make_forebay("--requirepass", "secret")
+    with server.client() as client:
+        client.send(encode("AUTH", "secret") + encode("XADD", "s", "1-1", "f", b"x" * 100_000))
+        assert client.read_many(2) == [b"+OK\r\n", b"$3\r\n1-1\r\n"]
+
+
+def test_a_stranger_who_floods_and_does_not_read_is_closed(make_forebay: Make) -> None:
+    """CVE-2025-21605."""
+    server = make_forebay("--requirepass", "secret")
+    with server.client() as admin:
+        admin("AUTH", "secret")
+        before = server.rss_bytes()
+        flood = encode("PING") * 100_000
+        hostile = [slow_client(server) for _ in range(20)]
+        for client in hostile:
+            with pytest.raises((ConnectionError, TimeoutError)):
+                for _ in range(50):
+                    client.send(flood)
+        wait_for(lambda: clients(admin) == 1)
+        assert server.rss_bytes() - before < 30 * MIB
+        assert "has not authenticated" in server.log()
+        for client in hostile:
+            client.close()
+
+
+def test_a_stranger_who_reads_gets_an_answer_to_everything(make_forebay: Make) -> None:
+    server = make_forebay("--requirepass", "secret")
+    with server.client() as stranger:
+        for _ in range(100):
+            assert stranger("PING") == ReplyError("NOAUTH Authentication required.")

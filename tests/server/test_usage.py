@@ -1,0 +1,71 @@
+"""What the process uses, and how fast a counter grows."""
+
+from forebay.server import usage
+from forebay.server.info_sections import human
+from forebay.server.timers import Clock
+
+
+def test_memory_and_processor_time_are_of_a_sensible_size() -> None:
+    assert 1 << 20 < usage.resident_bytes() <= usage.system_bytes()
+    assert 1 << 20 < usage.allocated_bytes() <= usage.resident_bytes()
+    times = dict(usage.cpu_seconds())
+    assert len(times) == 6
+    assert times["used_cpu_user"] > 0
+
+
+def test_used_memory_falls_when_objects_go() -> None:
+    before = usage.allocated_bytes()
+    blocks = [bytearray(4000) for _ in range(5000)]
+    during = usage.allocated_bytes()
+    del blocks
+    after = usage.allocated_bytes()
+    assert during > before + (18 << 20)
+    assert after < before + (2 << 20)
+
+
+class StillClock(Clock):
+    """A clock that a test sets."""
+
+    time_us = 1
+
+    def us(self) -> int:
+        return self.time_us
+
+
+def test_memory_is_not_measured_again_at_every_question() -> None:
+    clock = StillClock()
+    gauge = usage.MemoryGauge(clock)
+    before = gauge.used()
+    block = bytearray(50 << 20)
+    assert gauge.used() == before
+    clock.time_us += usage.MEASURE_AGAIN_US
+    assert gauge.used() > before + (40 << 20)
+    del block
+    clock.time_us += usage.MEASURE_AGAIN_US
+    assert gauge.used() < before + (10 << 20)
+    assert gauge.peak() > before + (40 << 20)
+    assert gauge.startup_bytes == before
+
+
+def test_a_rate_is_the_growth_over_the_samples() -> None:
+    rate = usage.Rate()
+    assert rate.per_second() == 0.0
+    for tick in range(100):
+        rate.sample(tick * 100, tick * 50)
+    assert rate.per_second() == 500.0
+
+
+def test_a_rate_starts_again_when_its_counter_was_reset() -> None:
+    rate = usage.Rate()
+    rate.sample(0, 1000)
+    rate.sample(100, 2000)
+    rate.sample(200, 5)
+    assert rate.per_second() == 0.0
+    rate.sample(300, 15)
+    assert rate.per_second() == 100.0
+
+
+def test_a_size_for_people_has_two_digits_and_a_unit() -> None:
+    sizes = [0, 1023, 1024, 1536, 10 << 20, 3 << 30, 1 << 42]
+    shown = ["0B", "1023B", "1.00K", "1.50K", "10.00M", "3.00G", "4.00T"]
+    assert [human(size) for size in sizes] == shown

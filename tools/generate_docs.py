@@ -1,0 +1,156 @@
+"""Write docs/commands.md and docs/configuration.md from the tables in the source.
+
+    python tools/generate_docs.py            write both pages
+    python tools/generate_docs.py --check    fail if a page is not what the tables say
+
+The command table (commands/table.py) and the table of directives
+(server/config_table.py, config_inert.py) are the only descriptions there are;
+the pages repeat them for readers, so nobody edits the pages.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "src"))
+
+from forebay.commands.command_info import categories_of  # noqa: E402
+from forebay.commands.spec import FLAG_NAMES, Command  # noqa: E402
+from forebay.commands.table import TABLE  # noqa: E402
+from forebay.server.config import Config  # noqa: E402
+from forebay.server.config_inert import INERT  # noqa: E402
+from forebay.server.config_table import REFUSED, SECTIONS, Directive  # noqa: E402
+
+NOTICE = "<!-- Made by tools/generate_docs.py from the tables in the source; do not edit. -->"
+
+#: Groups in the order of a reader's interest; others follow by name.
+GROUP_ORDER = ("stream", "generic", "string", "list", "set", "transactions", "pubsub")
+
+COMMANDS_HEAD = """\
+# Commands
+
+Every command of the server, by group, with the version of Redis that introduced it.
+`[a]` may be left out, `<a | b>` is one of them, `[a ...]` more of the same; words in capitals
+are typed as they stand, in any letter case.  Replies and errors are those of Redis 8.10; what
+differs is listed in [compatibility](compatibility.md).  `COMMAND DOCS` answers the same on a
+running server.
+"""
+
+CONFIGURATION_HEAD = """\
+# Configuration
+
+A directive is given in a file in the syntax of redis.conf, as an option behind the file
+(`forebay serve forebay.conf --port 7000`), or, where the table says *at once*, on a running
+server with `CONFIG SET`.  `CONFIG GET *` shows the values in force, `CONFIG REWRITE` writes them
+back to the file and keeps its comments.  Sizes take a unit: `k` `m` `g` are powers of 1000, `kb`
+`mb` `gb` powers of 1024.  An unknown directive stops the start, with file and line.
+"""
+
+INERT_HEAD = """\
+## Accepted without effect
+
+These directives of Redis are checked, kept and shown by `CONFIG GET`, so that an existing
+redis.conf starts this server; but nothing acts upon them yet.  Setting one to anything but its
+default is named in a warning at start.
+"""
+
+REFUSED_HEAD = """\
+## Refused
+
+These would be dangerous to ignore, so a configuration that holds one does not start.
+"""
+
+
+def commands_page() -> str:
+    """docs/commands.md."""
+    rows = sorted(TABLE.values(), key=lambda row: (_group_rank(row.group), row.group, row.name))
+    parts = [NOTICE, "", COMMANDS_HEAD]
+    for group, members in groupby(rows, key=lambda row: row.group):
+        parts.append(f"## {group.capitalize()}\n")
+        for row in members:
+            parts.extend(_command(row))
+    return "\n".join(parts)
+
+
+def _group_rank(group: str) -> int:
+    return GROUP_ORDER.index(group) if group in GROUP_ORDER else len(GROUP_ORDER)
+
+
+def _command(row: Command) -> Iterator[str]:
+    name = row.name.decode().upper()
+    yield f"### {name}\n"
+    if row.handler is not None:
+        yield f"`{f'{name} {row.syntax}'.rstrip()}`\n"
+    yield f"{row.summary}  \nSince {row.since}. {_facts(row)}\n"
+    if row.subcommands:
+        yield "| subcommand | | since |"
+        yield "| --- | --- | --- |"
+        for sub in row.subcommands.values():
+            line = f"{name} {sub.name.decode().upper()} {sub.syntax}".rstrip()
+            yield f"| `{_cell(line)}` | {_cell(sub.summary)} | {sub.since} |"
+        yield ""
+
+
+def _facts(row: Command) -> str:
+    flags = " ".join(name for flag, name in FLAG_NAMES if row.flags & flag)
+    categories = " ".join("@" + name for name in categories_of(row))
+    return f"Flags: {flags}. Categories: {categories}." if flags else f"Categories: {categories}."
+
+
+def configuration_page() -> str:
+    """docs/configuration.md."""
+    config = Config()
+    parts = [NOTICE, "", CONFIGURATION_HEAD]
+    for heading, rows in SECTIONS:
+        parts += [f"## {heading}\n", "| directive | value | default | changes | meaning |"]
+        parts.append("| --- | --- | --- | --- | --- |")
+        parts += [_directive(config, row) for row in rows]
+        parts.append("")
+    parts.append(INERT_HEAD)
+    for area, inert in groupby(INERT, key=lambda row: row.area):
+        names = ", ".join(f"`{row.name}`" for row in inert)
+        parts.append(f"- {area}: {names}")
+    parts += ["", REFUSED_HEAD]
+    parts += [f"- `{name}`: {reason}" for name, (reason, _) in REFUSED.items()]
+    return "\n".join([*parts, ""])
+
+
+def _directive(config: Config, row: Directive) -> str:
+    default = config.text(row)
+    when = "at once" if row.mutable else "at start"
+    shown = f"`{default}`" if default else "empty"
+    return f"| `{row.name}` | {_cell(row.kind.name)} | {_cell(shown)} | {when} | {_cell(row.doc)} |"
+
+
+def _cell(text: str) -> str:
+    """Text inside a table, where a bar would end the cell."""
+    return text.replace("|", "\\|")
+
+
+PAGES = {
+    ROOT / "docs" / "commands.md": commands_page,
+    ROOT / "docs" / "configuration.md": configuration_page,
+}
+
+
+def main(argv: list[str]) -> int:
+    """Write the pages, or say which are stale."""
+    stale = []
+    for path, make in PAGES.items():
+        text = make()
+        if "--check" not in argv:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            stale.append(path.name)
+    if stale:
+        print(f"stale: {', '.join(stale)}; run 'make docs'", file=sys.stderr)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
