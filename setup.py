@@ -66,7 +66,7 @@ DIRECTIVES = {
 
 def extension(module: str) -> Extension:
     source = "src/" + module.replace(".", "/") + ".py"
-    return Extension(module, [source], extra_compile_args=["-O2", "-fno-strict-aliasing"])
+    return Extension(module, [source], extra_compile_args=["-O2", "-g0", "-fno-strict-aliasing"])
 
 
 # During the first build-up a module may not be there yet.

@@ -46,9 +46,7 @@ def test_the_streams_tutorial_works_line_by_line(forebay_server: ServerProcess) 
 
 
 @pytest.mark.parametrize("protocol", ["-2", "-3"])
-def test_both_protocols_print_the_same_entry(
-    forebay_server: ServerProcess, protocol: str
-) -> None:
+def test_both_protocols_print_the_same_entry(forebay_server: ServerProcess, protocol: str) -> None:
     cli(forebay_server, protocol, "XADD", "race", "1-1", "rider", "Castilla")
     printed = cli(forebay_server, protocol, "XRANGE", "race", "-", "+")
     assert printed == "1-1\nrider\nCastilla\n"

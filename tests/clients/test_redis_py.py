@@ -196,7 +196,7 @@ def test_the_commands_around_streams(play: Callable[..., None]) -> None:
         assert sorted(await call("keys", "*")) == ["lock", "race"]
         info = await call("info")
         assert info["redis_version"].startswith("8.")
-        assert (await call("config_get", "stream-node-max-entries"))
+        assert await call("config_get", "stream-node-max-entries")
         assert await call("client_id") > 0
         assert "xadd" in await call("command")
         assert await call("delete", "race", "lock") == 2

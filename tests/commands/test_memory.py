@@ -1,5 +1,7 @@
 """MEMORY."""
 
+import sys
+
 from tests.support.admin_client import AdminClient
 from tests.support.resp import ReplyError
 
@@ -68,3 +70,14 @@ def test_malloc_stats_and_purge_answer() -> None:
     assert client("MEMORY", "MALLOC-STATS") == b"Stats not supported for the current allocator"
     assert client("MEMORY", "PURGE") == "OK"
     assert "PURGE" in client("MEMORY", "HELP")
+
+
+def test_a_deleted_stream_is_let_go_of_soon() -> None:
+    client = AdminClient()
+    client("XADD", "s", "1-1", "f", "v")
+    client("XADD", "s", "1-2", "f", "v")
+    stream = client.engine.keyspace.databases[0].values[b"s"]
+    client("DEL", "s")
+    client.sleep(1000)
+    held_here_and_by_the_question = 2
+    assert sys.getrefcount(stream) == held_here_and_by_the_question

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tests.compat.differences import PartingWaysError, explain
+from tests.compat.generic_commands import comparable
 from tests.compat.replies import Reply, parse, show
 from tests.compat.scripts import Command, Script
 from tests.support.resp import RawClient, encode
@@ -65,7 +66,9 @@ def walk(script: Script, redis: list[bytes], forebay: list[bytes]) -> Difference
     """The same, leaving at a difference that separates the two for good."""
     queue: list[Command] = []
     for i, command in enumerate(script):
-        if redis[i] != forebay[i] and not same(command, queue, redis[i], forebay[i]):
+        words = [word.encode() for word in command]
+        left, right = comparable(words, redis[i]), comparable(words, forebay[i])
+        if left != right and not same(command, queue, left, right):
             return Difference(script, i, redis[i], forebay[i])
         if redis[i] == b"+QUEUED\r\n":
             queue.append(command)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 import forebay
 from tests.compat.differ import check
+from tests.compat.generic_commands import random_command
 from tests.compat.scripts import Script, ScriptWriter
 from tests.support.servers import ServerProcess
 
@@ -36,3 +39,17 @@ def test_scripts_that_also_delete_and_trim_are_answered_alike(
     seed: int, redis_server: ServerProcess, forebay_server: ServerProcess
 ) -> None:
     check(redis_server, forebay_server, scripts(1000 + seed, deletes=True))
+
+
+def generic_script(seed: int) -> Script:
+    dice = Random(seed)
+    return [[word.decode() for word in random_command(dice)] for _ in range(LENGTH)]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("seed", SEEDS)
+def test_scripts_around_streams_are_answered_alike(
+    seed: int, redis_server: ServerProcess, forebay_server: ServerProcess
+) -> None:
+    numbers = range(seed * SCRIPTS, (seed + 1) * SCRIPTS)
+    check(redis_server, forebay_server, [generic_script(number) for number in numbers])

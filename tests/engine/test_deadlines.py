@@ -30,9 +30,9 @@ def test_a_cancelled_time_never_comes() -> None:
 
 def test_cancelled_times_are_swept_out() -> None:
     deadlines = Deadlines()
-    kept = [deadlines.add(1_000_000 + i, i) for i in range(10)]
+    for i in range(10):
+        deadlines.add(1_000_000 + i, i)
     for i in range(10_000):
         deadlines.cancel(deadlines.add(2_000_000, i))
     assert len(deadlines.heap) < 200
-    assert deadlines.pop_due(1_999_999) == [entry[2] for entry in [[0, 0, i] for i in range(10)]]
-    assert len(kept) == 10
+    assert deadlines.pop_due(1_999_999) == list(range(10))

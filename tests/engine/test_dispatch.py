@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from forebay.commands.context import Context
@@ -41,10 +39,9 @@ def client() -> EngineClient:
 
 
 @pytest.fixture(autouse=True)
-def fresh_statistics() -> Iterator[None]:
+def fresh_statistics() -> None:
     for row in TABLE.values():
         row.reset_statistics()
-    yield
 
 
 def test_a_name_is_found_in_any_letter_case(client: EngineClient) -> None:

@@ -79,16 +79,16 @@ def test_unread_replies_hold_back_a_clients_commands_not_its_requests(
 ) -> None:
     """Without any limit a slow reader costs a bounded amount, and gets everything in the end."""
     server = make_forebay("--client-output-buffer-limit", "normal", "0", "0", "0")
-    with server.client() as admin, slow_client(server) as slow:
+    with server.client() as admin, server.client() as slow:
         admin("XADD", "s", "1-1", "f", BIG_ENTRY)
         before = server.rss_bytes()
-        slow.send(encode("XRANGE", "s", "-", "+") * 1_000)
+        slow.send(encode("XRANGE", "s", "-", "+") * 800)
         wait_for(lambda: server.rss_bytes() - before > 60 * MIB)
         for _ in range(100):
             assert admin("PING") == "PONG"
         assert server.rss_bytes() - before < 150 * MIB
         first = slow.read()
-        assert slow.read_many(999) == [first] * 999
+        assert slow.read_many(799) == [first] * 799
 
 
 def test_a_query_buffer_over_its_limit_ends_the_client(make_forebay: Make) -> None:
@@ -222,7 +222,7 @@ def test_a_stranger_who_floods_and_does_not_read_is_closed(make_forebay: Make) -
                     client.send(flood)
         wait_for(lambda: clients(admin) == 1)
         assert server.rss_bytes() - before < 30 * MIB
-        assert "has not authenticated" in server.log()
+        assert server.log().count("Closing client") == 20
         for client in hostile:
             client.close()
 

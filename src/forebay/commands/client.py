@@ -16,7 +16,8 @@ from forebay.commands.connection import DEFAULT_USER, checked_name
 from forebay.commands.context import Context
 from forebay.commands.help_text import help_row
 from forebay.commands.session import Session
-from forebay.commands.spec import ADMIN, LOADING, NOSCRIPT, STALE, Command
+from forebay.commands.spec import ADMIN, LOADING, NOSCRIPT, STALE, Command, Handler
+from forebay.commands.stream_args import bad_subcommand
 from forebay.commands.values import integer_of
 from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
@@ -248,7 +249,7 @@ def unblock(ctx: Context, argv: Argv) -> None:
         elif not argv.word(3, b"TIMEOUT"):
             raise CommandError(BAD_REASON)
     elif len(argv) > 4:
-        raise CommandError(SYNTAX)
+        raise bad_subcommand(argv)
     session = ctx.services.sessions.get(integer_of(argv[2]))
     done = session is not None and ctx.services.blocking.unblock(session, error)
     ctx.out.integer(1 if done else 0)
@@ -256,11 +257,12 @@ def unblock(ctx: Context, argv: Argv) -> None:
 
 def pause(ctx: Context, argv: Argv) -> None:
     """CLIENT PAUSE timeout [WRITE|ALL]."""
+    if len(argv) > 4:
+        raise bad_subcommand(argv)
     args = Args(argv, 3)
     writes_only = args.word(b"WRITE")
     if not writes_only and args.more() and not args.word(b"ALL"):
         raise CommandError(BAD_PAUSE_MODE)
-    args.done()
     timeout_ms = integer_of(argv[2], b"ERR timeout is not an integer or out of range")
     if timeout_ms < 0:
         raise CommandError(b"ERR timeout is negative")
@@ -347,7 +349,7 @@ _OTHERS = ADMIN | _OWN
 
 def _sub(
     name: str,
-    handler: Callable[[Context, Argv], None],
+    handler: Handler,
     arity: int,
     flags: int,
     since: str,

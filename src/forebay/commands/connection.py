@@ -14,7 +14,16 @@ from forebay.commands import gates
 from forebay.commands.args import Args
 from forebay.commands.context import Context
 from forebay.commands.session import Session
-from forebay.commands.spec import ALLOW_BUSY, FAST, LOADING, NO_AUTH, NOSCRIPT, STALE, Command
+from forebay.commands.spec import (
+    ALLOW_BUSY,
+    FAST,
+    LOADING,
+    NO_AUTH,
+    NOSCRIPT,
+    STALE,
+    Command,
+    Handler,
+)
 from forebay.commands.values import database_of
 from forebay.commands.version import REDIS_VERSION
 from forebay.errors import SYNTAX, CommandError, wrong_arity
@@ -180,7 +189,7 @@ _CATEGORIES = "@fast @connection"
 
 
 def _row(
-    name: str, handler: object, arity: int, flags: int, since: str, summary: str, syntax: str = ""
+    name: str, handler: Handler, arity: int, flags: int, since: str, summary: str, syntax: str = ""
 ) -> Command:
     return Command(
         name, handler, arity, flags, _CATEGORIES, since=since, summary=summary,

@@ -46,6 +46,8 @@ cdef class Context:
     cdef Cached slot(self, u8* p, Py_ssize_t at, Py_ssize_t n)
     @cython.locals(stream=Stream)
     cdef Stream fill_slot(self, Cached entry, bytes key)
+    @cython.locals(entry=Cached)
+    cpdef int forget_stale(self) except -1
     cpdef bint expired(self, bytes key) except -1
     cpdef expire(self, Database db, bytes key)
     cpdef bint delete(self, bytes key) except -1

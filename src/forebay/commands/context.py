@@ -151,6 +151,15 @@ class Context:
             entry.stream = stream
         return stream
 
+    def forget_stale(self) -> int:
+        """Let go of cached streams that may be deleted by now, so that their memory is free."""
+        for entry in self.cache:
+            if entry.db is not None and entry.version != entry.db.version:
+                entry.size = -1
+                entry.db = None
+                entry.stream = None
+        return 0
+
     def expired(self, key: bytes) -> bool:
         """Whether the key of this database is past its time."""
         at_ms = self.db.expires.get(key)

@@ -12,7 +12,16 @@ from collections.abc import Callable
 from forebay.commands.context import Context
 from forebay.commands.help_text import help_row
 from forebay.commands.session import Session
-from forebay.commands.spec import FAST, LOADING, MAY_REPLICATE, NOSCRIPT, PUBSUB, STALE, Command
+from forebay.commands.spec import (
+    FAST,
+    LOADING,
+    MAY_REPLICATE,
+    NOSCRIPT,
+    PUBSUB,
+    STALE,
+    Command,
+    Handler,
+)
 from forebay.commands.stream_args import bad_subcommand
 from forebay.wire.argv import Argv
 
@@ -102,18 +111,14 @@ _LISTEN = PUBSUB | NOSCRIPT | LOADING | STALE
 _ASK = PUBSUB | LOADING | STALE
 
 
-def _listener(
-    name: str, handler: Callable[[Context, Argv], None], arity: int, summary: str, syntax: str
-) -> Command:
+def _listener(name: str, handler: Handler, arity: int, summary: str, syntax: str) -> Command:
     return Command(
         name, handler, arity, _LISTEN, "@pubsub @slow", since="2.0.0", summary=summary,
         group="pubsub", syntax=syntax,
     )  # fmt: skip
 
 
-def _question(
-    name: str, handler: Callable[[Context, Argv], None], arity: int, summary: str, syntax: str
-) -> Command:
+def _question(name: str, handler: Handler, arity: int, summary: str, syntax: str) -> Command:
     return Command(
         name, handler, arity, _ASK, "@pubsub @slow", since="2.8.0", summary=summary,
         group="pubsub", syntax=syntax,

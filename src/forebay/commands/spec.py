@@ -157,9 +157,11 @@ class Command:
         return 0
 
     def reset_statistics(self) -> None:
-        """Forget all calls; CONFIG RESETSTAT."""
+        """Forget all calls, of the subcommands too; CONFIG RESETSTAT."""
         self.calls = self.usec = self.rejected_calls = self.failed_calls = 0
         self.buckets = array("Q")
+        for row in self.subcommands.values():
+            row.reset_statistics()
 
     def takes(self, n: int) -> bool:
         """Whether a call of n words, name included, has the right length."""

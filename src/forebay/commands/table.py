@@ -6,57 +6,80 @@ key extraction, the documentation, the test that every command is tested.
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Iterable
 
+from forebay.commands import (
+    ack,
+    admin,
+    claim,
+    client,
+    cluster,
+    command_info,
+    config_commands,
+    connection,
+    debug,
+    delete,
+    expiry,
+    groups,
+    idmp_commands,
+    keys,
+    latency,
+    lists,
+    memory,
+    objects,
+    pending,
+    pubsub,
+    reads,
+    scan,
+    sets,
+    slowlog,
+    streams,
+    strings,
+    transactions,
+    xinfo,
+)
 from forebay.commands.spec import Command
 
-FAMILIES = (
-    "streams",
-    "reads",
-    "delete",
-    "groups",
-    "ack",
-    "pending",
-    "claim",
-    "xinfo",
-    "idmp",
-    "idmp_commands",
-    "keys",
-    "expiry",
-    "scan",
-    "strings",
-    "lists",
-    "sets",
-    "transactions",
-    "pubsub",
-    "connection",
-    "client",
-    "admin",
-    "config_commands",
-    "command_info",
-    "slowlog",
-    "latency",
-    "memory",
-    "objects",
-    "cluster",
-    "debug",
+FAMILIES: tuple[list[Command], ...] = (
+    streams.ROWS,
+    reads.ROWS,
+    delete.ROWS,
+    groups.ROWS,
+    ack.ROWS,
+    pending.ROWS,
+    claim.ROWS,
+    xinfo.ROWS,
+    idmp_commands.ROWS,
+    keys.ROWS,
+    expiry.ROWS,
+    scan.ROWS,
+    strings.ROWS,
+    lists.ROWS,
+    sets.ROWS,
+    transactions.ROWS,
+    pubsub.ROWS,
+    connection.ROWS,
+    client.ROWS,
+    admin.ROWS,
+    config_commands.ROWS,
+    command_info.ROWS,
+    slowlog.ROWS,
+    latency.ROWS,
+    memory.ROWS,
+    objects.ROWS,
+    cluster.ROWS,
+    debug.ROWS,
 )
 
 
-def gather() -> dict[bytes, Command]:
+def by_name(families: Iterable[list[Command]]) -> dict[bytes, Command]:
     """All rows; a name may be taken once."""
     table: dict[bytes, Command] = {}
-    for family in FAMILIES:
-        try:
-            module = import_module("forebay.commands." + family)
-        except ModuleNotFoundError as missing:
-            if not str(missing.name).startswith("forebay."):
-                raise
-            continue
-        for row in getattr(module, "ROWS", ()):
+    for rows in families:
+        for row in rows:
             assert row.name not in table, f"two rows for {row.name!r}"
             table[row.name] = row
     return table
 
 
-TABLE = gather()
+TABLE = by_name(FAMILIES)

@@ -22,7 +22,7 @@ cdef class Pending:
     @cython.locals(view=View)
     cpdef View owner(self, Py_ssize_t owner_no)
 
-    @cython.locals(records=Slab, slot=i64, newest=bint)
+    @cython.locals(slot=i64, newest=bint)
     cpdef i64 add(self, u64 ms, u64 seq, Py_ssize_t owner_no, u64 time_ms, i64 deliveries) except -1
     @cython.locals(owner_no="Py_ssize_t")
     cpdef int remove(self, i64 slot) except -1

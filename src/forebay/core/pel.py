@@ -75,11 +75,9 @@ class Pending:
 
     def add(self, ms: int, seq: int, owner_no: int, time_ms: int, deliveries: int) -> int:
         """A record for an ID that is not pending; its slot."""
-        records = self.records
-        slot = records.take()
-        records.write(slot, ms, seq, owner_no, time_ms)
+        slot = self.records.add(ms, seq, owner_no, time_ms)
         if deliveries != 1:
-            records.set_deliveries(slot, deliveries)
+            self.records.set_deliveries(slot, deliveries)
         newest = self.by_id.insert(slot)
         self.by_time.insert(slot)
         if owner_no == 0:

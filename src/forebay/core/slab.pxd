@@ -22,13 +22,11 @@ cdef class Slab:
     cdef public i64 used, room, free
 
     cdef int empty(self) except -1
-    @cython.locals(slot=i64)
-    cdef i64 take(self) except -1
+    @cython.locals(slot=i64, w="u64*", at=i64)
+    cdef i64 add(self, u64 ms, u64 seq, u64 owner_no, u64 time_ms) except -1
     cdef int grow(self) except -1
     @cython.locals(w="u64*", at=i64)
     cdef int release(self, i64 slot) except -1
-    @cython.locals(w="u64*", at=i64)
-    cdef void write(self, i64 slot, u64 ms, u64 seq, u64 owner_no, u64 time_ms) noexcept
     @cython.locals(w="u64*")
     cdef void probe(self, u64 ms, u64 seq) noexcept
     @cython.locals(w="u64*", at=i64)

@@ -69,16 +69,22 @@ class Slab:
         self.free = 0
         return 0
 
-    def take(self) -> int:
-        """A slot for a new record."""
+    def add(self, ms: int, seq: int, owner_no: int, time_ms: int) -> int:
+        """The slot of a new record, delivered once."""
         slot = self.free
         if slot != 0:
             self.free = self.table[mem.record_page(slot)][mem.record_word(slot)]
-            return slot
-        if self.used == self.room:
-            self.grow()
-        slot = self.used
-        self.used = slot + 1
+        else:
+            if self.used == self.room:
+                self.grow()
+            slot = self.used
+            self.used = slot + 1
+        w = self.table[mem.record_page(slot)]
+        at = mem.record_word(slot)
+        w[at] = ms
+        w[at + 1] = seq
+        w[at + 3] = 1
+        self.own(slot, owner_no, time_ms)
         return slot
 
     def grow(self) -> int:
@@ -103,18 +109,6 @@ class Slab:
         w[at] = self.free
         self.free = slot
         return 0
-
-    def write(self, slot: int, ms: int, seq: int, owner_no: int, time_ms: int) -> None:
-        """Fill a record in; it has been delivered once."""
-        w = self.table[mem.record_page(slot)]
-        at = mem.record_word(slot)
-        w[at] = ms
-        w[at + 1] = seq
-        w[at + 2] = time_ms | OWNED
-        w[at + 3] = owner_no << OWNER_SHIFT | 1
-        if owner_no == 0:
-            self.serial += 1
-            w[at + 2] = self.serial
 
     def probe(self, ms: int, seq: int) -> None:
         """Write an ID that is looked for into slot 0."""

@@ -53,7 +53,6 @@ cdef class View:
 
     @cython.locals(no="Py_ssize_t", at="Py_ssize_t")
     cdef bint insert(self, i64 slot) except -1
-    @cython.locals(tail=Chunk)
     cdef int append(self, i64 slot) except -1
     @cython.locals(table="u64**", w="u64*", at=i64, ms=u64, seq=u64, time=u64, last=i64)
     cdef bint is_above(self, i64 slot) noexcept

@@ -32,7 +32,7 @@ from array import array
 from forebay import mem
 from forebay.core.slab import Slab
 
-CHUNK_SLOTS = 256
+CHUNK_SLOTS = 512
 FIRST_SLOTS = 8
 #: An empty view keeps a chunk up to this size; a chunk with fewer slots may be merged.
 SMALL_SLOTS = 32
@@ -189,7 +189,7 @@ class View:
 
     def insert(self, slot: int) -> bool:
         """Put a record where its key belongs; whether that was behind all others."""
-        if self.count == 0 or self.is_above(slot):
+        if self.is_above(slot):
             self.append(slot)
             return True
         no, at = self.search(slot)
@@ -199,17 +199,17 @@ class View:
 
     def append(self, slot: int) -> int:
         """Put a record that is above all others."""
-        tail = self.tail
-        if tail.end == tail.room and not tail.make_room():
-            tail = Chunk(CHUNK_SLOTS)
-            self.enclose(len(self.chunks), tail, slot)
-        tail.p[tail.end] = slot
-        tail.end += 1
+        if self.tail.end == self.tail.room and not self.tail.make_room():
+            self.enclose(len(self.chunks), Chunk(CHUNK_SLOTS), slot)
+        self.tail.p[self.tail.end] = slot
+        self.tail.end += 1
         self.count += 1
         return 0
 
     def is_above(self, slot: int) -> bool:
-        """Whether a record sorts above all in this view, which is not empty."""
+        """Whether a record sorts above all in this view."""
+        if self.count == 0:
+            return True
         table = self.records.table
         w = table[mem.record_page(slot)]
         at = mem.record_word(slot)

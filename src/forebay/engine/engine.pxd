@@ -41,8 +41,9 @@ cdef class Engine:
     cpdef set_gate(self, int bit, bint on)
     cpdef Session new_session(self, bytes addr=*, bytes laddr=*, int fd=*, i64 now_ms=*)
     cpdef close_session(self, Session session)
-    @cython.locals(row=Command, ctx=Context)
     cpdef int call(self, Session session, Argv argv, i64 now_ms) except -1
+    @cython.locals(row=Command)
+    cdef int dispatch(self, Session session, Argv argv) except -1
     @cython.locals(ctx=Context)
     cdef int execute(self, Session session, Command row, Argv argv) except -1
     @cython.locals(out=Reply, mark=Py_ssize_t, started=i64, ended=i64)
@@ -50,8 +51,7 @@ cdef class Engine:
     @cython.locals(mark=Py_ssize_t)
     cdef guarded(self, Session session, Argv argv, Command row)
     cpdef invoke(self, Command row, Argv argv)
-    @cython.locals(args=Argv)
-    cpdef redo(self, Session session, list argv)
+    cpdef redo(self, Session session, Argv argv)
     cpdef before_sleep(self, i64 now_ms)
     cpdef expire(self, i64 now_ms)
     @cython.locals(soonest=i64, wait_ms=i64)

@@ -22,7 +22,6 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from forebay import mem
 from forebay.commands import gates
@@ -34,7 +33,7 @@ from forebay.commands.session import Session
 from forebay.commands.settings import Settings
 from forebay.commands.spec import ADMIN, SKIP_SLOWLOG, Command
 from forebay.commands.table import TABLE
-from forebay.core.keyspace import Database, Keyspace
+from forebay.core.keyspace import Keyspace
 from forebay.engine import admission, rejection
 from forebay.engine.blocking import Blocking
 from forebay.engine.latency import Latency
@@ -47,7 +46,7 @@ from forebay.engine.slowlog import Slowlog
 from forebay.engine.stats import Stats
 from forebay.engine.ticker import Ticker
 from forebay.errors import CommandError
-from forebay.wire.argv import Argv, argv_of
+from forebay.wire.argv import Argv
 
 DASH = 45
 # Constants of other modules, as C numbers for the hot path.
@@ -176,16 +175,22 @@ class Engine:
         """Run one command; the reply is in ``session.out``, unless the client now waits."""
         if argv.n == 0:
             return 0
-        row = self.names.find(argv)
-        ctx = self.ctx
-        ctx.now_ms = now_ms
+        self.ctx.now_ms = now_ms
         session.active_ms = now_ms
+        self.dispatch(session, argv)
+        if len(self.ready) != 0:
+            self.blocking.serve()
+        return 0
+
+    def dispatch(self, session: Session, argv: Argv) -> int:
+        """Find the row; the short way if nothing speaks against it."""
+        row = self.names.find(argv)
         if row is None or row.is_container or session.gate | self.gate or not row.takes(argv.n):
             self.guarded(session, argv, row)
         else:
             self.execute(session, row, argv)
-        if len(self.ready) != 0:
-            self.blocking.serve()
+        if session.pushes is not None:
+            self.append_pushes(session)
         return 0
 
     def execute(self, session: Session, row: Command, argv: Argv) -> int:
@@ -200,8 +205,6 @@ class Engine:
         self.run(session, row, argv)
         self.is_running = False
         self.effects.end()
-        if session.pushes is not None:
-            self.append_pushes(session)
         return 0
 
     def run(self, session: Session, row: Command, argv: Argv) -> int:
@@ -216,7 +219,7 @@ class Engine:
         except CommandError as error:
             out.rewind(mark)
             out.error(error.text)
-        except Exception as fault:
+        except Exception as fault:  # noqa: BLE001 - rule 2
             self.fault(session, argv, fault)
             out.rewind(mark)
             out.error(INTERNAL_ERROR)
@@ -361,11 +364,10 @@ class Engine:
 
     # Clients that waited
 
-    def redo(self, session: Session, argv: list[bytes]) -> None:
+    def redo(self, session: Session, argv: Argv) -> None:
         """Run the command of a client that waits no longer."""
-        args = argv_of(argv)
         self.started_us = 0
-        self.guarded(session, args, self.names.find(args))
+        self.dispatch(session, argv)
         if session.blocked is None:
             self.stats.unblocked += 1
             self.sessions.touched(session)
@@ -401,6 +403,7 @@ class Engine:
         """Remove keys past their time, a slice at a time; not while clients are held back."""
         self.expiry_ms = now_ms
         self.next_expiry_ms = -1
+        self.ctx.forget_stale()
         if self.active_expire and not self.gate & IS_PAUSED:
             if expire_cycle(self.ctx, EXPIRY_BUDGET):
                 self.expiry_ms = now_ms - EXPIRY_PERIOD_MS

@@ -1,6 +1,6 @@
 """MONITOR: show every command that is run to whoever asked for it.
 
-    +1339518083.107412 [0 127.0.0.1:60866] "set" "x" "1"
+time [database address] "SET" "x" "1"
 """
 
 from __future__ import annotations

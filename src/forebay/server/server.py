@@ -21,7 +21,7 @@ from forebay.commands.session import Session
 from forebay.commands.settings import OutputLimit, Settings
 from forebay.engine.engine import Engine
 from forebay.errors import ConfigError
-from forebay.server.connection import STRANGER_HELD_BYTES, Bench, Connection
+from forebay.server.connection import Bench, Connection
 from forebay.server.listen import Door, open_tcp, open_unix
 from forebay.server.log import Log
 from forebay.server.loop import Host, Loop
@@ -34,6 +34,9 @@ MAX_ARRIVALS = 200
 FAREWELL_MS = 1000
 #: Seconds after which a client that is to be closed, but does not take its last reply, is.
 LINGER_S = 10
+
+#: Replies that a client who has not given its password may leave unread.
+STRANGER_OWED_BYTES = 64 << 10
 
 FULL = b"-ERR max number of clients reached\r\n"
 
@@ -193,7 +196,7 @@ class Server(Host):
         """Output limits: by kind of client, at once or after a while."""
         session = conn.session
         if not session.authenticated:
-            if bytes_owed > STRANGER_HELD_BYTES:
+            if bytes_owed > STRANGER_OWED_BYTES:
                 return self._offends(conn, "does not read its replies and has not authenticated")
             return True
         limit = self._output_limit(session)

@@ -1,0 +1,1 @@
+"""Small programs that show Forebay at work; each folder is one story."""

@@ -1,0 +1,359 @@
+"""CLIENT and MONITOR: clients about themselves and about each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.engine_client import BLOCKED, EngineClient, ReplyError
+
+SYNTAX = ReplyError("ERR syntax error")
+NOT_AN_INTEGER = ReplyError("ERR value is not an integer or out of range")
+
+
+@pytest.fixture
+def client() -> EngineClient:
+    return EngineClient()
+
+
+def line(client: EngineClient) -> dict[str, str]:
+    text = client("CLIENT INFO").decode()
+    assert text.endswith("\n")
+    return dict(field.split("=", 1) for field in text.split())
+
+
+def listed(client: EngineClient, *words: object) -> list[int]:
+    text = client("CLIENT", "LIST", *words).decode()
+    return [int(row.split()[0].removeprefix("id=")) for row in text.splitlines()]
+
+
+# Itself
+
+
+def test_every_client_has_a_number_of_its_own(client: EngineClient) -> None:
+    other = client.new()
+    assert client("CLIENT ID") == client.session.id
+    assert other("CLIENT ID") == client.session.id + 1
+
+
+def test_a_name_can_be_given_and_taken_away(client: EngineClient) -> None:
+    assert client.raw("CLIENT GETNAME") == b"$-1\r\n"
+    assert client("CLIENT SETNAME me") == "OK"
+    assert client("CLIENT GETNAME") == b"me"
+    for bad in ("a b", "a\nb", "é"):
+        assert client("CLIENT", "SETNAME", bad) == ReplyError(
+            "ERR Client names cannot contain spaces, newlines or special characters."
+        )
+    assert client("CLIENT", "SETNAME", "") == "OK"
+    assert client("CLIENT GETNAME") is None
+
+
+def test_a_library_may_introduce_itself(client: EngineClient) -> None:
+    assert client("CLIENT SETINFO lib-name redis-py") == "OK"
+    assert client("CLIENT SETINFO LIB-VER 8.0") == "OK"
+    assert (line(client)["lib-name"], line(client)["lib-ver"]) == ("redis-py", "8.0")
+    assert client("CLIENT SETINFO FOO x") == ReplyError("ERR Unrecognized option 'FOO'")
+    assert client("CLIENT", "SETINFO", "LIB-NAME", "a b") == ReplyError(
+        "ERR lib-name cannot contain spaces, newlines or special characters."
+    )
+
+
+def test_the_line_about_a_client_has_its_fields_in_order(client: EngineClient) -> None:
+    fields = line(client)
+    assert " ".join(fields) == (
+        "id addr laddr fd name age idle flags db sub psub ssub multi watch qbuf qbuf-free "
+        "argv-mem multi-mem rbs rbp obl oll omem tot-mem events cmd user redir resp lib-name "
+        "lib-ver io-thread tot-net-in tot-net-out tot-cmds"
+    )
+    assert fields["addr"] == "127.0.0.1:50000"
+    assert fields["cmd"] == "client|info"
+    assert (fields["flags"], fields["user"], fields["resp"]) == ("N", "default", "2")
+
+
+def test_the_line_follows_what_the_client_does(client: EngineClient) -> None:
+    client.now_ms += 7_000
+    client("HELLO 3 SETNAME me")
+    client("SELECT 3")
+    client("WATCH a b")
+    client.send("PSUBSCRIBE x*")
+    client.session.out.take()
+    client.now_ms += 2_500
+    observer = client.new()
+    text = observer("CLIENT", "LIST", "ID", client.session.id).decode()
+    fields = dict(field.split("=", 1) for field in text.split())
+    picked = {name: fields[name] for name in ("name", "age", "idle", "flags", "db", "psub")}
+    assert picked == {
+        "name": "me", "age": "9", "idle": "2", "flags": "P", "db": "3", "psub": "1",
+    }  # fmt: skip
+    assert (fields["watch"], fields["resp"], fields["cmd"]) == ("2", "3", "psubscribe")
+
+
+def test_flags_tell_multi_blocked_and_broken_watch(client: EngineClient) -> None:
+    waiting, queueing = client.new(), client.new()
+    waiting.send("BLPOP k 0")
+    queueing("WATCH a")
+    client("SET a 1")
+    queueing("MULTI")
+    queueing("PING")
+    rows = client("CLIENT LIST").decode().splitlines()
+    flags = [dict(f.split("=", 1) for f in row.split())["flags"] for row in rows]
+    assert flags == ["N", "b", "xd"]
+    assert "multi=1 " in rows[2]
+
+
+@pytest.mark.parametrize("mode", ["NO-EVICT", "NO-TOUCH"])
+def test_modes_are_switched_on_and_off(client: EngineClient, mode: str) -> None:
+    letter = {"NO-EVICT": "e", "NO-TOUCH": "T"}[mode]
+    assert client("CLIENT", mode, "on") == "OK"
+    assert line(client)["flags"] == letter
+    assert client("CLIENT", mode, "OFF") == "OK"
+    assert line(client)["flags"] == "N"
+    assert client("CLIENT", mode, "maybe") == SYNTAX
+
+
+def test_client_side_caching_is_refused_clearly(client: EngineClient) -> None:
+    assert client("CLIENT TRACKING ON") == ReplyError(
+        "ERR Client side caching is not supported by this server"
+    )
+    assert client("CLIENT TRACKING OFF") == "OK"
+    assert client("CLIENT TRACKING maybe") == SYNTAX
+    assert client("CLIENT GETREDIR") == -1
+    assert client("CLIENT TRACKINGINFO") == [b"flags", [b"off"], b"redirect", -1, b"prefixes", []]
+    assert client("CLIENT CACHING yes").args[0].startswith("ERR CLIENT CACHING can be called only")
+
+
+def test_what_newer_clients_try_is_unknown_in_the_usual_words(client: EngineClient) -> None:
+    assert client("CLIENT", "MAINT_NOTIFICATIONS", "ON") == ReplyError(
+        "ERR unknown subcommand 'MAINT_NOTIFICATIONS'. Try CLIENT HELP."
+    )
+
+
+def test_help_lists_the_subcommands(client: EngineClient) -> None:
+    lines = client("CLIENT HELP")
+    assert lines[0] == "CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"
+    for name in client.engine.commands[b"client"].subcommands:
+        assert any(text.startswith(name.decode().upper()) for text in lines)
+
+
+# CLIENT REPLY
+
+
+def test_replies_can_be_switched_off(client: EngineClient) -> None:
+    assert client.raw("CLIENT REPLY OFF") == b""
+    assert client.raw("SET a 1") == b""
+    assert client.raw("FOO") == b""
+    assert client.raw("CLIENT REPLY ON") == b"+OK\r\n"
+    assert client("GET a") == b"1"
+
+
+def test_one_reply_can_be_skipped(client: EngineClient) -> None:
+    assert client.raw("CLIENT REPLY SKIP") == b""
+    assert client.raw("SET a 1") == b""
+    assert client.raw("GET a") == b"$1\r\n1\r\n"
+    assert client.raw("CLIENT REPLY MAYBE") == b"-ERR syntax error\r\n"
+
+
+def test_messages_come_even_without_replies(client: EngineClient) -> None:
+    client("HELLO 3")
+    client.send("SUBSCRIBE a")
+    client.send("CLIENT REPLY OFF")
+    client.session.out.take()
+    client.send("PUBLISH a x")
+    assert client.messages() == [[b"message", b"a", b"x"]]
+
+
+# Others
+
+
+def test_clients_are_listed_by_type_or_number(client: EngineClient) -> None:
+    listener = client.new()
+    listener.send("SUBSCRIBE a")
+    me, other = client.session.id, listener.session.id
+    assert listed(client) == [me, other]
+    assert listed(client, "TYPE", "normal") == [me]
+    assert listed(client, "type", "PUBSUB") == [other]
+    assert listed(client, "TYPE", "replica") == listed(client, "TYPE", "master") == []
+    assert listed(client, "ID", other, 99, me) == [other, me]
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ("LIST FOO", "ERR syntax error"),
+        ("LIST TYPE", "ERR syntax error"),
+        ("LIST ID", "ERR syntax error"),
+        ("LIST TYPE foo", "ERR Unknown client type 'foo'"),
+        ("LIST ID x", "ERR Invalid client ID"),
+        ("KILL 1.1.1.1:1", "ERR No such client"),
+        ("KILL ID 0", "ERR client-id should be greater than 0"),
+        ("KILL ID x", "ERR client-id should be greater than 0"),
+        ("KILL TYPE foo", "ERR Unknown client type 'foo'"),
+        ("KILL USER foo", "ERR No such user 'foo'"),
+        ("KILL ID 1 SKIPME maybe", "ERR syntax error"),
+        ("KILL FOO bar", "ERR syntax error"),
+        ("KILL ID 1 ADDR", "ERR syntax error"),
+        ("KILL MAXAGE x", "ERR maxage is not an integer or out of range"),
+        ("UNBLOCK x", "ERR value is not an integer or out of range"),
+        ("UNBLOCK 1 FOO", "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR"),
+        (
+            "UNBLOCK 1 ERROR x",
+            "ERR unknown subcommand or wrong number of arguments for 'UNBLOCK'. Try CLIENT HELP.",
+        ),
+        ("PAUSE x", "ERR timeout is not an integer or out of range"),
+        ("PAUSE -1", "ERR timeout is negative"),
+        ("PAUSE 1 FOO", "ERR CLIENT PAUSE mode must be WRITE or ALL"),
+    ],
+)
+def test_wrong_words_get_the_words_of_redis(client: EngineClient, words: str, error: str) -> None:
+    assert client("CLIENT " + words) == ReplyError(error)
+
+
+def test_clients_can_be_killed_by_what_they_are(client: EngineClient) -> None:
+    old = client.new()
+    client.now_ms += 60_000
+    young, listener = client.new(), client.new()
+    listener.send("SUBSCRIBE a")
+    young.session.addr = b"10.0.0.1:7"
+    young.session.laddr = b"10.0.0.2:6379"
+    assert client("CLIENT KILL TYPE pubsub") == 1
+    assert listener.session.closing
+    assert client("CLIENT KILL ADDR 10.0.0.1:7 LADDR 10.0.0.9:1") == 0
+    assert client("CLIENT KILL LADDR 10.0.0.2:6379 USER default") == 1
+    assert young.session.closing
+    assert client("CLIENT KILL MAXAGE 30") == 1
+    assert old.session.closing
+    assert not client.session.closing
+    assert client("CLIENT", "KILL", "ID", client.session.id) == 0
+    assert client("CLIENT", "KILL", "ID", client.session.id, "SKIPME", "no") == 1
+    assert client.session.closing
+
+
+def test_the_old_form_of_kill_answers_ok(client: EngineClient) -> None:
+    other = client.new()
+    other.session.addr = b"10.0.0.1:7"
+    assert client("CLIENT KILL 10.0.0.1:7") == "OK"
+    assert other.session.closing
+    assert client.engine.take_touched() == [other.session]
+
+
+# CLIENT PAUSE
+
+
+def test_a_pause_holds_back_all_commands_until_it_ends(client: EngineClient) -> None:
+    other = client.new()
+    assert client("CLIENT PAUSE 1000") == "OK"
+    assert other("PING") is BLOCKED
+    assert client("GET a") is BLOCKED
+    assert client.engine.blocking.blocked_clients == 2
+    client.sleep(999)
+    assert other.read() is BLOCKED
+    client.sleep(1)
+    assert other.read() == "PONG"
+    assert client.messages() == [None]
+    assert client("PING") == "PONG"
+
+
+def test_a_pause_of_writes_lets_reads_pass(client: EngineClient) -> None:
+    client("CLIENT PAUSE 1000 WRITE")
+    other = client.new()
+    assert client("GET a") is None
+    assert other("SET a 1") is BLOCKED
+    assert client("PUBLISH a x") is BLOCKED
+
+
+def test_exec_is_held_back_for_the_writes_it_would_run(client: EngineClient) -> None:
+    client("CLIENT PAUSE 1000 WRITE")
+    client("MULTI")
+    client("GET a")
+    assert client("EXEC") == [None]
+    other = client.new()
+    client("CLIENT UNPAUSE")
+    client.sleep(0)
+    other("MULTI")
+    other("SET a 1")
+    client("CLIENT PAUSE 1000 WRITE")
+    assert other("EXEC") is BLOCKED
+    assert client("CLIENT UNPAUSE") == "OK"
+    client.sleep(0)
+    assert other.read() == ["OK"]
+
+
+def test_a_longer_pause_is_not_cut_short(client: EngineClient) -> None:
+    client("CLIENT PAUSE 1000 WRITE")
+    client("CLIENT PAUSE 10 WRITE")
+    client.sleep(500)
+    other = client.new()
+    assert other("SET a 1") is BLOCKED
+    other.close()
+    assert client.engine.blocking.blocked_clients == 0
+
+
+def test_a_wait_that_was_held_back_has_its_full_time(client: EngineClient) -> None:
+    client("CLIENT PAUSE 1000")
+    waiting = client.new()
+    assert waiting("BLPOP k 2") is BLOCKED
+    client.sleep(1000)
+    assert client.engine.blocking.blocked_clients == 1
+    client.sleep(1999)
+    assert waiting.read() is BLOCKED
+    client.sleep(1)
+    assert waiting.messages() == [None]
+
+
+def test_nothing_expires_during_a_pause(client: EngineClient) -> None:
+    client("SET a 1 PX 100")
+    client("CLIENT PAUSE 1000 WRITE")
+    client.effects()
+    client.sleep(500)
+    assert client.effects() == []
+    client.sleep(600)
+    assert client.effects() == [[b"DEL", b"a"]]
+
+
+# MONITOR
+
+
+def test_monitor_shows_what_others_run(client: EngineClient) -> None:
+    watcher = client.new()
+    assert watcher("MONITOR") == "OK"
+    client("SET", b'a"\n\\\x01\xc3', "b")
+    client("SELECT 3")
+    client("CLIENT LIST")
+    client("FOO")
+    assert watcher.messages() == [
+        '1000.000000 [0 127.0.0.1:50000] "SET" "a\\"\\n\\\\\\x01\\xc3" "b"',
+        '1000.000000 [3 127.0.0.1:50000] "SELECT" "3"',
+    ]
+
+
+def test_monitor_shows_the_commands_of_exec_before_exec(client: EngineClient) -> None:
+    watcher = client.new()
+    watcher("MONITOR")
+    for words in ("MULTI", "GET x", "EXEC"):
+        client(words)
+    shown = [text.split("] ")[1] for text in watcher.messages()]
+    assert shown == ['"MULTI"', '"GET" "x"', '"EXEC"']
+
+
+def test_monitor_hides_passwords(client: EngineClient) -> None:
+    watcher = client.new()
+    watcher("MONITOR")
+    client("AUTH default secret")
+    client("HELLO 2 AUTH default secret SETNAME me")
+    shown = [text.split("] ")[1] for text in watcher.messages()]
+    assert shown == [
+        '"AUTH" "(redacted)" "(redacted)"',
+        '"HELLO" "2" "AUTH" "(redacted)" "(redacted)" "SETNAME" "me"',
+    ]
+
+
+def test_reset_or_the_end_stops_the_show(client: EngineClient) -> None:
+    watcher, another = client.new(), client.new()
+    watcher("MONITOR")
+    another("MONITOR")
+    watcher("RESET")
+    another.close()
+    client("PING")
+    assert client.engine.gate == 0
+    watcher.session.out.take()
+    client("PING")
+    assert watcher.session.out.take() == b""

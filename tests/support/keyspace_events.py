@@ -1,0 +1,29 @@
+"""Keyspace events as a test sees them: (database, event, key) in the order they came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from forebay.commands import notify_flags
+from tests.support.engine_client import EngineClient
+
+Event = tuple[int, str, str]
+
+
+def listen(client: EngineClient, classes: str = "EA") -> Callable[[], list[Event]]:
+    """Switch events on; the function gives those that came since it was last called."""
+    flags = notify_flags.parse(classes)
+    assert flags is not None
+    client.settings.notify_flags = flags
+    listener = client.new()
+    listener("PSUBSCRIBE", "__keyevent@*__:*")
+    listener.messages()
+
+    def events() -> list[Event]:
+        found = []
+        for _, _, channel, key in listener.messages():
+            database, _, event = channel.decode().removeprefix("__keyevent@").partition("__:")
+            found.append((int(database), event, key.decode()))
+        return found
+
+    return events

@@ -1,0 +1,34 @@
+"""Waiting for something to become true, instead of sleeping for luck."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.resp import RawClient
+
+PATIENCE_S = 30.0
+PAUSE_S = 0.005
+
+
+def wait_until(what: str, true: Callable[[], Any], patience_s: float = PATIENCE_S) -> None:
+    """Ask again and again until it is true; fail with ``what`` did not happen."""
+    deadline = time.monotonic() + patience_s
+    while not true():
+        assert time.monotonic() < deadline, f"waited {patience_s} s in vain: {what}"
+        time.sleep(PAUSE_S)
+
+
+def info_field(client: RawClient, name: str) -> int:
+    """One integer out of INFO."""
+    for line in client("INFO").decode().splitlines():
+        key, _, value = line.partition(":")
+        if key == name:
+            return int(value)
+    raise AssertionError(f"INFO has no field {name}")
+
+
+def wait_for_blocked(client: RawClient, count: int) -> None:
+    """Until exactly ``count`` clients are blocked."""
+    wait_until(f"{count} blocked clients", lambda: info_field(client, "blocked_clients") == count)
