@@ -9,7 +9,7 @@ PYTHON  ?= python3
 JOBS    ?= 2
 BIN     := .venv/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.pxd') setup.py pyproject.toml
-PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup --durations 5
+PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --ignore tests/tidy
 CODE    := src tests bench examples tools setup.py
 
 help: ## this list

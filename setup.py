@@ -47,6 +47,7 @@ COMPILED = [
     "forebay.engine.names",
     "forebay.engine.stats",
     "forebay.engine.ticker",
+    "forebay.engine.blocking",
     "forebay.engine.engine",
     "forebay.server.timers",
     "forebay.server.loop",

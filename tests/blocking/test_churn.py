@@ -40,7 +40,7 @@ class Crowd:
     """Many clients of one server, each with its number on that server."""
 
     def __init__(self, server: ServerProcess, size: int) -> None:
-        self.clients = [server.client(unix=True, timeout_s=60) for _ in range(size)]
+        self.clients = [server.client(timeout_s=60) for _ in range(size)]
         for client in self.clients:
             client.send(encode("CLIENT", "ID"))
         self.numbers = [int(client.read()[1:]) for client in self.clients]

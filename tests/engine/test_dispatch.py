@@ -51,7 +51,7 @@ def test_a_name_is_found_in_any_letter_case(client: EngineClient) -> None:
 def test_every_command_of_the_table_is_found_by_its_name(client: EngineClient) -> None:
     for name, row in client.engine.commands.items():
         for spelling in (name, name.upper()):
-            assert client.engine.names_find(argv_of([spelling])) is row
+            assert client.engine.row_of(argv_of([spelling])) is row
 
 
 def test_an_empty_command_is_nothing(client: EngineClient) -> None:
@@ -190,6 +190,15 @@ def test_a_slow_command_goes_to_the_slow_log(client: EngineClient) -> None:
     (call,) = client.engine.slowlog.entries(-1)
     assert call.argv == [b"SLOW", b"10000"]
     assert (call.usec, call.at_s, call.addr) == (10_000, START_MS // 1000, b"127.0.0.1:50000")
+
+
+def test_the_slow_log_hides_passwords(client: EngineClient) -> None:
+    client.settings.slowlog_slower_than_us = 0
+    client("AUTH default secret")
+    client("HELLO 2 AUTH default secret")
+    kept = [call.argv for call in client.engine.slowlog.entries(-1)]
+    assert all(b"secret" not in args for args in kept)
+    assert kept[1] == [b"AUTH", b"(redacted)", b"(redacted)"]
 
 
 def test_a_negative_threshold_switches_the_slow_log_off(client: EngineClient) -> None:

@@ -3,6 +3,7 @@ cimport cython
 
 from forebay.commands cimport stream_args
 from forebay.commands.context cimport Context
+from forebay.core cimport group as core_group
 from forebay.core cimport ids
 from forebay.core.group cimport Group
 from forebay.core.pel cimport Pending
@@ -12,16 +13,17 @@ from forebay.wire.argv cimport Argv
 
 cdef Py_ssize_t FIRST_ID
 cdef int DONE, KEPT, NOT_PENDING
+cdef int ACKED, DELREF
 cdef int SILENT, FAIL, FATAL
 cdef i64 DELIVERIES_MAX, NO_RETRYCOUNT, NOBODY
 
-@cython.locals(group=Group, ms=u64, seq=u64, i=Py_ssize_t, acked=i64)
+@cython.locals(group=Group, ms=u64, seq=u64, i=Py_ssize_t, acked=i64, _=bint)
 cpdef xack(Context ctx, Argv argv)
 
-@cython.locals(stream=Stream, group=Group, policy=int, first=Py_ssize_t, numids=i64, length=u64)
+@cython.locals(stream=Stream, group=Group, policy=int, first=Py_ssize_t, numids=i64, length=u64, _=i64)
 cpdef xackdel(Context ctx, Argv argv)
 
-@cython.locals(ms=u64, seq=u64, low_ms=u64, low_seq=u64, i=Py_ssize_t, acked=i64)
+@cython.locals(ms=u64, seq=u64, low_ms=u64, low_seq=u64, i=Py_ssize_t, acked=i64, _=bint)
 cdef i64 ack_and_delete(Context ctx, Argv argv, Stream stream, Group group, int policy, Py_ssize_t first, i64 numids) except -1
 
 
@@ -41,7 +43,7 @@ cdef class Release:
     cpdef read_retrycount(self, Argv argv, Py_ssize_t at)
     cdef i64 deliveries(self, i64 before) noexcept
 
-@cython.locals(stream=Stream, group=Group, release=Release, ms=u64, seq=u64, i=Py_ssize_t, released=i64)
+@cython.locals(stream=Stream, group=Group, release=Release, ms=u64, seq=u64, i=Py_ssize_t, released=i64, _=bint)
 cpdef xnack(Context ctx, Argv argv)
 
 @cython.locals(pending=Pending, slot=i64)

@@ -21,8 +21,9 @@ from forebay.commands import stream_args
 from forebay.commands.context import Context
 from forebay.commands.notify_flags import NOTIFY_STREAM
 from forebay.commands.spec import FAST, WRITE, Command, Keys
+from forebay.core import group as core_group
 from forebay.core import ids
-from forebay.core.group import Group, drop_references, is_referenced, min_last_id
+from forebay.core.group import Group
 from forebay.core.stream import Stream
 from forebay.core.trim import ACKED, DELREF
 from forebay.errors import NOT_AN_INTEGER, CommandError
@@ -80,7 +81,7 @@ def ack_and_delete(
 ) -> int:
     """Do it and write the answers; how many were pending."""
     acked = 0
-    low_ms, low_seq = min_last_id(stream)
+    low_ms, low_seq = core_group.min_last_id(stream)
     ctx.out.array(numids)
     for i in range(first, first + numids):
         _, ms, seq = ids.parse(argv.p, argv.w[2 * i], argv.w[2 * i + 1], 0)
@@ -88,11 +89,11 @@ def ack_and_delete(
             ctx.out.integer(NOT_PENDING)
             continue
         acked += 1
-        if policy == ACKED and is_referenced(stream, ms, seq, low_ms, low_seq):
+        if policy == ACKED and core_group.is_referenced(stream, ms, seq, low_ms, low_seq):
             ctx.out.integer(KEPT)
             continue
         if policy == DELREF:
-            drop_references(stream, ms, seq)
+            core_group.drop_references(stream, ms, seq)
         stream.delete(ms, seq)
         ctx.out.integer(DONE)
     return acked

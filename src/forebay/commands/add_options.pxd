@@ -45,6 +45,8 @@ cdef class AddOptions:
     @cython.locals(trimmer=Trimmer, limit="i64")
     cdef int settle_limit(self, Context ctx, bint is_add) except -1
 
+    cdef int refuse_without_strategy(self, bint is_add) except -1
+
     @cython.locals(approx="bint", words=list)
     cpdef record(self, Context ctx, Argv argv, Stream stream, Py_ssize_t id_at, bytes new_id)
 

@@ -178,13 +178,7 @@ class AddOptions:
         """Check LIMIT against the strategy, or choose one."""
         trimmer = self.trimmer
         if trimmer is None:
-            if self.limit > 0:
-                raise CommandError(LIMIT_ALONE)
-            if not is_add:
-                raise CommandError(NO_STRATEGY)
-            if self.limit == 0:
-                raise CommandError(LIMIT_EXACT)
-            return 0
+            return self.refuse_without_strategy(is_add)
         if self.policy != NO_POLICY:
             trimmer.policy = self.policy
         if ctx.session.is_replaying:
@@ -199,6 +193,12 @@ class AddOptions:
                 limit = DEFAULT_LIMIT
             trimmer.limit = min(limit, DEFAULT_LIMIT_MAX)
         return 0
+
+    def refuse_without_strategy(self, is_add: bool) -> int:
+        """Why LIMIT, or XTRIM, makes no sense without MAXLEN or MINID."""
+        if self.limit > 0:
+            raise CommandError(LIMIT_ALONE)
+        raise CommandError(LIMIT_EXACT if is_add else NO_STRATEGY)
 
     def record(self, ctx: Context, argv: Argv, stream: Stream, id_at: int, new_id: bytes) -> None:
         """Leave the command for log and replicas; ``new_id`` replaces what stands at id_at."""

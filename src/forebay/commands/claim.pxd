@@ -51,7 +51,7 @@ cdef class Claim:
 cdef i64 option_value(Argv argv, Py_ssize_t i, bytes option) except? -1
 
 @cython.locals(stream=Stream, group=Group, claim=Claim, end=Py_ssize_t, ok=bint, mark=Py_ssize_t,
-               i=Py_ssize_t, ms=u64, seq=u64)
+               i=Py_ssize_t, ms=u64, seq=u64, _=u64)
 cpdef xclaim(Context ctx, Argv argv)
 
 @cython.locals(slot=i64)
@@ -59,7 +59,7 @@ cdef int claim_one(Claim claim, u64 ms, u64 seq) except -1
 
 @cython.locals(ok=bint, min_idle_ms=i64, ms=u64, seq=u64, count=i64, justid=bint, stream=Stream,
                group=Group, claim=Claim, out=Reply, deleted=array.array, front=Py_ssize_t,
-               mark=Py_ssize_t, slot=i64, i=Py_ssize_t)
+               mark=Py_ssize_t, slot=i64, i=Py_ssize_t, records=i64)
 cpdef xautoclaim(Context ctx, Argv argv)
 
 @cython.locals(count=i64, justid=bint, at=Py_ssize_t, ok=bint)

@@ -246,7 +246,8 @@ def xautoclaim(ctx: Context, argv: Argv) -> None:
     deleted = array("Q")
     out.array(3)
     front = out.size
-    mark = out.open_array(count if count < group.pending.count else group.pending.count)
+    records = group.pending.by_id.count
+    mark = out.open_array(count if count < records else records)
     slot = scan(claim, ms, seq, count, deleted)
     out.close_array(mark, claim.claimed)
     if slot >= 0:

@@ -11,8 +11,8 @@ There is one Context for the whole engine; the engine sets its fields before a
 call.  A handler keeps nothing of it beyond the call.
 
 ``stream_at`` is the hot way to a stream.  A small direct-mapped cache answers it
-without making a bytes object of the key, and leaves the key, as the one object
-under which the database knows it, in ``ctx.key`` for touch, signal and notify:
+without making a bytes object of the key, and leaves the key as an object in
+``ctx.key`` for touch, signal and notify:
 
     slot = hash of the key's bytes  ->  key, database, its version, stream
 
@@ -78,7 +78,7 @@ class Context:
         self.out: Reply = None  # type: ignore[assignment]
         self.now_ms = 0
         self.may_block = True
-        #: The key of the last stream_at(), as the object that the database holds.
+        #: The key of the last stream_at(), as an object; the same one while it is cached.
         self.key = b""
         #: A copy of settings.notify_flags; engine.refresh_settings() renews it.
         self.notify_flags = 0

@@ -125,6 +125,7 @@ def entry(out: Reply, cursor: Cursor, size: int) -> int:
     ``size`` is the length of the outer array: 2, or 4 if the caller adds two elements.
     """
     node = cursor.node
+    assert node is not None
     pairs = cursor.pairs
     # What the entry takes is at most what is left of the node, and the master's fields.
     out.need(

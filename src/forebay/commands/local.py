@@ -6,12 +6,17 @@ from forebay.commands.session import Session
 from forebay.commands.settings import DEBUG_LOCAL, DEBUG_YES
 from forebay.errors import CommandError
 
-_LOOPBACK = (b"127.", b"[::1]", b"::1", b"/")
+_LOOPBACK = (b"127.", b"[::1]:", b"[::ffff:127.")
+
+
+def is_local_address(addr: bytes) -> bool:
+    """Whether an address, as CLIENT LIST prints it, is of this machine; a Unix socket always is."""
+    return addr.startswith(_LOOPBACK) or not (addr[:1].isdigit() or addr.startswith(b"["))
 
 
 def is_local(session: Session) -> bool:
-    """True for the loopback addresses, Unix sockets and sessions without a socket."""
-    return not session.addr or session.addr.startswith(_LOOPBACK)
+    """Whether the client sits on this machine; one without a socket does."""
+    return is_local_address(session.addr)
 
 
 def is_allowed(setting: str, session: Session) -> bool:

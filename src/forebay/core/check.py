@@ -17,7 +17,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from forebay.core import ids, listpack
-from forebay.core.group import Group
+from forebay.core.group import Consumer, Group
 from forebay.core.keyspace import Keyspace
 from forebay.core.node import Node
 from forebay.core.pel import Pending
@@ -152,7 +152,8 @@ def check_group(group: Group) -> None:
     """Consumers and owners are the same, and the pending entries are sound."""
     check_pending(group.pending)
     check_rax(group.consumers)
-    for name, consumer in group.consumers.items():
+    consumers: list[tuple[bytes, Consumer]] = group.consumers.items()
+    for name, consumer in consumers:
         assert consumer.name == name, f"consumer {consumer.name!r} is filed under {name!r}"
         assert group.consumer_by_number(consumer.number) is consumer, f"{name!r} has a wrong number"
         assert group.pending.owners[consumer.number] is consumer.view, f"{name!r} has a wrong view"

@@ -97,8 +97,9 @@ class Cursor:
     def read(self, at: int) -> bool:
         """Read the head of the entry at ``at``; false for a tombstone."""
         node = self.node
+        assert node is not None
         p = self.p
-        flags = p[at]
+        flags: int = p[at]
         self.at = at
         # Deltas are small numbers nearly always: those are read here, the others by a call.
         o = at + 4
@@ -143,6 +144,7 @@ class Cursor:
         flat = []
         p = self.p
         o = self.values_at
+        assert self.node is not None
         f = self.node.fields_at
         for _ in range(self.pairs):
             if self.same:
@@ -157,4 +159,5 @@ class Cursor:
 
     def bury(self) -> int:
         """Delete the entry it stands on; the cursor must be opened anew afterwards."""
+        assert self.node is not None
         return self.node.bury(self.at)

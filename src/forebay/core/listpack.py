@@ -132,13 +132,13 @@ def put_string(p: mem.Pointer, at: int, src: mem.Pointer, src_at: int, n: int) -
 
 def is_int(p: mem.Pointer, at: int) -> bool:
     """Whether the element at ``at`` is an integer."""
-    head = p[at]
+    head: int = p[at]
     return head < 128 or 192 <= head < 224 or head > 240
 
 
 def read_int(p: mem.Pointer, at: int) -> tuple[int, int]:
     """An integer element: its value, and the index behind it."""
-    head = p[at]
+    head: int = p[at]
     if head < 128:
         return head, at + 2
     if head < 224:
@@ -150,7 +150,7 @@ def read_int(p: mem.Pointer, at: int) -> tuple[int, int]:
 
 def read_string(p: mem.Pointer, at: int) -> tuple[int, int]:
     """A string element: where its bytes start, and how many they are."""
-    head = p[at]
+    head: int = p[at]
     if head < 192:
         return at + 1, head & 63
     if head < 240:
@@ -171,7 +171,7 @@ def sign_extend(bits: int, size: int) -> int:
 
 def skip(p: mem.Pointer, at: int) -> int:
     """The index of the next element."""
-    head = p[at]
+    head: int = p[at]
     if head < 128:
         return at + 2
     if head < 192:
@@ -186,7 +186,7 @@ def skip(p: mem.Pointer, at: int) -> int:
 def back(p: mem.Pointer, at: int) -> int:
     """The index of the element that ends just before ``at``."""
     at -= 1
-    size = p[at] & 127
+    size: int = p[at] & 127
     if p[at] < 128:
         return at - size
     shift = 7

@@ -14,7 +14,6 @@ What happens to consumer groups that still hold a removed entry is the policy:
 
 from __future__ import annotations
 
-from forebay import mem
 from forebay.core import listpack
 from forebay.core.cursor import Cursor
 from forebay.core.group import drop_references, is_referenced, min_last_id

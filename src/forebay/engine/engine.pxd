@@ -7,6 +7,7 @@ from forebay.commands.effects cimport Effects
 from forebay.commands.session cimport Session
 from forebay.commands.spec cimport Command
 from forebay.core.keyspace cimport Keyspace
+from forebay.engine.blocking cimport Blocking
 from forebay.engine.names cimport Names
 from forebay.engine.stats cimport Stats
 from forebay.engine.ticker cimport Ticker
@@ -30,7 +31,8 @@ cdef class Engine:
     cdef public Keyspace keyspace
     cdef public dict ready
     cdef public Stats stats
-    cdef public object sessions, blocking, pubsub, slowlog, latency, monitors, pausing, on_fault
+    cdef public Blocking blocking
+    cdef public object sessions, pubsub, slowlog, latency, monitors, pausing, on_fault
     cdef public Context ctx
     cdef public Effects effects
     cdef public int gate
@@ -50,6 +52,10 @@ cdef class Engine:
     cdef int run(self, Session session, Command row, Argv argv) except -1
     @cython.locals(mark=Py_ssize_t)
     cdef guarded(self, Session session, Argv argv, Command row)
+    @cython.locals(sub=Command)
+    cdef Command resolve(self, Session session, Argv argv, Command row)
+    cdef bint admit(self, Session session, Command row, Argv argv) except -1
+    cpdef reject(self, Session session, Command row, bytes text)
     cpdef invoke(self, Command row, Argv argv)
     cpdef redo(self, Session session, Argv argv)
     cpdef before_sleep(self, i64 now_ms)

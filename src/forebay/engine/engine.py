@@ -41,6 +41,7 @@ from forebay.engine.monitors import Monitors
 from forebay.engine.names import Names
 from forebay.engine.pause import Pause
 from forebay.engine.pubsub import Pubsub
+from forebay.engine.secrecy import without_secrets
 from forebay.engine.sessions import Sessions
 from forebay.engine.slowlog import Slowlog
 from forebay.engine.stats import Stats
@@ -101,8 +102,8 @@ class Engine:
         self.on_fault: FaultHook = ignore_fault
         self.gate = 0
         self.slow_us = NEVER_US
-        #: When the call began.  Set it to 0 before the first command of a batch; each
-        #: call leaves the time of its end here, so that a batch reads the clock once a call.
+        #: When the call began; 0: ask.  A call leaves the time of its end here, which is when
+        #: the next one of the same client in the same turn begins: one look at the clock each.
         self.started_us = 0
         self.is_running = False
         self.offer_services()
@@ -161,7 +162,7 @@ class Engine:
         self.sessions.remove(session)
         session.set_gate(gates.CLOSING, on=True)
 
-    def names_find(self, argv: Argv) -> Command | None:
+    def row_of(self, argv: Argv) -> Command | None:
         """The row that a call would run or refuse; subcommands are not looked at."""
         return self.names.find(argv)
 
@@ -198,6 +199,8 @@ class Engine:
         ctx = self.ctx
         if ctx.session is not session:
             ctx.use(session)
+            # Time has passed since the last command: the server received this one.
+            self.started_us = 0
         session.calls += 1
         session.last = row
         self.effects.begin()
@@ -306,7 +309,7 @@ class Engine:
         now_s = self.ctx.now_ms // 1000
         over = 0 <= settings.slowlog_slower_than_us <= usec
         if over and not row.flags & SKIP_SLOWLOG:
-            args = argv.list()
+            args = without_secrets(row, argv.list())
             name = session.name
             self.slowlog.add(now_s, usec, args, session.addr, name, settings.slowlog_max_len)
         if 0 < settings.latency_threshold_ms * 1000 <= usec:

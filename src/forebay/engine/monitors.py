@@ -8,10 +8,10 @@ from __future__ import annotations
 from forebay.commands import gates
 from forebay.commands.session import Session
 from forebay.commands.spec import ADMIN, SKIP_MONITOR, Command
+from forebay.engine.secrecy import without_secrets
 from forebay.engine.sessions import Sessions
 from forebay.wire.argv import Argv
 
-REDACTED = b"(redacted)"
 _ESCAPES = {10: b"\\n", 13: b"\\r", 9: b"\\t", 7: b"\\a", 8: b"\\b", 34: b'\\"', 92: b"\\\\"}
 
 
@@ -45,17 +45,6 @@ class Monitors:
         for watcher in self.watching:
             watcher.out.status(line)
             self.sessions.touched(watcher)
-
-
-def without_secrets(row: Command, args: list[bytes]) -> list[bytes]:
-    """The arguments as others may see them."""
-    if row.name == b"auth":
-        return args[:1] + [REDACTED] * (len(args) - 1)
-    if row.name == b"hello":
-        words = [arg.upper() for arg in args]
-        at = words.index(b"AUTH") if b"AUTH" in words else len(args)
-        return [REDACTED if at < i <= at + 2 else arg for i, arg in enumerate(args)]
-    return args
 
 
 def quoted(arg: bytes) -> bytes:

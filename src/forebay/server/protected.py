@@ -6,6 +6,8 @@ can reach and no password, has made a mistake; the text tells them what to do.
 
 from __future__ import annotations
 
+from forebay.commands.local import is_local_address
+
 #: Redis's own words: tools look for them.
 DENIED = (
     b"-DENIED Redis is running in protected mode because protected mode is enabled and no "
@@ -23,9 +25,7 @@ DENIED = (
     b"outside.\r\n"
 )
 
-_LOOPBACK = ("127.", "[::1]:", "[::ffff:127.")
-
 
 def is_local(peer: str) -> bool:
     """Whether a peer, as CLIENT LIST prints it, is this machine; a unix socket always is."""
-    return peer.startswith(_LOOPBACK) or not peer[:1].isdigit() and not peer.startswith("[")
+    return is_local_address(peer.encode("utf-8", "surrogateescape"))
