@@ -59,7 +59,7 @@ class Scene:
         waiting = [c for c in self.clients if c.session.blocked is not None]
         roll = random.random()
         if roll < 0.4 and idle:
-            self.collect(random.choice(idle), random.choice(idle)(*self.wait_words()))
+            self.collect(random.choice(idle)(*self.wait_words()))
         elif roll < 0.7:
             value = b"%d" % len(self.pushed)
             if self.main("TYPE", key := random.choice(KEYS)) in ("list", "none"):
@@ -84,13 +84,13 @@ class Scene:
             self.main("EXEC")
         for client in self.clients:
             for reply in client.messages():
-                self.collect(client, reply)
+                self.collect(reply)
 
     def wait_words(self) -> list[str]:
         keys = self.random.sample(KEYS, self.random.randint(1, len(KEYS)))
         return [self.random.choice(["BLPOP", "BRPOP"]), *keys, self.random.choice(["0", "0.3"])]
 
-    def collect(self, client: EngineClient, reply: object) -> None:
+    def collect(self, reply: object) -> None:
         if isinstance(reply, list):
             self.got.append(reply[1])
         else:
