@@ -71,6 +71,10 @@ cdef inline u32* cells(array.array store) noexcept:
     return <u32*>store.data.as_voidptr
 
 
+cdef inline bint before(u64 a_ms, u64 a_seq, u64 b_ms, u64 b_seq) noexcept nogil:
+    return a_ms < b_ms or (a_ms == b_ms and a_seq < b_seq)
+
+
 cdef inline u64** page_table(list pages, array.array addresses) except NULL:
     cdef Py_ssize_t i = min(len(pages), len(addresses)) - 1
     array.resize_smart(addresses, len(pages))

@@ -96,6 +96,11 @@ def cells(store: array[int]) -> Words:
     return store
 
 
+def before(a_ms: int, a_seq: int, b_ms: int, b_seq: int) -> bool:
+    """Whether the ID a is below the ID b."""
+    return a_ms < b_ms or (a_ms == b_ms and a_seq < b_seq)
+
+
 def page_table(pages: list[array[int]], addresses: array[int]) -> Words:
     """The pages as table[page][word].  Call it anew after the last page was
     replaced, or pages were added or dropped at the end; ``addresses`` is its memory."""

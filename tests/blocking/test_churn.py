@@ -66,6 +66,7 @@ def assert_quiet(control: RawClient, server: ServerProcess, files: int) -> None:
 
 def test_one_xadd_wakes_every_reader(server: ServerProcess) -> None:
     with server.client(unix=True) as control:
+        assert control("PING") == "PONG"
         files = server.open_files()
         crowd = Crowd(server, CROWD)
         crowd.send("XREAD", "BLOCK", FOREVER_MS, "STREAMS", "race", "$")
@@ -100,6 +101,7 @@ def test_readers_of_a_group_are_served_in_the_order_they_came(server: ServerProc
 def test_every_way_to_stop_waiting_while_entries_arrive(server: ServerProcess, seed: int) -> None:
     dice = Random(seed)
     with server.client(unix=True) as control, server.client(unix=True) as writer:
+        assert (control("PING"), writer("PING")) == ("PONG", "PONG")
         files = server.open_files() - 1
         control("XGROUP", "CREATE", "race", "riders", "$", "MKSTREAM")
         crowd = Crowd(server, CROWD)
@@ -137,6 +139,7 @@ def end_one_wait(dice: Random, control: RawClient, crowd: Crowd, i: int) -> None
 
 def test_a_destroyed_group_and_a_lost_key_wake_the_whole_group(server: ServerProcess) -> None:
     with server.client(unix=True) as control:
+        assert control("PING") == "PONG"
         files = server.open_files()
         crowd = Crowd(server, 1000)
         for half, end in (("a", ("XGROUP", "DESTROY", "a", "g")), ("b", ("DEL", "b"))):

@@ -119,13 +119,6 @@ def test_a_socket_left_over_by_a_crash_is_replaced(tmp_path: Path) -> None:
     open_unix(path, 0, 511).close()
 
 
-def test_the_unix_socket_is_gone_after_the_end(make_forebay: Make) -> None:
-    server = make_forebay()
-    server.stop()
-    assert not os.path.exists(server.unix_path)
-    server.process.poll()
-
-
 @pytest.mark.parametrize(
     ("peer", "local"),
     [

@@ -165,7 +165,7 @@ class AddOptions:
         p = argv.p
         self.id_given = True
         self.seq_given = True
-        if n > 2 and p[start + n - 1] == STAR and p[start + n - 2] == DASH:
+        if 2 < n <= ids.MAX_TEXT and p[start + n - 1] == STAR and p[start + n - 2] == DASH:
             self.seq_given = False
             n -= 2
         ok, self.ms, self.seq = ids.parse(p, start, n, 0)

@@ -15,6 +15,7 @@ named ``container|name``.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from forebay.commands.args import Args
 from forebay.commands.command_docs import write_docs
@@ -66,8 +67,9 @@ INVALID_ARGUMENTS = b"ERR Invalid arguments specified for command"
 NO_KEY_ARGUMENTS = b"ERR The command has no key arguments"
 
 
+@cache
 def categories_of(row: Command) -> list[str]:
-    """All ACL categories of a command."""
+    """All ACL categories of a command; the list is not to be changed."""
     named = set(row.categories.replace("@", "").split())
     named |= {name for flag, name in IMPLIED if row.flags & flag}
     if "fast" not in named:

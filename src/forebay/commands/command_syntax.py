@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 
 _PIECE = re.compile(r"\[|\]|<|>|\||[^\s\[\]<>|]+")
 _TOKEN = re.compile(r"[A-Z][A-Z0-9_.-]*\Z|[*$=~+>-]\Z")
@@ -58,8 +59,9 @@ class _Group:
 _Item = str | _Group
 
 
+@cache
 def arguments_of(syntax: str) -> list[Argument]:
-    """The arguments of a line, which does not hold the command's own name."""
+    """The arguments of a line, which does not hold the command's own name; not to be changed."""
     return _as_arguments(_read(_PIECE.findall(syntax), ""))
 
 

@@ -3,7 +3,7 @@ cimport cython
 from forebay.mem cimport i64
 from forebay.wire.argv cimport Argv
 
-cdef i64 I64_MAX
+cdef i64 I64_MAX, NOT_SET
 
 
 @cython.final

@@ -1,6 +1,6 @@
 cimport cython
 
-from forebay.commands cimport emit
+from forebay.commands cimport emit, read_options
 from forebay.commands.claim_log cimport ClaimLog
 from forebay.commands.context cimport Context
 from forebay.commands.read_options cimport ReadOptions

@@ -18,11 +18,11 @@ ID that it stood for.
 
 from __future__ import annotations
 
-from forebay.commands import emit
+from forebay.commands import emit, read_options
 from forebay.commands.claim_log import ClaimLog
 from forebay.commands.context import BLOCK_STREAM, Context
 from forebay.commands.notify_flags import NOTIFY_STREAM
-from forebay.commands.read_options import NOT_SET, ReadOptions, key_positions
+from forebay.commands.read_options import ReadOptions, key_positions
 from forebay.commands.spec import BLOCKING, MOVABLEKEYS, READONLY, WRITE, Command, Keys
 from forebay.commands.stream_args import group_of, shown
 from forebay.core import ids
@@ -85,7 +85,7 @@ class Read:
                 return self.out.close_array(self.mark, self.served)
             return self.out.close_map(self.mark, self.served)
         self.out.rewind(self.start)
-        if self.options.block_ms == NOT_SET or not self.ctx.may_block:
+        if self.options.block_ms == read_options.NOT_SET or not self.ctx.may_block:
             return self.out.null_array()
         self.wait()
         return 0
@@ -232,7 +232,7 @@ class Read:
         consumer.seen_ms = ctx.now_ms
         if sign == 0:
             # A history ID switches claiming off for the keys behind it, too.
-            self.options.claim_ms = NOT_SET
+            self.options.claim_ms = read_options.NOT_SET
         if not self.is_exhausted():
             if sign == 0:
                 self.serve_history(stream, group, consumer, i)
@@ -272,7 +272,7 @@ class Read:
 
     def serve_new(self, stream: Stream, group: Group, consumer: Consumer, i: int) -> int:
         """Claimed entries, then new ones; nothing at all is written if there are none."""
-        claims = self.options.claim_ms != NOT_SET and group.pending.count > 0
+        claims = self.options.claim_ms != read_options.NOT_SET and group.pending.count > 0
         has_new = stream.has_after(group.last_ms, group.last_seq)
         if not claims and not has_new:
             return 0
@@ -345,7 +345,7 @@ class Read:
         """Entries that the group has not had; they become pending unless NOACK."""
         out = self.out
         noack = self.options.noack
-        with_claims = self.options.claim_ms != NOT_SET
+        with_claims = self.options.claim_ms != read_options.NOT_SET
         now_ms = self.ctx.now_ms
         _, ms, seq = ids.successor(group.last_ms, group.last_seq)
         cursor = stream.cursor()
@@ -394,7 +394,7 @@ class Read:
             if self.sign(i) == DOLLAR:
                 at = options.keys_at + options.streams + i
                 words[at] = b"0-0" if stream is None else ids.text(stream.last_ms, stream.last_seq)
-            if options.claim_ms != NOT_SET and stream is not None:
+            if options.claim_ms != read_options.NOT_SET and stream is not None:
                 wake_at_ms = wake_at_ms or {}
                 wake_at_ms[keys[i]] = self.claim_time(stream)
         self.ctx.block(

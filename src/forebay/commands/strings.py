@@ -3,7 +3,7 @@
 A string is a ``bytes`` object.  A number is kept as its digits and read anew each
 time, as the sums here are few.
 
-What is propagated never depends on a clock or on what the receiver holds:
+What is propagated holds no relative time and nothing that only made the reply:
 
     SET k v EX 10, SETEX, PSETEX     SET k v PXAT <time>
     SET k v GET                      SET k v

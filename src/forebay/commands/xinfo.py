@@ -15,6 +15,7 @@ before the options are read.
 
 from __future__ import annotations
 
+from forebay import mem
 from forebay.commands import emit
 from forebay.commands.context import Context
 from forebay.commands.help_text import help_row
@@ -126,7 +127,8 @@ def _number(out: Reply, field: bytes, value: int | None) -> None:
     if value is None:
         out.null()
     else:
-        out.integer(value)
+        # XSETID can set entries-added so high that it passes the largest signed number.
+        out.integer(mem.signed(mem.wrap(value)))
 
 
 def _id(out: Reply, field: bytes, ms: int, seq: int) -> None:

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from forebay.core import ids, listpack
 from forebay.core.group import Consumer, Group
-from forebay.core.keyspace import Keyspace
+from forebay.core.keyspace import Database, Keyspace
 from forebay.core.node import Node
 from forebay.core.pel import Pending
 from forebay.core.rax import Branch, Rax
@@ -54,7 +54,9 @@ def check_branch(tree: Rax, branch: Branch, above: bytes) -> None:
     assert branch.key is None or branch.key == above + branch.label, (
         f"key {branch.key!r} lies on the path of {above + branch.label!r}"
     )
-    assert (branch.key is None) == (branch.value is None), f"{branch.key!r} and no value, or reverse"
+    assert (branch.key is None) == (branch.value is None), (
+        f"{branch.key!r} and no value, or reverse"
+    )
     firsts = bytes(child.label[0] for child in branch.children)
     assert branch.firsts == firsts, f"first bytes are {branch.firsts!r}, should be {firsts!r}"
     assert list(firsts) == sorted(set(firsts)), f"first bytes {firsts!r} are not in order"
@@ -70,6 +72,10 @@ def check_pending(pending: Pending) -> None:
     assert set(by_time) == live, "the views by ID and by time differ"
     check_owners(pending, live)
     check_slots(pending, live)
+    top = pending.top_ms, pending.top_seq
+    for slot in live:
+        assert (pending.id_ms(slot), pending.id_seq(slot)) <= top, "an ID is above the top"
+        assert pending.time_ms(slot) <= pending.top_time_ms, "a time is above the top"
 
 
 def check_view(pending: Pending, view: View) -> list[int]:
@@ -78,7 +84,9 @@ def check_view(pending: Pending, view: View) -> list[int]:
     assert view.count == len(slots), f"the view counts {view.count}, but has {len(slots)}"
     assert view.tail is view.chunks[-1], "the tail is not the last chunk"
     for chunk in view.chunks[view.head :]:
-        assert 0 <= chunk.start <= chunk.end <= chunk.room == len(chunk.cells), "chunk out of bounds"
+        assert 0 <= chunk.start <= chunk.end <= chunk.room == len(chunk.cells), (
+            "chunk out of bounds"
+        )
         assert chunk.start < chunk.end or view.count == 0, "an empty chunk was left behind"
     check_fences(pending, view)
     keys = [sort_key(pending, slot, view.by_time) for slot in slots]
@@ -230,10 +238,22 @@ def check_stream(stream: Stream) -> None:
         check_group(group)
 
 
+def check_indexes(db: Database) -> None:
+    """The list of keys and the heap of deadlines know what the dictionaries hold."""
+    assert db.expires.keys() <= db.values.keys(), f"database {db.index}: a lost key expires"
+    assert len(db.order) == len(db.values), f"database {db.index}: order has lost or kept keys"
+    assert db.place.keys() == db.values.keys(), f"database {db.index}: place is not of the keys"
+    for i, key in enumerate(db.order):
+        assert db.place[key] == i, f"database {db.index}: {key!r} is not where place says"
+    pairs = set(db.deadlines)
+    for key, when_ms in db.expires.items():
+        assert (when_ms, key) in pairs, f"database {db.index}: nobody would expire {key!r}"
+
+
 def check_keyspace(keyspace: Keyspace) -> None:
-    """Every stream of every database, and that only keys that are there expire."""
+    """Every stream of every database, and that the indexes speak of the keys that are there."""
     for db in keyspace.databases:
-        assert db.expires.keys() <= db.values.keys(), f"database {db.index}: a lost key expires"
+        check_indexes(db)
         for value in db.values.values():
             if isinstance(value, Stream):
                 check_stream(value)

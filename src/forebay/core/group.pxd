@@ -1,7 +1,7 @@
 # Types of group.py.  deliver() and ack() run once per entry: all C inside.
 cimport cython
 
-from forebay.core cimport ids
+from forebay cimport mem
 from forebay.core.pel cimport Pending
 from forebay.core.rax cimport Rax
 from forebay.core.stream cimport Stream

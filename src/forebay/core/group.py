@@ -23,7 +23,7 @@ Invariants (core/check.py)
 
 from __future__ import annotations
 
-from forebay.core import ids
+from forebay import mem
 from forebay.core.pel import Pending
 from forebay.core.rax import Rax
 from forebay.core.stream import Stream
@@ -129,7 +129,7 @@ class Group:
         """Move the last ID up to an entry that is being delivered, and count it."""
         if (
             self.entries_read != UNKNOWN
-            and not ids.before(self.last_ms, self.last_seq, stream.first_ms, stream.first_seq)
+            and not mem.before(self.last_ms, self.last_seq, stream.first_ms, stream.first_seq)
             and not tombstones_ahead(stream, self.last_ms, self.last_seq)
         ):
             self.entries_read += 1
@@ -194,7 +194,7 @@ def tombstones_ahead(stream: Stream, ms: int, seq: int) -> bool:
     """Whether an entry at or above this ID may have been deleted."""
     if stream.length == 0 or (stream.maxdel_ms == 0 and stream.maxdel_seq == 0):
         return False
-    return not ids.before(stream.maxdel_ms, stream.maxdel_seq, ms, seq)
+    return not mem.before(stream.maxdel_ms, stream.maxdel_seq, ms, seq)
 
 
 def estimate(stream: Stream, ms: int, seq: int) -> int:
@@ -207,15 +207,15 @@ def estimate(stream: Stream, ms: int, seq: int) -> int:
     if added == 0:
         return 0
     last_ms, last_seq = stream.last_ms, stream.last_seq
-    if stream.length == 0 and not ids.before(last_ms, last_seq, ms, seq):
+    if stream.length == 0 and not mem.before(last_ms, last_seq, ms, seq):
         return added
-    if (ms != 0 or seq != 0) and ids.before(ms, seq, stream.maxdel_ms, stream.maxdel_seq):
+    if (ms != 0 or seq != 0) and mem.before(ms, seq, stream.maxdel_ms, stream.maxdel_seq):
         return UNKNOWN
     if ms == last_ms and seq == last_seq:
         return added
-    if ids.before(last_ms, last_seq, ms, seq) or has_holes(stream):
+    if mem.before(last_ms, last_seq, ms, seq) or has_holes(stream):
         return UNKNOWN
-    if ids.before(ms, seq, stream.first_ms, stream.first_seq):
+    if mem.before(ms, seq, stream.first_ms, stream.first_seq):
         return added - stream.length
     if ms == stream.first_ms and seq == stream.first_seq:
         return added - stream.length + 1
@@ -226,7 +226,7 @@ def has_holes(stream: Stream) -> bool:
     """Whether an entry above the first live one may have been deleted."""
     if stream.maxdel_ms == 0 and stream.maxdel_seq == 0:
         return False
-    return not ids.before(
+    return not mem.before(
         stream.maxdel_ms, stream.maxdel_seq, stream.first_ms, stream.first_seq
     )
 
@@ -237,8 +237,8 @@ def lag(stream: Stream, group: Group) -> int | None:
     if added == 0 or stream.length == 0:
         return 0
     first_ms, first_seq = stream.first_ms, stream.first_seq
-    behind = ids.before(group.last_ms, group.last_seq, first_ms, first_seq)
-    if behind and ids.before(stream.maxdel_ms, stream.maxdel_seq, first_ms, first_seq):
+    behind = mem.before(group.last_ms, group.last_seq, first_ms, first_seq)
+    if behind and mem.before(stream.maxdel_ms, stream.maxdel_seq, first_ms, first_seq):
         return stream.length
     number = group.entries_read
     if number == UNKNOWN or tombstones_ahead(stream, group.last_ms, group.last_seq):
@@ -256,7 +256,7 @@ def min_last_id(stream: Stream) -> tuple[int, int]:
     """
     low_ms = low_seq = U64_MAX
     for group in stream.groups.values():
-        if ids.before(group.last_ms, group.last_seq, low_ms, low_seq):
+        if mem.before(group.last_ms, group.last_seq, low_ms, low_seq):
             low_ms, low_seq = group.last_ms, group.last_seq
     return low_ms, low_seq
 
@@ -266,7 +266,7 @@ def is_referenced(stream: Stream, ms: int, seq: int, low_ms: int, low_seq: int) 
 
     ``low`` is min_last_id(stream), asked for once for a whole command.
     """
-    if ids.before(low_ms, low_seq, ms, seq):
+    if mem.before(low_ms, low_seq, ms, seq):
         return True
     for group in stream.groups.values():
         if group.pending.find(ms, seq) >= 0:

@@ -6,7 +6,7 @@ from forebay.mem cimport i64, u8, u64
 cdef Py_ssize_t HEADER, HEAD_MAX, BACK_MAX, OVERHEAD_MAX
 cdef int END, MANY
 cdef u64 BIT63
-cdef i64 BIT24
+cdef i64 BIT24, BIT32
 
 @cython.locals(bits=u64, size=int)
 cpdef Py_ssize_t put_int(u8* p, Py_ssize_t at, i64 value) noexcept

@@ -33,6 +33,7 @@ OVERHEAD_MAX = 14
 MANY = 65535  # the element count says "not counted" from here on
 BIT63 = 1 << 63
 BIT24 = 1 << 24
+BIT32 = 1 << 32
 
 
 def put_int(p: mem.Pointer, at: int, value: int) -> int:
@@ -165,7 +166,7 @@ def sign_extend(bits: int, size: int) -> int:
     if size == 3 and bits >= 8388608:
         return mem.signed(bits) - BIT24
     if size == 4 and bits >= 2147483648:
-        return mem.signed(bits) - 4294967296
+        return mem.signed(bits) - BIT32
     return mem.signed(bits)
 
 

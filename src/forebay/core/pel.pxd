@@ -1,6 +1,7 @@
 # Types of pel.py.
 cimport cython
 
+from forebay cimport mem
 from forebay.core.slab cimport Slab
 from forebay.core.view cimport View
 from forebay.mem cimport i64, u64
@@ -14,6 +15,7 @@ cdef class Pending:
     cdef public View by_id, by_time
     cdef public list owners, free_numbers
     cdef public Py_ssize_t nacked
+    cdef public u64 top_ms, top_seq, top_time_ms
 
     @cython.locals(view=View, number="Py_ssize_t")
     cpdef Py_ssize_t open_owner(self) except -1
@@ -22,8 +24,11 @@ cdef class Pending:
     @cython.locals(view=View)
     cpdef View owner(self, Py_ssize_t owner_no)
 
-    @cython.locals(slot=i64, newest=bint)
+    @cython.locals(slot=i64)
     cpdef i64 add(self, u64 ms, u64 seq, Py_ssize_t owner_no, u64 time_ms, i64 deliveries) except -1
+    cdef bint is_newest(self, u64 ms, u64 seq, u64 time_ms) noexcept
+    @cython.locals(records=Slab)
+    cdef int insert(self, i64 slot, Py_ssize_t owner_no) except -1
     @cython.locals(owner_no="Py_ssize_t")
     cpdef int remove(self, i64 slot) except -1
     @cython.locals(before="Py_ssize_t")
@@ -40,8 +45,6 @@ cdef class Pending:
 
     @cython.locals(slot=i64)
     cpdef i64 find(self, u64 ms, u64 seq) except -2
-    @cython.locals(slot=i64, last_ms=u64)
-    cdef bint is_above_all(self, u64 ms, u64 seq) except -1
     cdef bint has_id(self, i64 slot, u64 ms, u64 seq) noexcept
     cpdef i64 seek(self, u64 ms, u64 seq) except -2
     cpdef i64 first(self) except -2

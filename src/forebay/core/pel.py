@@ -20,6 +20,7 @@ Rules
 
 from __future__ import annotations
 
+from forebay import mem
 from forebay.core.slab import Slab
 from forebay.core.view import View
 
@@ -37,6 +38,8 @@ class Pending:
         self.owners: list[View | None] = [None]
         self.free_numbers: list[int] = []
         self.nacked = 0
+        #: No ID and no delivery time among the records is above these.
+        self.top_ms = self.top_seq = self.top_time_ms = 0
 
     @property
     def count(self) -> int:
@@ -78,15 +81,32 @@ class Pending:
         slot = self.records.add(ms, seq, owner_no, time_ms)
         if deliveries != 1:
             self.records.set_deliveries(slot, deliveries)
-        newest = self.by_id.insert(slot)
+        if owner_no != 0 and self.is_newest(ms, seq, time_ms):
+            self.top_ms, self.top_seq, self.top_time_ms = ms, seq, time_ms
+            self.by_id.append(slot)
+            self.by_time.append(slot)
+            self.owner(owner_no).append(slot)
+        else:
+            self.insert(slot, owner_no)
+        return slot
+
+    def is_newest(self, ms: int, seq: int, time_ms: int) -> bool:
+        """Whether an owned record would surely be the last one in every order."""
+        return time_ms >= self.top_time_ms and mem.before(self.top_ms, self.top_seq, ms, seq)
+
+    def insert(self, slot: int, owner_no: int) -> int:
+        """Put a record into the views at its place."""
+        records = self.records
+        if mem.before(self.top_ms, self.top_seq, records.id_ms(slot), records.id_seq(slot)):
+            self.top_ms, self.top_seq = records.id_ms(slot), records.id_seq(slot)
+        self.top_time_ms = max(self.top_time_ms, records.time_ms(slot))
+        self.by_id.insert(slot)
         self.by_time.insert(slot)
         if owner_no == 0:
             self.nacked += 1
-        elif newest:
-            self.owner(owner_no).append(slot)
         else:
             self.owner(owner_no).insert(slot)
-        return slot
+        return 0
 
     def remove(self, slot: int) -> int:
         """The entry is no longer pending."""
@@ -100,6 +120,7 @@ class Pending:
         self.records.release(slot)
         if self.by_id.count == 0:
             self.records.empty()
+            self.top_ms = self.top_seq = self.top_time_ms = 0
         return 0
 
     def give(self, slot: int, owner_no: int, time_ms: int) -> int:
@@ -108,6 +129,7 @@ class Pending:
         self.by_time.discard(slot)
         self.records.own(slot, owner_no, time_ms)
         self.by_time.insert(slot)
+        self.top_time_ms = max(self.top_time_ms, self.records.time_ms(slot))
         if before == owner_no:
             return 0
         if before == 0:
@@ -155,21 +177,13 @@ class Pending:
 
     def find(self, ms: int, seq: int) -> int:
         """The record of an ID."""
-        if self.is_above_all(ms, seq):
+        if mem.before(self.top_ms, self.top_seq, ms, seq):
             return -1
         slot = self.by_id.guess()
         if slot >= 0 and self.has_id(slot, ms, seq):
             return slot
         slot = self.by_id.seek(ms, seq)
         return slot if slot >= 0 and self.has_id(slot, ms, seq) else -1
-
-    def is_above_all(self, ms: int, seq: int) -> bool:
-        """Whether an ID is above all that are pending; a new entry's mostly is."""
-        slot = self.by_id.last()
-        if slot < 0:
-            return True
-        last_ms = self.records.id_ms(slot)
-        return last_ms < ms or (last_ms == ms and self.records.id_seq(slot) < seq)
 
     def has_id(self, slot: int, ms: int, seq: int) -> bool:
         """Whether a record is that of an ID."""

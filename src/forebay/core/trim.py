@@ -74,7 +74,6 @@ class Trimmer:
 
     def trim_inside(self, stream: Stream, node: Node) -> int:
         """Bury entries of one node, oldest first, as far as order and policy allow."""
-        node.unseal()
         cursor = Cursor(stream.nodes)
         cursor.enter(node)
         p = node.p
@@ -84,7 +83,11 @@ class Trimmer:
             live = cursor.read(at)
             if self.reached(stream, cursor.ms, cursor.seq):
                 break
-            if self.may_go(stream, cursor.ms, cursor.seq) and live:
+            if live and self.may_go(stream, cursor.ms, cursor.seq):
+                if buried == 0:
+                    # Only now: most orders find the first entry young enough.
+                    node.unseal()
+                    p = cursor.p = node.p
                 p[at] = p[at] | DELETED
                 stream.length -= 1
                 buried += 1

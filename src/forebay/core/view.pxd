@@ -45,14 +45,14 @@ cdef class View:
     @cython.locals(table="u64**", w="u64*", at=i64, ms=u64, seq=u64, time=u64, no="Py_ssize_t", low="Py_ssize_t",
                    high="Py_ssize_t", middle="Py_ssize_t", chunk=Chunk, other=i64)
     cdef (Py_ssize_t, Py_ssize_t) search(self, i64 slot) except *
-    @cython.locals(chunk=Chunk)
+    @cython.locals(chunk=Chunk, no="Py_ssize_t", at="Py_ssize_t")
     cdef (Py_ssize_t, Py_ssize_t) position(self, i64 slot) except *
     @cython.locals(chunk=Chunk)
     cdef i64 slot_at(self, Py_ssize_t no, Py_ssize_t at) except -2
     cdef i64 guess(self) except -2
 
     @cython.locals(no="Py_ssize_t", at="Py_ssize_t")
-    cdef bint insert(self, i64 slot) except -1
+    cdef int insert(self, i64 slot) except -1
     cdef int append(self, i64 slot) except -1
     @cython.locals(table="u64**", w="u64*", at=i64, ms=u64, seq=u64, time=u64, last=i64)
     cdef bint is_above(self, i64 slot) noexcept
@@ -60,7 +60,7 @@ cdef class View:
     cdef int put(self, Py_ssize_t no, Py_ssize_t at, i64 slot) except -1
     @cython.locals(w="u64*", at=i64, fence="Py_ssize_t")
     cdef int enclose(self, Py_ssize_t no, Chunk chunk, i64 slot) except -1
-    @cython.locals(chunk=Chunk, no="Py_ssize_t", at="Py_ssize_t")
+    @cython.locals(chunk=Chunk, no="Py_ssize_t", at="Py_ssize_t", n="Py_ssize_t")
     cdef int discard(self, i64 slot) except -1
     cdef int tidy(self, Py_ssize_t no, Chunk chunk) except -1
     @cython.locals(following="Py_ssize_t", chunk=Chunk)

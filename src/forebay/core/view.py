@@ -79,6 +79,9 @@ class Chunk:
 
     def take(self, at: int) -> int:
         """Remove cells[at], moving the shorter side; the index of what followed it."""
+        if at == self.start:
+            self.start += 1
+            return at + 1
         if at - self.start <= self.end - 1 - at:
             mem.move_cells(self.p, self.start + 1, self.start, at - self.start)
             self.start += 1
@@ -168,9 +171,11 @@ class View:
         if self.slot_at(self.hint_no, self.hint_at) == slot:
             return self.hint_no, self.hint_at
         chunk = self.chunks[self.head]
-        if chunk.p[chunk.start] == slot:
+        if self.slot_at(self.head, chunk.start) == slot:
             return self.head, chunk.start
-        return self.search(slot)
+        no, at = self.search(slot)
+        assert self.slot_at(no, at) == slot, "the record is not in this view"
+        return no, at
 
     def slot_at(self, no: int, at: int) -> int:
         """What is there, or -1 if the place is outside of the view."""
@@ -187,15 +192,14 @@ class View:
 
     # -- changes ----------------------------------------------------------------
 
-    def insert(self, slot: int) -> bool:
-        """Put a record where its key belongs; whether that was behind all others."""
+    def insert(self, slot: int) -> int:
+        """Put a record where its key belongs."""
         if self.is_above(slot):
-            self.append(slot)
-            return True
+            return self.append(slot)
         no, at = self.search(slot)
         self.put(no, at, slot)
         self.count += 1
-        return False
+        return 0
 
     def append(self, slot: int) -> int:
         """Put a record that is above all others."""
@@ -242,12 +246,12 @@ class View:
     def discard(self, slot: int) -> int:
         """Take a slot out that is in this view."""
         no, at = self.position(slot)
-        assert self.slot_at(no, at) == slot, "the record is not in this view"
         chunk = self.chunks[no]
         self.hint_no = no
         self.hint_at = chunk.take(at)
         self.count -= 1
-        if chunk.end - chunk.start < SMALL_SLOTS:
+        n = chunk.end - chunk.start
+        if n < SMALL_SLOTS and (n == 0 or len(self.chunks) > 1):
             self.tidy(no, chunk)
         return 0
 

@@ -1,0 +1,82 @@
+"""How a server ends: politely, at once, and by command."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.resp import RawClient, encode
+from tests.support.servers import ServerProcess, start_forebay
+
+
+@pytest.fixture
+def server(tmp_path_factory: pytest.TempPathFactory, server_root: Path) -> Iterator[ServerProcess]:
+    """A server that may end as it likes."""
+    server = start_forebay(server_root / tmp_path_factory.mktemp("stop").name)
+    yield server
+    server.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_with_exit_code_zero(server: ServerProcess, number: int) -> None:
+    with server.client() as client:
+        assert client("PING") == "PONG"
+        server.process.send_signal(number)
+        assert server.process.wait(30) == 0
+        assert client.closed()
+    assert f"Received {signal.Signals(number).name}" in server.log()
+    assert "ready to exit" in server.log()
+
+
+def test_replies_under_way_are_sent_before_the_end(server: ServerProcess) -> None:
+    """More than the kernel buffers is owed to the client when the signal comes."""
+    with server.client() as client, server.client() as other:
+        client("XADD", "s", "1-1", "f", b"x" * 20_000_000)
+        client.send(encode("XRANGE", "s", "-", "+"))
+        wait_until_run(other)
+        server.process.send_signal(signal.SIGTERM)
+        assert len(client.read()) > 20_000_000
+    assert server.process.wait(30) == 0
+
+
+def wait_until_run(other: RawClient) -> None:
+    """Until CLIENT LIST shows the reader's last command."""
+    while b" cmd=xrange " not in other("CLIENT", "LIST"):
+        pass
+
+
+def test_a_client_that_reads_nothing_does_not_keep_it_alive(server: ServerProcess) -> None:
+    with server.client() as client:
+        client("XADD", "s", "1-1", "f", b"x" * 1_000_000)
+        client.send(encode("XRANGE", "s", "-", "+") * 60)
+        with server.client() as other:
+            assert other("PING") == "PONG"
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(30) == 0
+
+
+def test_blocked_clients_are_let_go(server: ServerProcess) -> None:
+    with server.client() as client:
+        client.send(encode("XREAD", "BLOCK", "0", "STREAMS", "s", "$"))
+        with server.client() as other:
+            assert other("PING") == "PONG"
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(30) == 0
+        assert client.closed()
+
+
+def test_the_unix_socket_is_gone_after_the_end(server: ServerProcess) -> None:
+    assert Path(server.unix_path).exists()
+    assert server.stop() == 0
+    assert not Path(server.unix_path).exists()
+
+
+def test_shutdown_closes_the_connection_without_a_reply(server: ServerProcess) -> None:
+    with server.client() as client:
+        client.send(encode("SHUTDOWN", "NOSAVE"))
+        assert client.closed()
+        assert not client.buffer
+    assert server.process.wait(30) == 0
