@@ -48,7 +48,8 @@ OBJECTS = re.compile(
     r"|PyObject_(Call|GetItem|SetItem|GetAttr)|GetAttrStr|FastCall|PyInt_(?!As)|PyBool_From"
 )
 LINE = re.compile(
-    r'<pre class="cython line score-\d+"[^>]*>(.*?)</pre>(?:\s*<pre class=.cython code[^>]*>(.*?)</pre>)?',
+    r'<pre class="cython line score-\d+"[^>]*>(.*?)</pre>'
+    r"(?:\s*<pre class=.cython code[^>]*>(.*?)</pre>)?",
     re.DOTALL,
 )
 #: Lines that are let through: they leave the hot way, or make one object on purpose.

@@ -162,7 +162,7 @@ def xsetid(command: list[str], redis: Reply, forebay: Reply) -> None:
 
 
 def object_encoding(command: list[str], redis: Reply, forebay: Reply) -> None:
-    if (redis.text, forebay.text) == (b"hashtable", b"listpack"):
+    if redis.text in (b"hashtable", b"quicklist") and forebay.text == b"listpack":
         forebay.value = redis.value
 
 
@@ -189,7 +189,7 @@ ROWS = [
     Row("7.4", "'+' has an error of its own, and errors name the command", ("XREADGROUP",),
         last_entry),
     Row("7.2", "the last ID cannot go below the largest deleted one", ("XSETID",), xsetid),
-    Row("7.2", "small sets are listpacks", ("OBJECT", "ENCODING"), object_encoding),
+    Row("7.2", "small sets and lists are listpacks", ("OBJECT", "ENCODING"), object_encoding),
 ]  # fmt: skip
 
 

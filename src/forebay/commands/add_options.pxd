@@ -16,6 +16,7 @@ cdef i64 DEFAULT_LIMIT_NODES, DEFAULT_LIMIT, DEFAULT_LIMIT_MAX
 
 @cython.final
 @cython.freelist(8)
+@cython.no_gc
 cdef class AddOptions:
     cdef public u64 ms, seq
     cdef public bint id_given, seq_given, nomkstream

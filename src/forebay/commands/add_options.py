@@ -31,16 +31,12 @@ DEFAULT_LIMIT_NODES = 100
 DEFAULT_LIMIT = 10_000
 DEFAULT_LIMIT_MAX = 1_000_000
 
-BOTH_STRATEGIES = (
-    b"ERR syntax error, MAXLEN and MINID options at the same time are not compatible"
-)
+BOTH_STRATEGIES = b"ERR syntax error, MAXLEN and MINID options at the same time are not compatible"
 LIMIT_ALONE = b"ERR syntax error, LIMIT cannot be used without specifying a trimming strategy"
 LIMIT_EXACT = b"ERR syntax error, LIMIT cannot be used without the special ~ option"
 NO_STRATEGY = b"ERR syntax error, XTRIM must be called with a trimming strategy"
 IDMP_TWICE = b"ERR syntax error, IDMP/IDMPAUTO specified multiple times"
-IDMP_EXPLICIT_ID = (
-    b"ERR syntax error, IDMP/IDMPAUTO can be used only with auto-generated IDs"
-)
+IDMP_EXPLICIT_ID = b"ERR syntax error, IDMP/IDMPAUTO can be used only with auto-generated IDs"
 NO_POLICY = -1
 
 

@@ -75,9 +75,7 @@ def xdelex(ctx: Context, argv: Argv) -> None:
         entries_went(ctx, argv)
 
 
-def delete_one(
-    stream: Stream, ms: int, seq: int, policy: int, low_ms: int, low_seq: int
-) -> int:
+def delete_one(stream: Stream, ms: int, seq: int, policy: int, low_ms: int, low_seq: int) -> int:
     """Delete one entry under a policy; ``low`` is min_last_id(stream)."""
     if policy == ACKED and is_referenced(stream, ms, seq, low_ms, low_seq):
         return KEPT

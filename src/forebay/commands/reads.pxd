@@ -65,7 +65,7 @@ cdef class Read:
     @cython.locals(maxcount="i64")
     cdef bint is_exhausted(self) noexcept
 
-    @cython.locals(group=Group, ctx=Context, recorded="Py_ssize_t", name=bytes, consumer=Consumer, is_new="bint")
+    @cython.locals(group=Group, ctx=Context, recorded="Py_ssize_t", name=bytes, consumer=Consumer, is_new="bint", ms="u64", seq="u64")
     cdef int serve_group(self, Stream stream, Py_ssize_t i, int sign) except -1
 
     @cython.locals(out=Reply, pending=Pending, limit="i64", ms="u64", seq="u64", ok="bint", mark="Py_ssize_t", finder=Finder, slot="i64", n="i64")

@@ -231,6 +231,11 @@ class Read:
             ctx.notify(NOTIFY_STREAM, b"xgroup-createconsumer", ctx.key)
         consumer.seen_ms = ctx.now_ms
         if sign == 0:
+            ms, seq = self.read_id(i)
+            if ms == U64_MAX and seq == U64_MAX:
+                # Redis keeps ">" as the largest ID and so takes that ID for it.
+                sign = GREATER
+        if sign == 0:
             # A history ID switches claiming off for the keys behind it, too.
             self.options.claim_ms = read_options.NOT_SET
         if not self.is_exhausted():

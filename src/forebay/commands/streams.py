@@ -36,9 +36,7 @@ U64_MAX = (1 << 64) - 1
 #: An entry's fields and values may not be longer than this together.
 ENTRY_BYTES_MAX = 1 << 30
 TOO_LARGE = b"ERR Elements are too large to be stored"
-NOT_ABOVE_TOP = (
-    b"ERR The ID specified in XADD is equal or smaller than the target stream top item"
-)
+NOT_ABOVE_TOP = b"ERR The ID specified in XADD is equal or smaller than the target stream top item"
 ZERO_ID = b"ERR The ID specified in XADD must be greater than 0-0"
 EXHAUSTED = b"ERR The stream has exhausted the last possible ID, unable to add more items"
 
@@ -80,9 +78,7 @@ def xadd(ctx: Context, argv: Argv) -> None:
     finish_add(ctx, argv, stream, options, first - 1)
 
 
-def finish_add(
-    ctx: Context, argv: Argv, stream: Stream, options: AddOptions, id_at: int
-) -> int:
+def finish_add(ctx: Context, argv: Argv, stream: Stream, options: AddOptions, id_at: int) -> int:
     """All that follows an append: trimming, events, effects, wake-ups."""
     trimmed = 0
     if options.trimmer is not None:
@@ -154,9 +150,7 @@ def message_key(argv: Argv, options: AddOptions, first: int) -> tuple[bytes, byt
     return pid, auto_iid([argv[i] for i in range(first, argv.n)])
 
 
-def is_duplicate(
-    ctx: Context, argv: Argv, stream: Stream, options: AddOptions, first: int
-) -> bool:
+def is_duplicate(ctx: Context, argv: Argv, stream: Stream, options: AddOptions, first: int) -> bool:
     """Whether this message came before; if so, answer with the entry that it became."""
     if stream.idmp is None:
         return False

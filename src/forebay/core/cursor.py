@@ -40,9 +40,7 @@ class Cursor:
         self.reverse = False
         self.start_ms = self.start_seq = self.end_ms = self.end_seq = 0
 
-    def open(
-        self, start_ms: int, start_seq: int, end_ms: int, end_seq: int, reverse: bool
-    ) -> int:
+    def open(self, start_ms: int, start_seq: int, end_ms: int, end_seq: int, reverse: bool) -> int:
         """Get ready to walk from start to end, both included; backward if reverse."""
         self.start_ms = start_ms
         self.start_seq = start_seq

@@ -226,9 +226,7 @@ def has_holes(stream: Stream) -> bool:
     """Whether an entry above the first live one may have been deleted."""
     if stream.maxdel_ms == 0 and stream.maxdel_seq == 0:
         return False
-    return not mem.before(
-        stream.maxdel_ms, stream.maxdel_seq, stream.first_ms, stream.first_seq
-    )
+    return not mem.before(stream.maxdel_ms, stream.maxdel_seq, stream.first_ms, stream.first_seq)
 
 
 def lag(stream: Stream, group: Group) -> int | None:

@@ -60,6 +60,7 @@ cdef class Rax:
     cpdef object last_value(self)
     @cython.locals(found=list, todo=list, branch=Branch)
     cpdef list items(self)
+    @cython.locals(found=list, todo=list, branch=Branch)
     cpdef list values(self)
 
 

@@ -334,7 +334,14 @@ class Rax:
 
     def values(self) -> list[Any]:
         """All values, in the order of their keys."""
-        return [value for _, value in self.items()]
+        found = []
+        todo = [self.root]
+        while todo:
+            branch = todo.pop()
+            if branch.key is not None:
+                found.append(branch.value)
+            todo.extend(reversed(branch.children))
+        return found
 
 
 def place(branch: Branch, byte: int) -> int:

@@ -11,6 +11,7 @@ cdef array.array BLANK
 
 
 @cython.final
+@cython.no_gc  # nothing in it can refer back to it
 cdef class Chunk:
     cdef public array.array cells
     cdef u32* p

@@ -157,7 +157,7 @@ class Loop:
         deadline_ms = self.bench.engine.next_deadline_ms()
         if deadline_ms >= 0:
             wait_ms = min(wait_ms, deadline_ms - self.clock.now_ms())
-        return max(0, wait_ms) / 1000
+        return max(0, wait_ms) * 0.001
 
     def serve(self, fd: int, mask: int) -> int:
         """One ready descriptor."""
