@@ -95,19 +95,28 @@ def test_a_deleted_entry_stays_as_a_tombstone() -> None:
 
 
 @pytest.mark.parametrize("count", [127, 128, 129, 4095, 4096, 4097])
-def test_the_counts_grow_and_shrink_in_place(count: int) -> None:
+def test_the_counts_take_more_bytes_as_they_grow(count: int) -> None:
     stream = stream_of(*[(n, 0, [b"f", b"v"]) for n in range(1, count + 1)])
     node = tail(stream)
-    assert (node.count, elements(node)[0]) == (count, b"%d" % count)
-    for n in range(1, count, 2):
-        stream.delete(n, 0)
+    assert elements(node)[:2] == [b"%d" % count, b"0"]
     check_node(node)
-    live = [n for n in range(1, count + 1) if n % 2 == 0 or n == count]
-    assert [ms for ms, _, _ in stream.range()] == live
+    stream.delete(1, 0)
+    stream.delete(3, 0)
+    assert elements(node)[:2] == [b"%d" % (count - 2), b"2"]
+    check_node(node)
+
+
+def test_the_counts_change_places_as_entries_are_deleted() -> None:
+    stream = stream_of(*[(n, 0, [b"f", b"v"]) for n in range(1, 261)])
+    for n in range(1, 260):
+        stream.delete(n, 0)
+        assert elements(tail(stream))[:2] == [b"%d" % (260 - n), b"%d" % n]
+    check_node(tail(stream))
+    assert stream.range() == [(260, 0, [b"f", b"v"])]
 
 
 def test_a_header_with_many_elements_says_that_they_are_not_counted() -> None:
-    wide = [b"f", b"v"] * 21_000
+    wide = [b"f", b"v"] * 22_000
     node = one_node((1, 0, wide), (2, 0, wide))
     assert node.blob()[4:6] == b"\xff\xff"
     check_node(node)

@@ -71,16 +71,10 @@ def test_tombstones_count_towards_a_full_node() -> None:
 
 def test_a_node_that_would_reach_the_byte_limit_is_followed_by_another() -> None:
     size = numbers(1).nodes.first_value().size
-    for room, nodes in ((0, 1), (1, 2)):
+    for room, nodes in ((size + 21, 2), (size + 22, 1)):
         stream = numbers(1)
-        stream.add(2, 0, [b"n", b"x" * 20], size + 22 - room, 100)
-        assert stream.nodes.count == (1 if nodes == 1 else 2) or room == 0
-    stream = numbers(1)
-    stream.add(2, 0, [b"n", b"x" * 20], size + 21, 100)
-    assert stream.nodes.count == 2
-    stream = numbers(1)
-    stream.add(2, 0, [b"n", b"x" * 20], size + 22, 100)
-    assert stream.nodes.count == 1
+        stream.add(2, 0, [b"n", b"x" * 20], room, 100)
+        assert stream.nodes.count == nodes
 
 
 def test_an_entry_larger_than_a_node_gets_one_of_its_own() -> None:

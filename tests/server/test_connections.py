@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.resp import RawClient, encode
+from tests.support.resp import encode
 from tests.support.servers import ServerProcess
+from tests.support.waiting import wait_for
 
 Make = Callable[..., ServerProcess]
 
@@ -177,13 +178,3 @@ def test_a_client_killed_by_another_is_closed_even_if_it_reads_nothing(
         wait_for(lambda: b"cmd=xrange" in admin("CLIENT", "LIST", "ID", number))
         assert admin("CLIENT", "KILL", "ID", number) == 1
         wait_for(lambda: admin("CLIENT", "LIST", "ID", number) == b"")
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    """Ask again and again, for as long as a busy machine may need."""
-    for _ in range(20_000):
-        if condition():
-            return
-    raise AssertionError("it never came true")
-
-

@@ -32,7 +32,7 @@ cdef class Engine:
     cdef public dict ready
     cdef public Stats stats
     cdef public Blocking blocking
-    cdef public object sessions, pubsub, slowlog, latency, monitors, pausing, on_fault
+    cdef public object idmp_cycle, sessions, pubsub, slowlog, latency, monitors, pausing, on_fault
     cdef public Context ctx
     cdef public Effects effects
     cdef public int gate

@@ -33,6 +33,7 @@ from forebay.commands.session import Session
 from forebay.commands.settings import Settings
 from forebay.commands.spec import ADMIN, SKIP_SLOWLOG, Command
 from forebay.commands.table import TABLE
+from forebay.core.idmp_cycle import IdmpCycle
 from forebay.core.keyspace import Keyspace
 from forebay.engine import admission, rejection
 from forebay.engine.blocking import Blocking
@@ -84,6 +85,7 @@ class Engine:
         self.names = Names(commands.values())
         self.keyspace = Keyspace(settings.databases)
         self.ready = self.keyspace.ready
+        self.idmp_cycle = IdmpCycle(self.keyspace)
         self.stats = Stats()
         self.sessions = Sessions()
         self.services = Services()
@@ -403,10 +405,11 @@ class Engine:
             self.blocking.serve()
 
     def expire(self, now_ms: int) -> None:
-        """Remove keys past their time, a slice at a time; not while clients are held back."""
+        """Forget what is past its time, a slice at a time; keys not while clients are held back."""
         self.expiry_ms = now_ms
         self.next_expiry_ms = -1
         self.ctx.forget_stale()
+        self.idmp_cycle.run(now_ms)
         if self.active_expire and not self.gate & IS_PAUSED:
             if expire_cycle(self.ctx, EXPIRY_BUDGET):
                 self.expiry_ms = now_ms - EXPIRY_PERIOD_MS

@@ -54,6 +54,7 @@ cdef class Connection:
     )
     cdef int run_commands(self, Bench bench, RequestParser parser) except -1
     cpdef bint stalled(self) except -1
+    cpdef bint has_no_more_to_do(self) except -1
     @cython.locals(n=Py_ssize_t)
     cdef int hold(self, Bench bench, RequestParser parser, Py_ssize_t end) except -1
     @cython.locals(size=Py_ssize_t, wider=bytearray)

@@ -126,7 +126,7 @@ class Connection:
         self.count_in(bench, n)
         self.held = None
         parser.load(bench.buf, 0, at + n)
-        self.more = self.run(bench, parser) != STARVED
+        self.more = self.run(bench, parser) != STARVED and parser.pos < at + n
         if parser.pos < at + n:
             self.hold(bench, parser, at + n)
         elif parser is self.parser:
@@ -172,6 +172,7 @@ class Connection:
         self.more = self.run(bench, parser) != STARVED
         self.start = parser.pos
         if self.start == self.end:
+            self.more = False
             self.held = None
             self.parser = None
         return 0
@@ -196,6 +197,7 @@ class Connection:
         out = self.out
         if self.stalled():
             return STALLED
+        bench.engine.started_us = 0
         last_pos = parser.pos + RUN_BYTES
         if session.authenticated:
             last_size = out.size + BURST_BYTES
@@ -222,6 +224,10 @@ class Connection:
             or self.session.closing
             or self.out.size - self.out.start > PAUSE_BYTES
         )
+
+    def has_no_more_to_do(self) -> bool:
+        """Whether a client that sends no more may go: all is run, or it would only wait."""
+        return not self.more or self.session.blocked is not None
 
     # Held bytes
 
@@ -253,6 +259,7 @@ class Connection:
     def within_limit(self, bench: Bench) -> bool:
         """False when more is held for the client than it may send ahead."""
         if self.held is None:
+            self.session.query_bytes = 0
             return True
         size = self.end - self.start
         self.session.query_bytes = size

@@ -1,7 +1,7 @@
 """Doors: the sockets on which clients arrive.
 
-    open_doors(...)  ->  [Door, Door, ...]   each bound, listening, non-blocking
-    door.accept(n)   ->  up to n arrivals    [(socket, peer, local), ...]
+    open_tcp, open_unix  ->  Door, Door, ...    each bound, listening, non-blocking
+    door.accept(n)       ->  up to n arrivals   [(socket, peer, local), ...]
 
 Rules
   1. An address with a leading ``-`` may be missing on this machine; any other
@@ -10,9 +10,9 @@ Rules
      listens only afterwards: nobody can slip in through a mode that is too
      wide for an instant (CVE-2023-45145).
   3. Socket options are set on the door; Linux hands them down to each arrival.
-  4. accept() never raises for what a client or a full table of descriptors can
-     cause: it returns what it has, and says through ``exhausted`` that the
-     door should stay shut for a while, or the loop would spin on it.
+  4. accept() never raises: it returns what it has, and ``fault`` says why the
+     door should stay shut for a while (no descriptors left, say), or the loop
+     would spin on it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ from forebay.errors import ConfigError
 
 #: Faults that mean "this machine does not have that address".
 ABSENT = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.ENOPROTOOPT, errno.EPROTONOSUPPORT}
-#: Faults that will come back at once when accept is tried again.
-EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 #: Faults of one arrival alone: the client was gone before we came to the door.
 LOST = {errno.ECONNABORTED, errno.EINTR, errno.EPROTO, errno.EPERM, errno.ECONNRESET}
 
@@ -38,11 +36,13 @@ Arrival = tuple[socket.socket, str, str]
 class Door:
     """One listening socket."""
 
-    def __init__(self, sock: socket.socket, name: str, unix_path: str = "") -> None:
+    def __init__(self, sock: socket.socket, name: str, address: str, unix_path: str = "") -> None:
         self.sock = sock
         self.name = name
+        #: What was asked for: an address as ``bind`` has it, and the port.
+        self.address = address
         self.unix_path = unix_path
-        self.exhausted = False
+        self.fault = ""
 
     def fileno(self) -> int:
         """The descriptor, for epoll."""
@@ -51,8 +51,8 @@ class Door:
     def accept(self, most: int) -> list[Arrival]:
         """Let in up to ``most`` clients."""
         arrivals: list[Arrival] = []
-        self.exhausted = False
-        while len(arrivals) < most:
+        self.fault = ""
+        for _ in range(most):
             try:
                 sock, address = self.sock.accept()
             except BlockingIOError:
@@ -60,7 +60,7 @@ class Door:
             except OSError as fault:
                 if fault.errno in LOST:
                     continue
-                self.exhausted = fault.errno in EXHAUSTED
+                self.fault = fault.strerror or str(fault)
                 break
             sock.setblocking(False)
             arrivals.append((sock, *self._names(sock, address)))
@@ -127,7 +127,12 @@ def _open_tcp_address(address: str, port: int, backlog: int, keepalive_s: int) -
         if optional and (fault.errno in ABSENT or isinstance(fault, socket.gaierror)):
             return None
         raise ConfigError(_why_not(f"{host}:{port}", fault, "--port")) from fault
-    return Door(sock, host_port(where))
+    return Door(sock, host_port(where), asked_for(address, port))
+
+
+def asked_for(address: str, port: int) -> str:
+    """One address of ``bind`` with its port, to tell which doors are open already."""
+    return f"{address.lstrip('-')} {port}"
 
 
 def set_keepalive(sock: socket.socket, keepalive_s: int) -> None:
@@ -155,7 +160,7 @@ def open_unix(path: str, mode: int, backlog: int) -> Door:
     except OSError as fault:
         sock.close()
         raise ConfigError(_why_not(path, fault, "--unixsocket")) from fault
-    return Door(sock, path, unix_path=path)
+    return Door(sock, path, path, unix_path=path)
 
 
 def _bind_with_mode(sock: socket.socket, path: str, mode: int) -> None:

@@ -32,6 +32,7 @@ cdef class Loop:
     cdef double wait_s(self) except -1
     @cython.locals(conn=Connection)
     cdef int serve(self, Py_ssize_t fd, int mask) except -1
+    cdef tell(self, int fd)
     @cython.locals(alive=bint)
     cdef int read(self, Connection conn) except -1
     @cython.locals(conn=Connection, busy=list)

@@ -53,8 +53,8 @@ class Host:
     def closed(self, conn: Connection) -> None:
         """A connection is no more."""
 
-    def broken(self, conn: Connection) -> None:
-        """A command raised something that it should not; called while it is handled."""
+    def broken(self, conn: Connection | None) -> None:
+        """Something raised what it should not, for this client if any; called in the handler."""
 
 
 class Loop:
@@ -163,15 +163,23 @@ class Loop:
         """One ready descriptor."""
         conn = self.by_fd[fd] if fd < len(self.by_fd) else None
         if conn is None:
-            watcher = self.watchers.get(fd)
-            if watcher is not None:
-                watcher()
+            self.tell(fd)
             return 0
         if mask != WRITE:
             self.read(conn)
         elif not conn.queued:
             self.queue(conn)
         return 0
+
+    def tell(self, fd: int) -> None:
+        """Something other than a connection is ready, if it still takes part."""
+        watcher = self.watchers.get(fd)
+        if watcher is None:
+            return
+        try:
+            watcher()
+        except Exception:  # noqa: BLE001 - rule 5
+            self.host.broken(None)
 
     def read(self, conn: Connection) -> int:
         """Take a connection's bytes; it goes on the list if there is anything to settle."""
@@ -182,7 +190,9 @@ class Loop:
             alive = False
         if not alive:
             self.close(conn)
-        elif not conn.queued and (conn.out.size > 0 or conn.more or conn.watching != READ):
+        elif not conn.queued and (
+            conn.out.size > 0 or conn.more or conn.leaving or conn.watching != READ
+        ):
             self.queue(conn)
         return 0
 
@@ -240,7 +250,7 @@ class Loop:
                 self.close(conn)
                 return 0
             mask |= WRITE
-        elif conn.leaving or (conn.ended and not conn.more):
+        elif conn.leaving or (conn.ended and conn.has_no_more_to_do()):
             self.close(conn)
             return 0
         else:

@@ -22,7 +22,7 @@ from forebay.commands.settings import OutputLimit, Settings
 from forebay.engine.engine import Engine
 from forebay.errors import ConfigError
 from forebay.server.connection import Bench, Connection
-from forebay.server.listen import Door, open_tcp, open_unix
+from forebay.server.listen import Door, asked_for, open_tcp, open_unix
 from forebay.server.log import Log
 from forebay.server.loop import Host, Loop
 from forebay.server.protected import DENIED, is_local
@@ -52,7 +52,9 @@ class Server(Host):
         self.bench = Bench(engine)
         self.loop = Loop(self.bench, clock, self)
         self.doors: list[Door] = []
+        #: Doors that are shut until the next beat, and those that were not well at last.
         self.shut_doors: list[Door] = []
+        self.troubled_doors: list[Door] = []
         self.beats = 0
         #: More periodic work, called with every beat.
         self.on_beat: list[Callable[[], None]] = []
@@ -90,17 +92,16 @@ class Server(Host):
     def reopen_tcp(self) -> None:
         """Move to the addresses that the settings now name; the old ones stay if that fails."""
         settings = self.settings
+        wanted = {asked_for(address, settings.port): address for address in settings.bind}
         old = [door for door in self.doors if not door.unix_path]
-        kept = {door.name for door in old}
-        wanted = open_tcp(
-            [a for a in settings.bind if f"{a.lstrip('-')}:{settings.port}" not in kept],
-            settings.port,
-            settings.tcp_backlog,
-            settings.tcp_keepalive_s,
+        for door in old:
+            wanted.pop(door.address, None)
+        new = open_tcp(
+            list(wanted.values()), settings.port, settings.tcp_backlog, settings.tcp_keepalive_s
         )
-        names = {f"{a.lstrip('-')}:{settings.port}" for a in settings.bind}
-        self._close_doors([door for door in old if door.name not in names])
-        for door in wanted:
+        named = {asked_for(address, settings.port) for address in settings.bind}
+        self._close_doors([door for door in old if door.address not in named])
+        for door in new:
             self._watch(door)
 
     def _watch(self, door: Door) -> None:
@@ -125,10 +126,18 @@ class Server(Host):
                 self._turn_away(sock, reason)
             else:
                 self.admit(sock, peer, local)
-        if door.exhausted:
-            self.log.warning("out of file descriptors: no new clients for a moment")
-            self.loop.unwatch(door.fileno())
-            self.shut_doors.append(door)
+        if door.fault:
+            self._shut(door)
+        elif door in self.troubled_doors:
+            self.troubled_doors.remove(door)
+
+    def _shut(self, door: Door) -> None:
+        """A door that cannot let anybody in stays shut until the next beat; say so once."""
+        if door not in self.troubled_doors:
+            self.troubled_doors.append(door)
+            self.log.warning(f"No new clients on {door.name} for a moment: {door.fault}")
+        self.loop.unwatch(door.fileno())
+        self.shut_doors.append(door)
 
     def _why_not(self, peer: str) -> bytes:
         if self.loop.count >= self.settings.maxclients:
@@ -148,7 +157,9 @@ class Server(Host):
     def admit(self, sock: socket.socket, peer: str, local: str) -> Connection:
         """A new client."""
         fd = sock.detach()
-        session = self.engine.new_session(peer.encode(), local.encode(), fd, self.clock.now_ms())
+        where = peer.encode("utf-8", "surrogateescape")
+        here = local.encode("utf-8", "surrogateescape")
+        session = self.engine.new_session(where, here, fd, self.clock.now_ms())
         conn = Connection(fd, session)
         session.link = conn
         self.engine.stats.connections += 1
@@ -230,16 +241,18 @@ class Server(Host):
         elif conn.fault:
             self.log.verbose(f"Closing client {self._who(conn)}: {conn.fault}")
 
-    def broken(self, conn: Connection) -> None:
+    def broken(self, conn: Connection | None) -> None:
         """A bug met a client: the log gets the traceback, the client an end."""
-        self.log.warning(f"Internal error, closing client {self._who(conn)}")
+        whom = f", closing client {self._who(conn)}" if conn is not None else ""
+        self.log.warning(f"Internal error{whom}")
         for line in traceback.format_exc().splitlines():
             self.log.warning(line)
 
     def _who(self, conn: Connection) -> str:
         session = conn.session
         return (
-            f"id={session.id} addr={session.addr.decode()} name={session.name.decode()} "
+            f"id={session.id} addr={session.addr.decode('utf-8', 'replace')} "
+            f"name={session.name.decode('utf-8', 'replace')} "
             f"omem={conn.out.pending()} qbuf={conn.end - conn.start}"
         )
 
