@@ -152,6 +152,16 @@ def test_one_reply_can_be_skipped(client: EngineClient) -> None:
     assert client.raw("CLIENT REPLY MAYBE") == b"-ERR syntax error\r\n"
 
 
+def test_a_wait_without_replies_ends_in_silence(client: EngineClient) -> None:
+    client.send("CLIENT REPLY OFF")
+    client.send("BLPOP k 1")
+    client.sleep(1000)
+    assert client.session.out.take() == b""
+    client.send("BLPOP k 0")
+    client.new()("RPUSH k x")
+    assert client.raw("CLIENT REPLY ON") == b"+OK\r\n"
+
+
 def test_messages_come_even_without_replies(client: EngineClient) -> None:
     client("HELLO 3")
     client.send("SUBSCRIBE a")

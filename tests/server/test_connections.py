@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.resp import encode
 from tests.support.servers import ServerProcess
-from tests.support.waiting import wait_for
+from tests.support.waiting import wait_for_blocked, wait_until
 
 Make = Callable[..., ServerProcess]
 
@@ -131,14 +131,14 @@ def test_a_client_that_vanishes_in_the_middle_of_a_command_leaves_nothing(
         for _ in range(50):
             with forebay_server.client() as client:
                 client.send(b"*3\r\n$4\r\nXADD\r\n$1000\r\nabc")
-        wait_for(lambda: watcher("CLIENT", "LIST").count(b"\n") == before)
+        wait_until("they are gone", lambda: watcher("CLIENT", "LIST").count(b"\n") == before)
         assert watcher("EXISTS", "abc") == 0
 
 
 def test_commands_behind_a_blocking_one_wait_for_it(forebay_server: ServerProcess) -> None:
     with forebay_server.client() as writer, forebay_server.client() as reader:
         reader.send(encode("XREAD", "BLOCK", "0", "STREAMS", "s", "$") + encode("PING"))
-        wait_for(lambda: b"blocked_clients:1\r\n" in writer("INFO", "clients"))
+        wait_for_blocked(writer, 1)
         writer("XADD", "s", "1-1", "f", "v")
         woken, pong = reader.read_many(2)
         assert b"1-1" in woken
@@ -175,6 +175,6 @@ def test_a_client_killed_by_another_is_closed_even_if_it_reads_nothing(
         victim("XADD", "s", "1-1", "f", b"x" * 1_000_000)
         number = victim("CLIENT", "ID")
         victim.send(encode("XRANGE", "s", "-", "+") * 30)
-        wait_for(lambda: b"cmd=xrange" in admin("CLIENT", "LIST", "ID", number))
+        wait_until("it runs", lambda: b"cmd=xrange" in admin("CLIENT", "LIST", "ID", number))
         assert admin("CLIENT", "KILL", "ID", number) == 1
-        wait_for(lambda: admin("CLIENT", "LIST", "ID", number) == b"")
+        wait_until("it is gone", lambda: admin("CLIENT", "LIST", "ID", number) == b"")

@@ -68,5 +68,5 @@ cdef (i64, bint) auto_options(Argv argv) except *
 @cython.locals(pending=Pending, attempts=i64, slot=i64, following=i64)
 cdef i64 scan(Claim claim, u64 ms, u64 seq, i64 count, array.array deleted) except -2
 
-@cython.locals(text=bytes, data=bytes, n=Py_ssize_t)
-cdef int insert_id(Reply out, Py_ssize_t at, u64 ms, u64 seq) except -1
+@cython.locals(text=bytes)
+cdef int insert_id(Reply out, Py_ssize_t mark, u64 ms, u64 seq) except -1

@@ -300,16 +300,10 @@ def scan(claim: Claim, ms: int, seq: int, count: int, deleted: array[int]) -> in
     return slot
 
 
-def insert_id(out: Reply, at: int, ms: int, seq: int) -> int:
-    """Put an ID before what was written from ``at`` on: the cursor is known last."""
+def insert_id(out: Reply, mark: int, ms: int, seq: int) -> int:
+    """Put an ID before what was written since ``mark``: the cursor is known last."""
     text = ids.text(ms, seq)
-    data = b"$%d\r\n%b\r\n" % (len(text), text)
-    n = len(data)
-    out.need(n)
-    mem.move(out.p, at + n, at, out.size - at)
-    mem.copy(out.p, at, data, 0, n)
-    out.size += n
-    return 0
+    return out.insert(mark, b"$%d\r\n%b\r\n" % (len(text), text))
 
 
 _CATEGORIES = "@write @stream @fast"

@@ -2,7 +2,6 @@
 cimport cython
 from cpython cimport array
 
-from forebay cimport mem
 from forebay.wire.argv cimport Argv
 from forebay.wire.reply cimport Reply
 
@@ -26,7 +25,5 @@ cdef class Effects:
     cpdef replaced(self, Argv argv, Py_ssize_t at, bytes new)
     cpdef int head(self, Py_ssize_t n) except -1
     cpdef int select(self) except -1
-    @cython.locals(n=Py_ssize_t, out=Reply)
-    cpdef int insert(self, Py_ssize_t at, bytes text) except -1
     cpdef bytes take(self)
     cpdef forget_database(self)

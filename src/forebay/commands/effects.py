@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from array import array
 
-from forebay import mem
 from forebay.wire.argv import Argv
 from forebay.wire.reply import Reply
 
@@ -58,7 +57,7 @@ class Effects:
         if self.count == 0:
             return 0
         if self.count > 1:
-            self.insert(self.mark, MULTI)
+            self.out.insert(self.mark, MULTI)
             self.out.raw(EXEC)
         self.ends.append(self.out.size)
         self.count = 0
@@ -108,16 +107,6 @@ class Effects:
         self.out.array(2)
         self.out.bulk(b"SELECT")
         self.out.bulk(b"%d" % self.db_index)
-        return 0
-
-    def insert(self, at: int, text: bytes) -> int:
-        """Put text into the buffer at ``at``."""
-        n = len(text)
-        out = self.out
-        out.need(n)
-        mem.move(out.p, at + n, at, out.size - at)
-        mem.copy(out.p, at, text, 0, n)
-        out.size += n
         return 0
 
     def take(self) -> bytes:

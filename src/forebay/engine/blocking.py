@@ -51,8 +51,8 @@ class Machine(Protocol):
     def redo(self, session: Session, argv: Argv) -> None:
         """Run a command again, or for the first time if it was postponed."""
 
-    def finish(self, session: Session, row: Command, spent_us: int, error: bytes | None) -> None:
-        """Count a command that ends without having been run again."""
+    def finish(self, session: Session, state: Blocked, error: bytes | None, mark: int) -> None:
+        """Count a command that ends without having been run again; its reply is at ``mark``."""
 
 
 class Queue:
@@ -239,14 +239,14 @@ class Blocking:
             return False
         state = self.leave(session)
         self.cancel_deadline(state)
+        mark = session.out.size
         if error is not None:
             session.out.error(error)
         elif state.on_timeout is not None:
             state.on_timeout(session.out)
         else:
             session.out.null_array()
-        if state.row is not None:
-            self.machine.finish(session, state.row, state.spent_us, error)
+        self.machine.finish(session, state, error, mark)
         return True
 
     # Serving

@@ -36,7 +36,7 @@ from forebay.commands.table import TABLE
 from forebay.core.idmp_cycle import IdmpCycle
 from forebay.core.keyspace import Keyspace
 from forebay.engine import admission, rejection
-from forebay.engine.blocking import Blocking
+from forebay.engine.blocking import Blocked, Blocking
 from forebay.engine.latency import Latency
 from forebay.engine.monitors import Monitors
 from forebay.engine.names import Names
@@ -377,14 +377,18 @@ class Engine:
             self.stats.unblocked += 1
             self.sessions.touched(session)
 
-    def finish(self, session: Session, row: Command, spent_us: int, error: bytes | None) -> None:
+    def finish(self, session: Session, state: Blocked, error: bytes | None, mark: int) -> None:
         """A wait ended with a timeout or an error: the command counts as called."""
         self.stats.commands += 1
-        row.ran(spent_us)
-        if error is not None:
-            row.failed_calls += 1
-            self.count_error(error)
         self.stats.unblocked += 1
+        if state.row is not None:
+            state.row.ran(state.spent_us)
+            if error is not None:
+                state.row.failed_calls += 1
+        if error is not None:
+            self.count_error(error)
+        if session.gate & MUTES:
+            self.mute(session, mark)
         self.sessions.touched(session)
 
     # Between turns

@@ -28,6 +28,7 @@ cdef class Loop:
     cpdef close(self, Connection conn)
     @cython.locals(bench=Bench, events=list, event=tuple)
     cpdef int turn(self) except -1
+    cdef int between(self) except -1
     @cython.locals(wait_ms="long long", deadline_ms="long long")
     cdef double wait_s(self) except -1
     @cython.locals(conn=Connection)

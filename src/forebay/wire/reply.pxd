@@ -52,6 +52,8 @@ cdef class Reply:
     cpdef int clear(self) except -1
     cpdef bytes take(self)
     cpdef int rewind(self, Py_ssize_t mark) except -1
+    @cython.locals(n=Py_ssize_t)
+    cpdef int insert(self, Py_ssize_t mark, bytes data) except -1
 
     @cython.locals(p="u8*", o=Py_ssize_t)
     cdef int header(self, int kind, Py_ssize_t n) except -1

@@ -181,6 +181,15 @@ class Reply:
         self.size = mark
         return 0
 
+    def insert(self, mark: int, data: bytes) -> int:
+        """Put bytes before what was written since ``mark``: some things are known last."""
+        n = len(data)
+        self.need(n)
+        mem.move(self.p, mark + n, mark, self.size - mark)
+        mem.copy(self.p, mark, data, 0, n)
+        self.size += n
+        return 0
+
     # Headers and lengths
 
     def header(self, kind: int, n: int) -> int:
