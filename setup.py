@@ -5,7 +5,6 @@ build without a C compiler fails loudly: the interpreted server is for tests.
 """
 
 import os
-from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
@@ -70,14 +69,15 @@ def extension(module: str) -> Extension:
     return Extension(module, [source], extra_compile_args=["-O2", "-g0", "-fno-strict-aliasing"])
 
 
-# During the first build-up a module may not be there yet.
-present = [m for m in COMPILED if Path("src/" + m.replace(".", "/") + ".pxd").exists()]
+JOBS = int(os.environ.get("FOREBAY_BUILD_JOBS", "2"))
+
 setup(
     ext_modules=cythonize(
-        [extension(m) for m in present],
+        [extension(module) for module in COMPILED],
         build_dir="build/cython",
         compiler_directives=DIRECTIVES,
-        nthreads=int(os.environ.get("FOREBAY_BUILD_JOBS", "2")),
+        nthreads=JOBS,
         show_all_warnings=False,
-    )
+    ),
+    options={"build_ext": {"parallel": JOBS}},
 )

@@ -2,7 +2,7 @@
 
     python bench/micro/pending.py [entries]
 
-prints one line per measurement, best of five.  Needs the compiled package and
+prints one line per measurement: CPU time per entry, best of five.  Needs the compiled package and
 Cython; the loops are built in a directory that is removed again.
 """
 
@@ -37,8 +37,10 @@ def build_loops(directory: Path) -> ModuleType:
         "from setuptools import Extension, setup\n"
         "from Cython.Build import cythonize\n"
         "ext = Extension('pending_loops', ['pending_loops.py'], extra_compile_args=['-O2'])\n"
-        f"setup(ext_modules=cythonize([ext], include_path=[{str(SOURCES)!r}], compiler_directives="
-        "{'language_level': '3', 'annotation_typing': False, 'cdivision': True}))\n"
+        "rules = {'language_level': '3', 'annotation_typing': False, 'cdivision': True}\n"
+        f"include = [{str(SOURCES)!r}]\n"
+        "built = cythonize([ext], include_path=include, quiet=True, compiler_directives=rules)\n"
+        "setup(ext_modules=built)\n"
     )
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
     subprocess.run(command, cwd=directory, check=True)
@@ -120,21 +122,21 @@ def measure_group(n: int, loops: ModuleType) -> None:
 
 
 def measure_references(n: int, loops: ModuleType) -> None:
-    """The price of having no index from entries to groups."""
+    """The price of having no index from entries to groups, in the order of a trim."""
     for groups in (1, 3, 10):
-        stream, group, _ = new_group(n, loops)
-        group.last_ms += 1
-        for number in range(groups):
-            stream.groups.insert(b"%d" % number, group)
-        asked = best_ns(n, lambda: None, lambda _, stream=stream: loops.ask(stream, n, SCATTERED))
-        show(f"is it referenced, scattered, {groups} groups", asked)
+        stream, first, _ = new_group(n // 10, loops)
+        stream.groups.insert(b"0", first)
+        for number in range(1, groups):
+            stream.groups.insert(b"%d" % number, new_group(n // 10, loops)[1])
+        asked = best_ns(n // 10, lambda: None, lambda _, s=stream: loops.ask(s, n // 10, IN_ORDER))
+        show(f"ask whether it is referenced, groups: {groups}", asked)
 
 
 def main() -> None:
     if not pel.__file__.endswith(".so"):
         raise SystemExit("this measures the compiled package; found " + pel.__file__)
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    print(f"{n} pending entries, best of {ROUNDS}, per entry")
+    print(f"{n} pending entries, CPU time per entry, best of {ROUNDS}", flush=True)
     with tempfile.TemporaryDirectory() as directory:
         loops = build_loops(Path(directory))
         measure_memory(n, loops)

@@ -50,7 +50,7 @@ def walk(pending: Pending) -> int:
 
 
 def ask(stream: Stream, n: int, step: int) -> int:
-    """Ask whether entries are referenced, as trimming with ACKED does."""
+    """Ask for entries that all groups have read and none has pending, the longest way."""
     at = found = 0
     low_ms, low_seq = min_last_id(stream)
     for _ in range(n):

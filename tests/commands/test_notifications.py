@@ -6,6 +6,7 @@ import pytest
 
 from forebay.commands import notify_flags
 from tests.support.engine_client import EngineClient
+from tests.support.keyspace_events import listen
 
 
 def listening(letters: str) -> tuple[EngineClient, EngineClient]:
@@ -93,3 +94,16 @@ def test_letters_are_shown_in_one_order(letters: str, shown: str) -> None:
 
 def test_an_unknown_letter_is_refused() -> None:
     assert notify_flags.parse("KEq") is None
+
+
+def test_a_stream_that_is_read_but_not_there_is_a_miss() -> None:
+    client = EngineClient()
+    events = listen(client, "Em")
+    stats = client.engine.services.stats
+    client("XADD s 1-1 f v")
+    hits, misses = stats.keyspace_hits, stats.keyspace_misses
+    client("XLEN s")
+    client("XRANGE gone - +")
+    client("XREAD STREAMS gone 0")
+    assert (stats.keyspace_hits - hits, stats.keyspace_misses - misses) == (1, 2)
+    assert events() == [(0, "keymiss", "gone")] * 2

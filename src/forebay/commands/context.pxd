@@ -42,6 +42,8 @@ cdef class Context:
     cpdef Stream lookup_stream(self, bytes key)
     @cython.locals(p="u8*", at=Py_ssize_t, n=Py_ssize_t, db=Database, entry=Cached)
     cpdef Stream stream_at(self, Argv argv, Py_ssize_t i)
+    @cython.locals(stream=Stream)
+    cpdef Stream read_stream(self, Argv argv, Py_ssize_t i)
     @cython.locals(h=u64, i=Py_ssize_t)
     cdef Cached slot(self, u8* p, Py_ssize_t at, Py_ssize_t n)
     @cython.locals(stream=Stream)

@@ -36,7 +36,7 @@ from forebay.commands.blocking_kinds import (
     BLOCK_TIME as BLOCK_TIME,
 )
 from forebay.commands.effects import Effects
-from forebay.commands.notify_flags import NOTIFY_EXPIRED
+from forebay.commands.notify_flags import NOTIFY_EXPIRED, NOTIFY_KEY_MISS
 from forebay.commands.session import Session
 from forebay.commands.settings import Settings
 from forebay.core.keyspace import Database, Keyspace, Value
@@ -130,6 +130,16 @@ class Context:
             if len(db.expires) == 0 or not self.expired(entry.key):
                 return entry.stream
         return self.fill_slot(entry, mem.to_bytes(p, at, n))
+
+    def read_stream(self, argv: Argv, i: int) -> Stream | None:
+        """As stream_at(), for a command that only looks: counted as a hit or a miss."""
+        stream = self.stream_at(argv, i)
+        if stream is None:
+            self.services.stats.keyspace_misses += 1
+            self.notify(NOTIFY_KEY_MISS, b"keymiss", self.key)
+        else:
+            self.services.stats.keyspace_hits += 1
+        return stream
 
     def slot(self, p: mem.Pointer, at: int, n: int) -> Cached:
         """The place in the cache where a key belongs."""

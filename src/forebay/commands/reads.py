@@ -94,7 +94,7 @@ class Read:
 
     def check(self, i: int) -> int:
         """Type, group and ID of the i-th stream."""
-        stream = self.stream(i)
+        stream = self.ctx.read_stream(self.argv, self.options.keys_at + i)
         if self.is_group and self.group(stream) is None:
             argv = self.argv
             raise CommandError(

@@ -90,7 +90,7 @@ def group_of(stream: Stream | None, argv: Argv, i: int) -> Group | None:
 
 def need_group(ctx: Context, argv: Argv) -> tuple[Stream, Group]:
     """The stream in argument 1 and the group in argument 2."""
-    stream = ctx.stream_at(argv, 1)
+    stream = ctx.read_stream(argv, 1)
     group = group_of(stream, argv, 2)
     if stream is None or group is None:
         raise CommandError(

@@ -174,7 +174,7 @@ def record_message(argv: Argv, stream: Stream, options: AddOptions, first: int) 
 
 def xlen(ctx: Context, argv: Argv) -> None:
     """How many entries a stream has."""
-    stream = ctx.stream_at(argv, 1)
+    stream = ctx.read_stream(argv, 1)
     ctx.out.integer(0 if stream is None else stream.length)
 
 
@@ -194,7 +194,7 @@ def range_reply(ctx: Context, argv: Argv, start_at: int, end_at: int, reverse: b
     start_ms, start_seq = ids.interval_start(argv.p, w[2 * start_at], w[2 * start_at + 1])
     end_ms, end_seq = ids.interval_end(argv.p, w[2 * end_at], w[2 * end_at + 1])
     count = read_count(argv, 4)
-    stream = ctx.stream_at(argv, 1)
+    stream = ctx.read_stream(argv, 1)
     if stream is None:
         return ctx.out.array(0)
     if count == 0:

@@ -93,7 +93,7 @@ def xinfo_consumers(ctx: Context, argv: Argv) -> None:
 
 
 def _stream(ctx: Context, argv: Argv) -> Stream:
-    stream = ctx.stream_at(argv, KEY)
+    stream = ctx.read_stream(argv, KEY)
     if stream is None:
         raise CommandError(NO_SUCH_KEY)
     return stream

@@ -73,8 +73,10 @@ cdef class View:
     @cython.locals(chunk=Chunk)
     cpdef i64 first(self) except -2
     cpdef i64 last(self) except -2
-    @cython.locals(no="Py_ssize_t", at="Py_ssize_t")
+    @cython.locals(slot=i64, before=i64, no="Py_ssize_t", at="Py_ssize_t")
     cpdef i64 seek(self, u64 ms, u64 seq) except -2
+    @cython.locals(w="u64*", at=i64)
+    cdef bint is_below(self, i64 slot, u64 ms, u64 seq) noexcept
     @cython.locals(no="Py_ssize_t", at="Py_ssize_t")
     cpdef i64 after(self, i64 slot) except -2
     @cython.locals(chunk=Chunk)

@@ -319,9 +319,25 @@ class View:
 
     def seek(self, ms: int, seq: int) -> int:
         """By ID only: the first slot whose ID is not below this one, or -1."""
+        slot = self.guess()
+        if slot >= 0:
+            if self.is_below(slot, ms, seq):
+                slot = self.settle(self.hint_no, self.hint_at + 1)
+                if slot < 0 or not self.is_below(slot, ms, seq):
+                    return slot
+            else:
+                before = self.slot_at(self.hint_no, self.hint_at - 1)
+                if before >= 0 and self.is_below(before, ms, seq):
+                    return slot
         self.records.probe(ms, seq)
         no, at = self.search(0)
         return self.settle(no, at)
+
+    def is_below(self, slot: int, ms: int, seq: int) -> bool:
+        """Whether the ID of a record is below this one."""
+        w = self.records.table[mem.record_page(slot)]
+        at = mem.record_word(slot)
+        return mem.before(w[at], w[at + 1], ms, seq)
 
     def after(self, slot: int) -> int:
         """The slot behind one that is in this view, or -1."""

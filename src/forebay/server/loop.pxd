@@ -1,8 +1,12 @@
 # Types of loop.py; see there.
 cimport cython
+from cpython cimport array
 
+from forebay cimport mem
 from forebay.commands.session cimport Session
 from forebay.engine.engine cimport Engine
+from forebay.mem cimport u64
+from forebay.server cimport sysio
 from forebay.server.connection cimport Bench, Connection
 from forebay.server.timers cimport Clock
 
@@ -15,7 +19,8 @@ cdef class Loop:
     cdef public Bench bench
     cdef public Clock clock
     cdef public object host, epoll
-    cdef object poll
+    cdef int epoll_fd
+    cdef array.array events
     cdef public list by_fd
     cdef public dict watchers
     cdef public int count
@@ -26,11 +31,11 @@ cdef class Loop:
 
     @cython.locals(fd=int)
     cpdef close(self, Connection conn)
-    @cython.locals(bench=Bench, events=list, event=tuple)
+    @cython.locals(bench=Bench, w="u64*", ready=int, i=int)
     cpdef int turn(self) except -1
     cdef int between(self) except -1
     @cython.locals(wait_ms="long long", deadline_ms="long long")
-    cdef double wait_s(self) except -1
+    cdef int wait_ms(self) except -1
     @cython.locals(conn=Connection)
     cdef int serve(self, Py_ssize_t fd, int mask) except -1
     cdef tell(self, int fd)

@@ -25,15 +25,18 @@ from __future__ import annotations
 
 import os
 import select
+from array import array
 from collections.abc import Callable
 
+from forebay import mem
+from forebay.server import sysio
 from forebay.server.connection import Bench, Connection
 from forebay.server.timers import Clock
 
 READ = select.EPOLLIN
 WRITE = select.EPOLLOUT
 # Events of one turn.
-MAX_EVENTS = 1024
+MAX_EVENTS = 256
 # Replies that a turn may pile up before they are sent.
 TURN_BYTES = 64 << 20
 
@@ -65,7 +68,9 @@ class Loop:
         self.clock = clock
         self.host = host
         self.epoll = select.epoll()
-        self.poll = self.epoll.poll
+        self.epoll_fd = self.epoll.fileno()
+        #: Two words for each ready descriptor: it, and its events.
+        self.events = array("Q", bytes(16 * MAX_EVENTS))
         self.by_fd: list[Connection | None] = []
         self.watchers: dict[int, Watcher] = {}
         self.count = 0
@@ -131,13 +136,14 @@ class Loop:
     def turn(self) -> int:
         """One turn; see the head of this file."""
         bench = self.bench
-        events = self.poll(self.wait_s(), MAX_EVENTS)
+        w = mem.words(self.events)
+        ready = sysio.wait(self.epoll, self.epoll_fd, w, MAX_EVENTS, self.wait_ms())
         bench.now_ms = self.clock.now_ms()
         bench.produced = 0
         if self.busy:
             self.run_busy()
-        for event in events:
-            self.serve(event[0], event[1])
+        for i in range(ready):
+            self.serve(w[2 * i], w[2 * i + 1])
             if bench.produced > TURN_BYTES:
                 break
         self.between()
@@ -157,15 +163,15 @@ class Loop:
             self.host.broken(None)
         return 0
 
-    def wait_s(self) -> float:
+    def wait_ms(self) -> int:
         """How long this turn may sleep."""
         if self.busy:
-            return 0.0
+            return 0
         wait_ms = self.next_beat_ms - self.clock.monotonic_ms()
         deadline_ms = self.bench.engine.next_deadline_ms()
         if deadline_ms >= 0:
             wait_ms = min(wait_ms, deadline_ms - self.clock.now_ms())
-        return max(0, wait_ms) * 0.001
+        return max(0, wait_ms)
 
     def serve(self, fd: int, mask: int) -> int:
         """One ready descriptor."""

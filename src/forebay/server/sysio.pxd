@@ -2,15 +2,38 @@
 from libc.errno cimport EAGAIN, EINTR, errno
 from posix.time cimport CLOCK_MONOTONIC, CLOCK_REALTIME, clock_gettime, timespec
 
-from forebay.mem cimport u8
+from forebay.mem cimport u8, u32, u64
 
 cdef extern from "<sys/types.h>" nogil:
     ctypedef Py_ssize_t ssize_t
+
+cdef extern from "<sys/epoll.h>" nogil:
+    ctypedef union epoll_data_t:
+        int fd
+    struct epoll_event:
+        u32 events
+        epoll_data_t data
+    int epoll_wait(int epoll_fd, epoll_event* events, int most, int timeout_ms)
 
 cdef extern from "<sys/socket.h>" nogil:
     int MSG_NOSIGNAL
     ssize_t system_recv "recv"(int fd, void* p, size_t n, int flags)
     ssize_t system_send "send"(int fd, const void* p, size_t n, int flags)
+
+
+cdef enum:
+    MOST_EVENTS = 256
+
+
+cdef inline int wait(object epoll, int fd, u64* w, int most, int timeout_ms):
+    cdef epoll_event ready[MOST_EVENTS]
+    cdef int n, i
+    with nogil:
+        n = epoll_wait(fd, ready, most if most < MOST_EVENTS else MOST_EVENTS, timeout_ms)
+    for i in range(n):
+        w[2 * i] = ready[i].data.fd
+        w[2 * i + 1] = ready[i].events
+    return n
 
 
 cdef inline Py_ssize_t recv(int fd, u8* p, Py_ssize_t at, Py_ssize_t n) noexcept nogil:

@@ -1,10 +1,11 @@
-"""Receive, send and look at the clock: the second place where Python meets C.
+"""Wait, receive, send, look at the clock: the second place where Python meets C.
 
 Like ``mem``, this module has two faces.  Interpreted, it is this file, over
-``os.readv``, ``os.write`` and ``time``.  Compiled callers get ``sysio.pxd``: the same
+``select.epoll``, ``os.readv``, ``os.write`` and ``time``.  Compiled callers get ``sysio.pxd``: the same
 names as direct system calls, without argument tuples, without an exception for
-the everyday "nothing there yet".  An unpipelined request is little more than
-one receive and one send, so this is where its speed is won or lost.
+the everyday "nothing there yet", without a list of tuples for each wait.  An
+unpipelined request is little more than these three calls, so this is where its
+speed is won or lost.
 
 recv and send answer alike
      n > 0   that many bytes went through
@@ -19,9 +20,24 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import time
 
-from forebay.mem import Pointer
+from forebay.mem import Pointer, Words
+
+
+def wait(epoll: select.epoll, fd: int, w: Words, most: int, timeout_ms: int) -> int:
+    """Sleep until a descriptor is ready; how many, each as two words in w: it and its events.
+
+    ``fd`` is the descriptor of ``epoll``.  A signal may end the wait with 0 or less.
+    """
+    assert 2 * most <= len(w), "more events than room"
+    n = 0
+    for ready, mask in epoll.poll(timeout_ms / 1000, most):
+        w[2 * n] = ready
+        w[2 * n + 1] = mask
+        n += 1
+    return n
 
 
 def recv(fd: int, p: Pointer, at: int, n: int) -> int:
