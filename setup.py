@@ -38,6 +38,7 @@ COMPILED = [
     "forebay.commands.ack",
     "forebay.commands.pending",
     "forebay.commands.claim",
+    "forebay.commands.xinfo",
     "forebay.commands.add_options",
     "forebay.commands.streams",
     "forebay.commands.delete",

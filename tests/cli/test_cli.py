@@ -72,6 +72,8 @@ def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> No
         (["-"], "port 1\nunheard-of 5\n", "standard input, line 2: 'unheard-of 5'"),
         (["--port", "0"], "", "nowhere to listen"),
         (["--bind", "192.0.2.1"], "", "cannot listen on 192.0.2.1"),
+        (["--logfile", "/does/not/exist/log"], "", "/does/not/exist/log"),
+        (["--port", "45123", "--pidfile", "/does/not/exist/pid"], "", "/does/not/exist/pid"),
         (["--unixsocket", "/does/not/exist/sock", "--port", "0"], "", "/does/not/exist/sock"),
     ],
 )

@@ -93,7 +93,7 @@ def test_an_interactive_session_learns_the_commands_and_shows_hints(
 
 
 def test_stat_prints_a_line_of_figures(forebay_server: ServerProcess) -> None:
-    command = [find("redis-cli"), "-p", str(forebay_server.port), "--stat", "-i", "0.1"]
+    command = [find("redis-cli"), "-p", str(forebay_server.port), "--stat", "-i", "0.01"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline().decode() for _ in range(4)]
@@ -108,7 +108,7 @@ def test_bigkeys_finds_the_longest_stream(forebay_server: ServerProcess) -> None
     cli(forebay_server, "XADD", "race:short", "1-1", "a", "b")
     cli(forebay_server, "SET", "text", "hello")
     printed = cli(forebay_server, "--bigkeys")
-    assert 'Biggest stream found "race:long" has 5 entries' in printed.replace("'", '"')
+    assert re.search(r"Biggest stream found \W*race:long\W* has 5 entries", printed)
     assert "2 streams with 6 entries" in printed
 
 

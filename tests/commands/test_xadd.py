@@ -18,15 +18,11 @@ ZERO = ReplyError("ERR The ID specified in XADD must be greater than 0-0")
 EXHAUSTED = ReplyError(
     "ERR The stream has exhausted the last possible ID, unable to add more items"
 )
-BOTH = ReplyError(
-    "ERR syntax error, MAXLEN and MINID options at the same time are not compatible"
-)
+BOTH = ReplyError("ERR syntax error, MAXLEN and MINID options at the same time are not compatible")
 LIMIT_ALONE = ReplyError(
     "ERR syntax error, LIMIT cannot be used without specifying a trimming strategy"
 )
-LIMIT_EXACT = ReplyError(
-    "ERR syntax error, LIMIT cannot be used without the special ~ option"
-)
+LIMIT_EXACT = ReplyError("ERR syntax error, LIMIT cannot be used without the special ~ option")
 WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
 
 
@@ -146,7 +142,19 @@ def test_order_duplicates_and_empty_words_are_kept(client: EngineClient) -> None
 @pytest.mark.parametrize(
     "text",
     [
-        *(b"0", b"-0", b"007", b"+1", b"127", b"128", b"-1", b"4095", b"-4096", b"32768", b"8388608"),
+        *(
+            b"0",
+            b"-0",
+            b"007",
+            b"+1",
+            b"127",
+            b"128",
+            b"-1",
+            b"4095",
+            b"-4096",
+            b"32768",
+            b"8388608",
+        ),
         *(b"2147483648", b"9223372036854775807", b"-9223372036854775808", b"9223372036854775808"),
         *(b"x" * 63, b"x" * 64, b"x" * 4095, b"x" * 4096, b"x" * 20_000, b"1.5", b" 1"),
     ],
@@ -193,7 +201,11 @@ def test_words_and_id_are_checked_before_pairs_zero_and_type(client: EngineClien
 
 def test_a_failed_command_leaves_nothing_behind(client: EngineClient) -> None:
     fill(client, 3)
-    for words in (["1-0", "f", "v"], ["MAXLEN", "0", "2-0", "f", "v"], ["MAXLEN", "x", "*", "f", "v"]):
+    for words in (
+        ["1-0", "f", "v"],
+        ["MAXLEN", "0", "2-0", "f", "v"],
+        ["MAXLEN", "x", "*", "f", "v"],
+    ):
         assert isinstance(client("XADD", "s", *words), ReplyError)
     assert ids(client) == [b"1-0", b"2-0", b"3-0"]
     assert client.effects() == []

@@ -12,9 +12,7 @@ from tests.support.keyspace_events import listen
 
 INVALID_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
 TWICE = ReplyError("ERR syntax error, IDMP/IDMPAUTO specified multiple times")
-EXPLICIT = ReplyError(
-    "ERR syntax error, IDMP/IDMPAUTO can be used only with auto-generated IDs"
-)
+EXPLICIT = ReplyError("ERR syntax error, IDMP/IDMPAUTO can be used only with auto-generated IDs")
 MIB = 1 << 20
 
 

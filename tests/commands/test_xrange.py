@@ -39,9 +39,7 @@ def backward(client: EngineClient, *words: str) -> list[str]:
 def test_an_entry_is_its_id_and_a_flat_array(client: EngineClient, protocol: str) -> None:
     client("HELLO", protocol)
     client("XADD", "t", "1-0", "a", "1", "b", "text")
-    expected = (
-        b"*1\r\n*2\r\n$3\r\n1-0\r\n*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$4\r\ntext\r\n"
-    )
+    expected = b"*1\r\n*2\r\n$3\r\n1-0\r\n*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$4\r\ntext\r\n"
     assert client.raw("XRANGE", "t", "-", "+") == expected
     assert client.raw("XREVRANGE", "t", "+", "-") == expected
 
@@ -133,7 +131,9 @@ def test_count_must_be_a_number(client: EngineClient, count: str) -> None:
     assert client("XRANGE", "s", "-", "+", "COUNT", count) == NOT_AN_INTEGER
 
 
-@pytest.mark.parametrize("tail", [["COUNT"], ["FOO"], ["COUNT", "1", "FOO"], ["COUNT", "1", "COUNT"]])
+@pytest.mark.parametrize(
+    "tail", [["COUNT"], ["FOO"], ["COUNT", "1", "FOO"], ["COUNT", "1", "COUNT"]]
+)
 def test_other_words_are_a_syntax_error(client: EngineClient, tail: list[str]) -> None:
     assert client("XRANGE", "s", "-", "+", *tail) == SYNTAX
     assert client("XREVRANGE", "s", "+", "-", *tail) == SYNTAX
@@ -173,7 +173,9 @@ def test_entries_of_mixed_shapes_come_back_whole() -> None:
         names = dice.choice([[b"f"], [b"f", b"g"], [b"g", b"f"], [b"1", b"2", b"3"], [b""]])
         flat = []
         for name in names:
-            value = dice.choice([b"%d" % dice.randint(-(2**63), 2**63), b"x" * dice.randint(0, 200)])
+            value = dice.choice(
+                [b"%d" % dice.randint(-(2**63), 2**63), b"x" * dice.randint(0, 200)]
+            )
             flat += [name, value]
         client("XADD", "s", f"{n}-0", *flat)
         expected.append([b"%d-0" % n, flat])

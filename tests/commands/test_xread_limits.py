@@ -118,7 +118,7 @@ def test_an_entry_is_begun_as_long_as_the_size_is_not_reached(
         whole = len(client.raw("XREAD", "COUNT", str(entries), "STREAMS", "a", "0"))
         reached = client("XREAD", "MAXSIZE", str(whole), "STREAMS", "a", "0")
         short = client("XREAD", "MAXSIZE", str(whole - size + 1), "STREAMS", "a", "0")
-        rows = [list(dict(reply).values())[0] for reply in (reached, short)]
+        rows = [next(iter(dict(reply).values())) for reply in (reached, short)]
         assert [len(row) for row in rows] == [entries, entries]
 
 

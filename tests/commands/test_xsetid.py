@@ -20,9 +20,7 @@ BELOW_GIVEN = ReplyError(
 BELOW_DELETED = ReplyError(
     "ERR The ID specified in XSETID is smaller than current max_deleted_entry_id"
 )
-BELOW_TOP = ReplyError(
-    "ERR The ID specified in XSETID is smaller than the target stream top item"
-)
+BELOW_TOP = ReplyError("ERR The ID specified in XSETID is smaller than the target stream top item")
 FEWER_THAN_THERE = ReplyError(
     "ERR The entries_added specified in XSETID is smaller than the target stream length"
 )

@@ -15,15 +15,11 @@ INVALID_ID = ReplyError("ERR Invalid stream ID specified as stream command argum
 NOT_AN_INTEGER = ReplyError("ERR value is not an integer or out of range")
 WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
 NO_STRATEGY = ReplyError("ERR syntax error, XTRIM must be called with a trimming strategy")
-BOTH = ReplyError(
-    "ERR syntax error, MAXLEN and MINID options at the same time are not compatible"
-)
+BOTH = ReplyError("ERR syntax error, MAXLEN and MINID options at the same time are not compatible")
 LIMIT_ALONE = ReplyError(
     "ERR syntax error, LIMIT cannot be used without specifying a trimming strategy"
 )
-LIMIT_EXACT = ReplyError(
-    "ERR syntax error, LIMIT cannot be used without the special ~ option"
-)
+LIMIT_EXACT = ReplyError("ERR syntax error, LIMIT cannot be used without the special ~ option")
 
 
 @pytest.fixture

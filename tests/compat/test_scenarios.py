@@ -376,6 +376,26 @@ SCENARIOS = {
         WATCH s
         EXEC
     """,
+    "times at the end of their range": f"""
+        SET k v
+        PEXPIREAT k {LONG_MAX}
+        PEXPIRETIME k
+        EXPIREAT k {LONG_MAX}
+        PEXPIRE k {LONG_MAX}
+        EXPIRE k {LONG_MAX}
+        EXPIRE k -{LONG_MAX}
+        EXISTS k
+        SET k v PXAT {LONG_MAX}
+        PEXPIRETIME k
+        SET k v EXAT {LONG_MAX}
+        SET k v PX {LONG_MAX}
+        PSETEX k {LONG_MAX} v
+        SETEX k {LONG_MAX} v
+        GETEX k PXAT {LONG_MAX}
+        XADD s 1-1 a b
+        XREAD COUNT {LONG_MAX} STREAMS s 0
+        XPENDING s g IDLE {LONG_MAX} - + 1
+    """,
     "copies and new names": """
         XADD s 1-1 a b
         XADD s 2-1 a b

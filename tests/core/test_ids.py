@@ -31,7 +31,9 @@ def end(text: bytes) -> tuple[int, int] | bytes:
     return bound(ids.interval_end, text)
 
 
-def bound(read: Callable[[bytes, int, int], tuple[int, int]], text: bytes) -> tuple[int, int] | bytes:
+def bound(
+    read: Callable[[bytes, int, int], tuple[int, int]], text: bytes
+) -> tuple[int, int] | bytes:
     """An interval's bound, or the error text."""
     try:
         ms, seq = read(text, 0, len(text))

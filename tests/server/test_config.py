@@ -79,7 +79,7 @@ def test_units_are_powers_of_1000_or_1024() -> None:
 def test_output_limits_change_only_the_class_that_is_named() -> None:
     config = Config.load(["--client-output-buffer-limit", "slave", "1mb", "2kb", "3"])
     assert config.settings.output_limits["replica"] == OutputLimit(1 << 20, 2048, 3)
-    assert config.settings.output_limits["normal"] == OutputLimit(0, 0, 0)
+    assert config.settings.output_limits["normal"] == Settings().output_limits["normal"]
 
 
 def test_inert_directives_that_were_set_are_warned_of_once_by_name() -> None:

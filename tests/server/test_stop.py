@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.resp import RawClient, encode
-from tests.support.servers import ServerProcess, start_forebay
+from tests.support.servers import ServerProcess, free_port, start_forebay
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -80,3 +85,33 @@ def test_shutdown_closes_the_connection_without_a_reply(server: ServerProcess) -
         assert client.closed()
         assert not client.buffer
     assert server.process.wait(30) == 0
+
+
+def test_in_the_background_it_leaves_a_pid_file_and_takes_it_away(tmp_path: Path) -> None:
+    port, pidfile = free_port(), tmp_path / "pid"
+    command = [sys.executable, "-m", "forebay", "serve", "--port", str(port)]
+    options = ["--daemonize", "yes", "--pidfile", str(pidfile), "--logfile", str(tmp_path / "log")]
+    started = subprocess.run([*command, *options], timeout=60, check=False)
+    assert started.returncode == 0
+    wait_until("the pid file", pidfile.exists)
+    wait_until("its content", lambda: pidfile.read_text().endswith("\n"))
+    with RawClient(("127.0.0.1", port)) as client:
+        assert client("PING") == "PONG"
+        assert f"process_id:{int(pidfile.read_text())}\r\n".encode() in client("INFO", "server")
+        client.send(encode("SHUTDOWN"))
+        assert client.closed()
+    wait_until("the end of the pid file", lambda: not pidfile.exists())
+
+
+def test_readiness_is_told_to_a_supervisor_that_wants_to_know(tmp_path: Path) -> None:
+    address = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor:
+        supervisor.bind(address)
+        supervisor.settimeout(60)
+        command = [sys.executable, "-m", "forebay", "serve", "--port", str(free_port())]
+        environment = {**os.environ, "NOTIFY_SOCKET": address}
+        with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as server:
+            assert supervisor.recv(100) == b"READY=1"
+            server.send_signal(signal.SIGTERM)
+            assert supervisor.recv(100) == b"STOPPING=1"
+            assert server.wait(30) == 0

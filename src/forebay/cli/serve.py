@@ -21,7 +21,7 @@ The ones used most:
   --maxclients 10000               further connections are turned away
   --timeout 0                      close clients idle for so many seconds
   --maxmemory 0                    refuse writes above, e.g. 512mb
-  --client-output-buffer-limit normal 1gb 256mb 60
+  --client-output-buffer-limit normal 1gb 0 0
                                    close clients that do not read
   --stream-node-max-entries 100    entries in one node of a stream
   --notify-keyspace-events ""      e.g. KEA

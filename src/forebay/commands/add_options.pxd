@@ -15,7 +15,6 @@ cdef i64 DEFAULT_LIMIT_NODES, DEFAULT_LIMIT, DEFAULT_LIMIT_MAX
 
 
 @cython.final
-@cython.freelist(8)
 @cython.no_gc
 cdef class AddOptions:
     cdef public u64 ms, seq
@@ -24,6 +23,8 @@ cdef class AddOptions:
     cdef public Py_ssize_t threshold_at, pid_at, iid_at
     cdef public int policy
     cdef public i64 limit
+
+    cdef int reset(self) except -1
 
     @cython.locals(behind="Py_ssize_t")
     cpdef Py_ssize_t read(self, Context ctx, Argv argv, Py_ssize_t at, bint is_add) except -1

@@ -41,9 +41,13 @@ NO_POLICY = -1
 
 
 class AddOptions:
-    """What read() found."""
+    """What read() found.  Making one costs as much as a short XADD, so it can be used again."""
 
     def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> int:
+        """Forget everything, for the next command."""
         self.ms = self.seq = 0
         self.id_given = False
         self.seq_given = False
@@ -56,6 +60,7 @@ class AddOptions:
         #: Where producer and message ID stand; iid_at is 0 for IDMPAUTO.
         self.pid_at = 0
         self.iid_at = 0
+        return 0
 
     def read(self, ctx: Context, argv: Argv, at: int, is_add: bool) -> int:
         """Read the words from ``at`` on; for XADD, where the ID stands."""
@@ -213,11 +218,14 @@ class AddOptions:
         ctx.effects.command(*words)
 
     def result(self, stream: Stream) -> bytes:
-        """The threshold that an exact trim would need to get where this one got."""
+        """The threshold that an exact trim would need to get where this one got.
+
+        Not the first entry that is left: what ACKED kept may stand before where it stopped.
+        """
         assert self.trimmer is not None
         if self.trimmer.by_length:
             return b"%d" % stream.length
-        node = stream.nodes.first_value()
+        node = self.trimmer.stop
         if node is None:
             return b"%d-%d" % (mem.U64_MAX, mem.U64_MAX)
         return ids.text(node.ms, node.seq)

@@ -16,8 +16,8 @@ without making a bytes object of the key, and leaves the key as an object in
 
     slot = hash of the key's bytes  ->  key, database, its version, stream
 
-An entry holds while the database has not put or removed any value since
-(``Database.version``); expiry times are looked up each time.
+An entry holds while no key of the database has let go of a stream, list or set
+since (``Database.version``); expiry times are looked up each time.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from forebay.core.stream cimport Stream
 from forebay.mem cimport i64, u8, u64
 from forebay.wire.argv cimport Argv
 
-cdef int DELREF, ACKED, GONE, MISSING, KEPT
+cdef int DELREF, ACKED, GONE, MISSING, KEPT, FORGOTTEN
 
 
 @cython.locals(stream=Stream, i="Py_ssize_t", ms="u64", seq="u64", deleted="i64", _="bint")
@@ -17,9 +17,10 @@ cpdef xdel(Context ctx, Argv argv)
 
 cpdef entries_went(Context ctx, Argv argv)
 
-@cython.locals(stream=Stream, policy="int", first="Py_ssize_t", count="i64", i="Py_ssize_t", end="Py_ssize_t", ms="u64", seq="u64", low_ms="u64", low_seq="u64", deleted="i64", outcome="int", _="Py_ssize_t")
+@cython.locals(stream=Stream, policy="int", first="Py_ssize_t", count="i64", i="Py_ssize_t", end="Py_ssize_t", ms="u64", seq="u64", low_ms="u64", low_seq="u64", deleted="i64", forgotten="i64", outcome="int", _="Py_ssize_t")
 cpdef xdelex(Context ctx, Argv argv)
 
+@cython.locals(forgotten="bint")
 cpdef int delete_one(Stream stream, u64 ms, u64 seq, int policy, u64 low_ms, u64 low_seq) except -2
 
 @cython.locals(options=AddOptions, stream=Stream, removed="i64")

@@ -25,6 +25,8 @@ ACKED = 2
 GONE = 1
 MISSING = -1
 KEPT = 2
+# The entry was not there, but groups held it: the client hears MISSING.
+FORGOTTEN = 0
 
 
 def xdel(ctx: Context, argv: Argv) -> None:
@@ -64,24 +66,30 @@ def xdelex(ctx: Context, argv: Argv) -> None:
     strict_ids(argv, first, end)
     ctx.out.array(count)
     low_ms, low_seq = min_last_id(stream)
-    deleted = 0
+    deleted = forgotten = 0
     for i in range(first, end):
         _, ms, seq = ids.parse(argv.p, argv.w[2 * i], argv.w[2 * i + 1], 0)
         outcome = delete_one(stream, ms, seq, policy, low_ms, low_seq)
         if outcome == GONE:
             deleted += 1
+        elif outcome == FORGOTTEN:
+            forgotten += 1
+            outcome = MISSING
         ctx.out.integer(outcome)
     if deleted > 0:
         entries_went(ctx, argv)
+    elif forgotten > 0:
+        ctx.propagate(argv)
 
 
 def delete_one(stream: Stream, ms: int, seq: int, policy: int, low_ms: int, low_seq: int) -> int:
     """Delete one entry under a policy; ``low`` is min_last_id(stream)."""
     if policy == ACKED and is_referenced(stream, ms, seq, low_ms, low_seq):
         return KEPT
-    if policy == DELREF:
-        drop_references(stream, ms, seq)
-    return GONE if stream.delete(ms, seq) else MISSING
+    forgotten = policy == DELREF and drop_references(stream, ms, seq) > 0
+    if stream.delete(ms, seq):
+        return GONE
+    return FORGOTTEN if forgotten else MISSING
 
 
 def xtrim(ctx: Context, argv: Argv) -> None:

@@ -37,7 +37,7 @@ def put_integer(d: mem.Pointer, o: int, value: int) -> int:
         d[o + 6] = 10
         return o + 7
     minus = value < 0
-    size = mem.wrap(-value) if minus else mem.wrap(value)
+    size = mem.wrap(0 - mem.wrap(value)) if minus else mem.wrap(value)
     n = mem.uint_len(size) + (1 if minus else 0)
     d[o] = DOLLAR
     o = mem.put_uint(d, o + 1, n)

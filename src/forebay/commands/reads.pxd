@@ -87,7 +87,7 @@ cdef class Read:
     @cython.locals(options=ReadOptions, words=list, keys=list, i="Py_ssize_t", at="Py_ssize_t", stream=Stream)
     cdef wait(self)
 
-    @cython.locals(group=Group, slot="i64", pending=Pending)
+    @cython.locals(group=Group, slot="i64", pending=Pending, since_ms="i64")
     cdef i64 claim_time(self, Stream stream) except -1
 
 

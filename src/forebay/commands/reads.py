@@ -408,15 +408,17 @@ class Read:
 
     def claim_time(self, stream: Stream) -> int:
         """When the oldest pending entry that still exists can be claimed."""
+        since_ms = self.ctx.now_ms
         group = self.group(stream)
-        if group is not None:
-            slot = group.pending.oldest()
-            while slot >= 0:
-                pending = group.pending
-                if stream.exists(pending.id_ms(slot), pending.id_seq(slot)):
-                    return pending.time_ms(slot) + self.options.claim_ms
-                slot = pending.after_by_time(slot)
-        return self.ctx.now_ms + self.options.claim_ms
+        slot = -1 if group is None else group.pending.oldest()
+        while group is not None and slot >= 0:
+            pending = group.pending
+            if stream.exists(pending.id_ms(slot), pending.id_seq(slot)):
+                since_ms = pending.time_ms(slot)
+                break
+            slot = pending.after_by_time(slot)
+        # However long the idle time is, the sum must not wrap.
+        return since_ms + min(self.options.claim_ms, read_options.I64_MAX - since_ms)
 
 
 def xread(ctx: Context, argv: Argv) -> None:

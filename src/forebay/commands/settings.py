@@ -34,7 +34,8 @@ class OutputLimit:
 
 def _default_output_limits() -> dict[str, OutputLimit]:
     return {
-        "normal": OutputLimit(0, 0, 0),
+        # Redis has no limit here; a reply that nobody reads must not take the machine.
+        "normal": OutputLimit(1 << 30, 0, 0),
         "replica": OutputLimit(256 << 20, 64 << 20, 60),
         "pubsub": OutputLimit(32 << 20, 8 << 20, 60),
     }
@@ -42,7 +43,7 @@ def _default_output_limits() -> dict[str, OutputLimit]:
 
 @dataclass(slots=True)
 class Settings:
-    """One server's settings; every attribute has the default of Redis."""
+    """One server's settings; every attribute has the default of Redis, but for one output limit."""
 
     # Streams.  0 means no limit for the two node limits.
     stream_node_max_bytes: int = 4096

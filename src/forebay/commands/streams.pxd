@@ -13,8 +13,9 @@ from forebay.wire.argv cimport Argv
 
 cdef u64 U64_MAX
 cdef i64 ENTRY_BYTES_MAX
+cdef AddOptions SCRATCH
 
-@cython.locals(options=AddOptions, first="Py_ssize_t", stream=Stream, is_new="bint")
+@cython.locals(options=AddOptions, first="Py_ssize_t", stream=Stream, is_new="bint", size="i64")
 cpdef xadd(Context ctx, Argv argv)
 
 @cython.locals(trimmed="i64")
@@ -28,7 +29,7 @@ cpdef create(Context ctx, Stream stream)
 cdef int choose_id(Context ctx, Stream stream, AddOptions options) except -1
 
 @cython.locals(total="i64", i="Py_ssize_t")
-cdef int check_size(Argv argv, Py_ssize_t first) except -1
+cdef i64 payload_size(Argv argv, Py_ssize_t first) except -1
 
 cdef tuple message_key(Argv argv, AddOptions options, Py_ssize_t first)
 cdef bint is_duplicate(Context ctx, Argv argv, Stream stream, AddOptions options, Py_ssize_t first) except -1

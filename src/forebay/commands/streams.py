@@ -38,12 +38,15 @@ ENTRY_BYTES_MAX = 1 << 30
 TOO_LARGE = b"ERR Elements are too large to be stored"
 NOT_ABOVE_TOP = b"ERR The ID specified in XADD is equal or smaller than the target stream top item"
 ZERO_ID = b"ERR The ID specified in XADD must be greater than 0-0"
+#: The options of the XADD that is running: handlers do not nest.
+SCRATCH = AddOptions()
 EXHAUSTED = b"ERR The stream has exhausted the last possible ID, unable to add more items"
 
 
 def xadd(ctx: Context, argv: Argv) -> None:
     """Append an entry."""
-    options = AddOptions()
+    options = SCRATCH
+    options.reset()
     first = options.read(ctx, argv, 2, True) + 1
     if argv.n - first < 2 or (argv.n - first) % 2 == 1:
         raise wrong_arity(b"xadd")
@@ -59,7 +62,7 @@ def xadd(ctx: Context, argv: Argv) -> None:
     elif options.pid_at != 0 and is_duplicate(ctx, argv, stream, options, first):
         return
     choose_id(ctx, stream, options)
-    check_size(argv, first)
+    size = payload_size(argv, first)
     if is_new:
         create(ctx, stream)
     stream.append(
@@ -69,6 +72,7 @@ def xadd(ctx: Context, argv: Argv) -> None:
         argv.w,
         first,
         (argv.n - first) // 2,
+        size,
         ctx.node_bytes,
         ctx.node_entries,
     )
@@ -132,14 +136,14 @@ def choose_id(ctx: Context, stream: Stream, options: AddOptions) -> int:
     return 0
 
 
-def check_size(argv: Argv, first: int) -> int:
-    """Refuse an entry that no node could hold."""
+def payload_size(argv: Argv, first: int) -> int:
+    """The bytes of all fields and values; an entry that no node could hold is refused."""
     total = 0
     for i in range(first, argv.n):
         total += argv.w[2 * i + 1]
     if total > ENTRY_BYTES_MAX:
         raise CommandError(TOO_LARGE)
-    return 0
+    return total
 
 
 def message_key(argv: Argv, options: AddOptions, first: int) -> tuple[bytes, bytes]:

@@ -59,6 +59,10 @@ class Options:
     get: bool = False
 
 
+#: SET without options, which is most of them.
+PLAIN = Options()
+
+
 def _read_options(args: Args, words: Collection[bytes]) -> Options:
     options = Options()
     while args.more():
@@ -98,7 +102,7 @@ def _when_ms(ctx: Context, name: bytes, word: bytes, amount: bytes) -> int:
 def set_(ctx: Context, argv: Argv) -> None:
     """SET key value [NX|XX] [GET] [EX|PX|EXAT|PXAT time | KEEPTTL]."""
     key, value = argv[1], argv[2]
-    options = _read_options(Args(argv, 3), SET_WORDS)
+    options = _read_options(Args(argv, 3), SET_WORDS) if argv.n > 3 else PLAIN
     when_ms = None
     if options.expiry in TIMES:
         when_ms = _when_ms(ctx, b"set", options.expiry, options.amount)

@@ -15,7 +15,6 @@ before the options are read.
 
 from __future__ import annotations
 
-from forebay import mem
 from forebay.commands import emit
 from forebay.commands.context import Context
 from forebay.commands.help_text import help_row
@@ -36,6 +35,8 @@ DEFAULT_COUNT = 10
 COMMON_FIELDS = 13
 NEVER = -1
 U64_MAX = (1 << 64) - 1
+I64_MAX = (1 << 63) - 1
+TWO_TO_64 = 1 << 64
 # COUNT 0; more than any list can hold.
 EVERYTHING = (1 << 63) - 1
 
@@ -128,7 +129,7 @@ def _number(out: Reply, field: bytes, value: int | None) -> None:
         out.null()
     else:
         # XSETID can set entries-added so high that it passes the largest signed number.
-        out.integer(mem.signed(mem.wrap(value)))
+        out.integer(value if value <= I64_MAX else value - TWO_TO_64)
 
 
 def _id(out: Reply, field: bytes, ms: int, seq: int) -> None:

@@ -104,7 +104,8 @@ def _parse_odd_part(raw: bytes) -> int | None:
     ok, value = mem.parse_uint(digits, 0, len(digits))
     if not ok:
         return None
-    return mem.wrap(-value) if minus else value
+    # C's unsigned numbers wrap; the compiled mem.wrap() takes no negative object.
+    return -value % (1 << 64) if minus else value
 
 
 def parse_bound(p: mem.Pointer, at: int, n: int, default_seq: int) -> tuple[bool, int, int]:

@@ -2,7 +2,7 @@ cdef class Database:
     cdef public int index
     cdef public dict ready, values, expires, place, waiting, watchers
     cdef public list order, deadlines
-    # Goes up whenever a key begins to hold another value; caches compare it.
+    # Goes up whenever a key lets go of a stream, list or set; caches compare it.
     cdef public unsigned long long version
     cpdef put(self, bytes key, object value)
     cpdef bint remove(self, bytes key) except -1

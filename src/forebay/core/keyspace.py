@@ -62,20 +62,23 @@ class Database:
 
     def put(self, key: bytes, value: Value) -> None:
         """Create or replace the value; an expiry time that was set stays."""
-        self.version += 1
-        if key not in self.values:
+        before = self.values.get(key)
+        if before is None:
             self.place[key] = len(self.order)
             self.order.append(key)
+        elif type(before) is not bytes:
+            self.version += 1
         self.values[key] = value
         self.touch(key)
         self.signal(key)
 
     def remove(self, key: bytes) -> bool:
         """Delete key and expiry; false if it was not there."""
-        if key not in self.values:
+        before = self.values.pop(key, None)
+        if before is None:
             return False
-        self.version += 1
-        del self.values[key]
+        if type(before) is not bytes:
+            self.version += 1
         self.expires.pop(key, None)
         hole = self.place.pop(key)
         last = self.order.pop()

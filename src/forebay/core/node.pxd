@@ -4,7 +4,7 @@ from forebay cimport mem
 from forebay.core cimport listpack
 from forebay.mem cimport i64, u8, u64
 
-cdef int DELETED, SAME, SMALL
+cdef int DELETED, SAME, SMALL, SHORT, SHORT_HEAD
 cdef Py_ssize_t COUNT_AT, START_ROOM, SLACK
 cdef bytes PADDING
 
@@ -23,10 +23,10 @@ cdef class Node:
     @cython.locals(p="u8*", o="Py_ssize_t", total="Py_ssize_t", i="Py_ssize_t", k="Py_ssize_t")
     cdef int start(self, const u8* src, const u64* w, Py_ssize_t first, Py_ssize_t pairs) except -1
 
-    @cython.locals(p="u8*", o="Py_ssize_t", total="Py_ssize_t", i="Py_ssize_t", steps="Py_ssize_t", same="bint")
-    cdef int append(self, u64 ms, u64 seq, const u8* src, const u64* w, Py_ssize_t first, Py_ssize_t pairs) except -1
+    @cython.locals(p="u8*", o="Py_ssize_t", i="Py_ssize_t", steps="Py_ssize_t", same="bint")
+    cdef int append(self, u64 ms, u64 seq, const u8* src, const u64* w, Py_ssize_t first, Py_ssize_t pairs, Py_ssize_t size) except -1
 
-    @cython.locals(p="u8*", o="Py_ssize_t", i="Py_ssize_t")
+    @cython.locals(p="u8*", o="Py_ssize_t", i="Py_ssize_t", n="Py_ssize_t")
     cdef bint has_fields(self, const u8* src, const u64* w, Py_ssize_t first, Py_ssize_t pairs) noexcept
 
     @cython.locals(p="u8*")

@@ -33,6 +33,9 @@ START_ROOM = 96
 #: Bytes behind the listpack that readers may touch: mem.SLACK.
 SLACK = 16
 SMALL = 127
+#: Strings up to this length have one byte in front: SHORT_HEAD and the length.
+SHORT = 63
+SHORT_HEAD = 128
 PADDING = bytes(SLACK)
 
 
@@ -73,15 +76,19 @@ class Node:
         return self.finish(o, pairs + 4)
 
     def append(
-        self, ms: int, seq: int, src: mem.Pointer, w: mem.Words, first: int, pairs: int
+        self,
+        ms: int,
+        seq: int,
+        src: mem.Pointer,
+        w: mem.Words,
+        first: int,
+        pairs: int,
+        size: int,
     ) -> int:
-        """Add an entry whose fields and values are the spans from ``first`` on."""
+        """Add an entry whose fields and values are the spans from ``first`` on, ``size`` bytes."""
         same = self.has_fields(src, w, first, pairs)
         self.set_counts(self.count + 1, self.deleted)
-        total = 0
-        for i in range(2 * first, 2 * (first + 2 * pairs), 2):
-            total += w[i + 1]
-        self.need(total + (2 * pairs + 5) * listpack.OVERHEAD_MAX)
+        self.need(size + (2 * pairs + 5) * listpack.OVERHEAD_MAX)
         p = self.p
         o = listpack.put_int(p, self.size - 1, SAME if same else 0)
         o = listpack.put_int(p, o, mem.signed(mem.wrap(ms - self.ms)))
@@ -105,9 +112,14 @@ class Node:
         p = self.p
         o = self.fields_at
         for i in range(2 * first, 2 * (first + 2 * pairs), 4):
-            if not listpack.same_string(p, o, src, w[i], w[i + 1]):
+            n = w[i + 1]
+            # A short string, nearly always: its head is its length.
+            if n <= SHORT and p[o] == SHORT_HEAD | n and mem.equal(p, o + 1, src, w[i], n):
+                o += n + 2
+            elif listpack.same_string(p, o, src, w[i], n):
+                o = listpack.skip(p, o)
+            else:
                 return False
-            o = listpack.skip(p, o)
         return True
 
     def finish(self, end: int, added: int) -> int:

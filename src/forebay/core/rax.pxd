@@ -64,6 +64,8 @@ cdef class Rax:
     cpdef list values(self)
 
 
+@cython.locals(i="Py_ssize_t")
+cdef int push_children(list todo, Branch branch) except -1
 @cython.locals(firsts="const u8*", low="Py_ssize_t", high="Py_ssize_t", middle="Py_ssize_t")
 cdef Py_ssize_t place(Branch branch, u8 byte) noexcept
 @cython.locals(n="Py_ssize_t", i="Py_ssize_t", q="const u8*")

@@ -325,23 +325,32 @@ class Rax:
         """All keys with their values, in order."""
         found = []
         todo = [self.root]
-        while todo:
+        while len(todo) > 0:
             branch = todo.pop()
             if branch.key is not None:
                 found.append((branch.key, branch.value))
-            todo.extend(reversed(branch.children))
+            push_children(todo, branch)
         return found
 
     def values(self) -> list[Any]:
         """All values, in the order of their keys."""
         found = []
         todo = [self.root]
-        while todo:
+        while len(todo) > 0:
             branch = todo.pop()
             if branch.key is not None:
                 found.append(branch.value)
-            todo.extend(reversed(branch.children))
+            push_children(todo, branch)
         return found
+
+
+def push_children(todo: list[Branch], branch: Branch) -> int:
+    """Put the children on a stack, the first one on top."""
+    i = len(branch.children)
+    while i > 0:
+        i -= 1
+        todo.append(branch.children[i])
+    return 0
 
 
 def place(branch: Branch, byte: int) -> int:

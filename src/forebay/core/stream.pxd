@@ -20,11 +20,11 @@ cdef class Stream:
     cdef public object idmp
     cdef public i64 idmp_duration_s, idmp_maxsize, iids_added, iids_duplicates
 
-    @cython.locals(total="Py_ssize_t", i="Py_ssize_t", node=Node)
-    cdef int append(self, u64 ms, u64 seq, const u8* src, const u64* w, Py_ssize_t first, Py_ssize_t pairs, i64 node_bytes, i64 node_entries) except -1
+    @cython.locals(node=Node)
+    cdef int append(self, u64 ms, u64 seq, const u8* src, const u64* w, Py_ssize_t first, Py_ssize_t pairs, Py_ssize_t size, i64 node_bytes, i64 node_entries) except -1
     @cython.locals(spans=array.array, joined=bytes, words="u64*", at="Py_ssize_t")
     cpdef int add(self, u64 ms, u64 seq, list flat, i64 node_bytes=*, i64 node_entries=*) except -1
-    cdef bint is_full(self, Node node, Py_ssize_t total, i64 node_bytes, i64 node_entries) noexcept
+    cdef bint is_full(self, Node node, Py_ssize_t size, i64 node_bytes, i64 node_entries) noexcept
 
     @cython.locals(node=Node)
     cdef Node new_tail(self, u64 ms, u64 seq, const u8* src, const u64* w, Py_ssize_t first, Py_ssize_t pairs)

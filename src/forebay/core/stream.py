@@ -64,20 +64,19 @@ class Stream:
         w: mem.Words,
         first: int,
         pairs: int,
+        size: int,
         node_bytes: int,
         node_entries: int,
     ) -> int:
         """Add an entry above last_id; fields and values are spans of src from ``first`` on.
 
-        ``node_bytes`` and ``node_entries`` say when a node is full; 0 is no limit.
+        ``size`` is the sum of their lengths.  ``node_bytes`` and ``node_entries`` say when a
+        node is full; 0 is no limit.
         """
-        total = 0
-        for i in range(2 * first, 2 * (first + 2 * pairs), 2):
-            total += w[i + 1]
         node = self.tail
-        if node is None or self.is_full(node, total, node_bytes, node_entries):
+        if node is None or self.is_full(node, size, node_bytes, node_entries):
             node = self.new_tail(ms, seq, src, w, first, pairs)
-        node.append(ms, seq, src, w, first, pairs)
+        node.append(ms, seq, src, w, first, pairs, size)
         self.length += 1
         self.entries_added += 1
         self.last_ms = ms
@@ -98,13 +97,14 @@ class Stream:
             at += len(text)
         joined = b"".join(flat)
         words = mem.words(spans)
-        return self.append(ms, seq, joined, words, 0, len(flat) // 2, node_bytes, node_entries)
+        pairs = len(flat) // 2
+        return self.append(ms, seq, joined, words, 0, pairs, at, node_bytes, node_entries)
 
-    def is_full(self, node: Node, total: int, node_bytes: int, node_entries: int) -> bool:
-        """Whether an entry of ``total`` payload bytes must start a new node."""
+    def is_full(self, node: Node, size: int, node_bytes: int, node_entries: int) -> bool:
+        """Whether an entry of ``size`` payload bytes must start a new node."""
         if node_bytes == 0 or node_bytes > NODE_BYTES_MAX:
             node_bytes = NODE_BYTES_MAX
-        if node.size + total >= node_bytes:
+        if node.size + size >= node_bytes:
             return True
         return node_entries != 0 and node.count + node.deleted >= node_entries
 

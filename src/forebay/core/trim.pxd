@@ -17,6 +17,7 @@ cdef class Trimmer:
     cdef public i64 limit
     cdef public int policy
     cdef u64 floor_ms, floor_seq
+    cdef public Node stop
 
     @cython.locals(removed="i64", node=Node, following=Node, whole="bint")
     cpdef i64 apply(self, Stream stream) except -1

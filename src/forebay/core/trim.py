@@ -38,6 +38,8 @@ class Trimmer:
         self.limit = 0
         self.policy = KEEPREF
         self.floor_ms = self.floor_seq = 0
+        #: The first node that apply() left alone; None if it went through all.
+        self.stop: Node | None = None
 
     def apply(self, stream: Stream) -> int:
         """Remove what the order asks for; how many entries went."""
@@ -61,6 +63,7 @@ class Trimmer:
             else:
                 removed += self.trim_inside(stream, node)
             node = following
+        self.stop = node
         if removed > 0:
             stream.find_first()
         return removed

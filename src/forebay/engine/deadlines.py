@@ -12,6 +12,8 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+# Times are signed 64-bit numbers wherever they are compiled.
+LATEST_MS = (1 << 63) - 1
 # Not worth rebuilding a heap for fewer.
 FEW_CANCELLED = 64
 
@@ -44,6 +46,11 @@ class Deadlines:
             self.heap = [kept for kept in self.heap if kept[2] is not None]
             heapify(self.heap)
             self.cancelled = 0
+
+    def shift(self, by_ms: int) -> None:
+        """The clock was set: what lay ahead lies as far ahead as before."""
+        for entry in self.heap:
+            entry[0] = max(0, min(entry[0] + by_ms, LATEST_MS))
 
     def next_ms(self) -> int:
         """The soonest time, -1 if there is none."""

@@ -12,8 +12,9 @@ cdef Py_ssize_t LONGEST_NAME
 @cython.final
 cdef class Names:
     cdef list slots
+    cdef Command latest
     cdef Py_ssize_t mask
-    @cython.locals(p="u8*", at=Py_ssize_t, n=Py_ssize_t, i=Py_ssize_t, row=Command)
+    @cython.locals(p="u8*", at=Py_ssize_t, n=Py_ssize_t, i=Py_ssize_t, row=Command, latest=Command)
     cpdef Command find(self, Argv argv)
 
 

@@ -26,6 +26,8 @@ class Names:
         while size < 2 * len(all_rows):
             size *= 2
         self.mask = size - 1
+        #: The row found last: a pipeline asks for the same one again and again.
+        self.latest: Command = all_rows[0]
         self.slots: list[Command | None] = [None] * size
         for row in all_rows:
             i = name_hash(row.name, 0, len(row.name)) & self.mask
@@ -38,12 +40,18 @@ class Names:
         p = argv.p
         at = argv.w[0]
         n = argv.w[1]
+        latest = self.latest
+        if mem.same_word(p, at, n, latest.upper, len(latest.upper)):
+            return latest
         if n > LONGEST_NAME:
             return None
         i = name_hash(p, at, n) & self.mask
         while True:
             row = self.slots[i]
-            if row is None or mem.same_word(p, at, n, row.upper, len(row.upper)):
+            if row is None:
+                return None
+            if mem.same_word(p, at, n, row.upper, len(row.upper)):
+                self.latest = row
                 return row
             i = (i + 1) & self.mask
 

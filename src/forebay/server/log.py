@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import sys
 
+from forebay.errors import ConfigError
 from forebay.server.timers import Clock
 
 LEVELS = {"debug": 0, "verbose": 1, "notice": 2, "warning": 3, "nothing": 4}
@@ -45,6 +46,14 @@ class Log:
         """What an operator must see."""
         self._write(3, message)
 
+    def traceback(self, fault: BaseException) -> None:
+        """A defect of ours, line by line."""
+        from traceback import format_exception  # a start without faults does without it
+
+        for piece in format_exception(fault):
+            for line in piece.rstrip().splitlines():
+                self.warning(line)
+
     def set_level(self, level: str) -> None:
         """From now on write the lines at or above this level."""
         self.threshold = LEVELS[level]
@@ -55,9 +64,22 @@ class Log:
         stamp = self.clock.stamp(self.clock.now_ms())
         text = "".join(c if c.isprintable() else "?" for c in message)
         line = f"{os.getpid()}:M {stamp} {MARKS[level]} {text}\n"
+        try:
+            self._append(line)
+        except OSError:
+            return  # a full disk or a closed pipe must not end the server
+
+    def _append(self, line: str) -> None:
         if not self.path:
             sys.stdout.write(line)
             sys.stdout.flush()
             return
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(line)
+
+    def check(self) -> None:
+        """Refuse a log file that cannot be written, while somebody is there to be told."""
+        try:
+            self._append("")
+        except OSError as fault:
+            raise ConfigError(f"cannot write the log file {self.path}: {fault.strerror}") from fault

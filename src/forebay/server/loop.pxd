@@ -11,7 +11,7 @@ from forebay.server.connection cimport Bench, Connection
 from forebay.server.timers cimport Clock
 
 cdef int READ, WRITE, MAX_EVENTS
-cdef long long TURN_BYTES
+cdef long long TURN_BYTES, STEP_MS
 
 
 @cython.final
@@ -27,12 +27,14 @@ cdef class Loop:
     cdef list to_settle, busy
     cdef public object before_replies
     cdef public long long next_beat_ms, beat_ms
+    cdef long long steady_ms, offset_ms
     cdef public bint running
 
     @cython.locals(fd=int)
     cpdef close(self, Connection conn)
-    @cython.locals(bench=Bench, w="u64*", ready=int, i=int)
+    @cython.locals(bench=Bench, w="u64*", ready=int, i=int, step_ms="long long")
     cpdef int turn(self) except -1
+    cdef follow_clock(self)
     cdef int between(self) except -1
     @cython.locals(wait_ms="long long", deadline_ms="long long")
     cdef int wait_ms(self) except -1

@@ -18,7 +18,9 @@ Rules
      turn may stop early when it has produced TURN_BYTES of replies.
   4. A descriptor may be reused within a turn, so an event alone never closes a
      connection: only a receive or send that fails does.
-  5. A fault of ours is logged and ends the connection it met, not the loop.
+  5. Deadlines are kept in wall time, like everything in the engine, but measured
+     by the monotonic clock: when the wall clock is set, they move with it.
+  6. A fault of ours is logged and ends the connection it met, not the loop.
 """
 
 from __future__ import annotations
@@ -40,6 +42,9 @@ MAX_EVENTS = 256
 # Replies that a turn may pile up before they are sent.
 TURN_BYTES = 64 << 20
 
+# A difference between the clocks that no drift explains: somebody set the wall clock.
+STEP_MS = 1000
+
 Watcher = Callable[[], None]
 
 
@@ -49,6 +54,9 @@ class Host:
     def beat(self) -> None:
         """Periodic work is due."""
 
+    def clock_stepped(self, by_ms: int) -> None:
+        """The wall clock was set forward, or back if negative."""
+
     def may_owe(self, conn: Connection, bytes_owed: int) -> bool:
         """Whether a client may leave this much output unread."""
         raise NotImplementedError
@@ -56,8 +64,8 @@ class Host:
     def closed(self, conn: Connection) -> None:
         """A connection is no more."""
 
-    def broken(self, conn: Connection | None) -> None:
-        """Something raised what it should not, for this client if any; called in the handler."""
+    def broken(self, conn: Connection | None, fault: BaseException) -> None:
+        """Something raised what it should not, for this client if any."""
 
 
 class Loop:
@@ -79,6 +87,9 @@ class Loop:
         self.before_replies: Callable[[], None] | None = None
         self.next_beat_ms = 0
         self.beat_ms = 100
+        #: Monotonic time of this turn, and how far wall time is ahead of it.
+        self.steady_ms = clock.monotonic_ms()
+        self.offset_ms = clock.now_ms() - self.steady_ms
         self.running = False
 
     # Who takes part
@@ -120,9 +131,9 @@ class Loop:
             conn.channel.close()
         os.close(fd)
 
-    def connections(self) -> list[Connection]:
-        """All of them, in the order of their descriptors."""
-        return [conn for conn in self.by_fd if conn is not None]
+    def connections(self, part: int = 0, parts: int = 1) -> list[Connection]:
+        """All of them, or one part of so many, in the order of their descriptors."""
+        return [conn for conn in self.by_fd[part::parts] if conn is not None]
 
     # The turns
 
@@ -139,6 +150,10 @@ class Loop:
         w = mem.words(self.events)
         ready = sysio.wait(self.epoll, self.epoll_fd, w, MAX_EVENTS, self.wait_ms())
         bench.now_ms = self.clock.now_ms()
+        self.steady_ms = self.clock.monotonic_ms()
+        step_ms = bench.now_ms - self.steady_ms - self.offset_ms
+        if step_ms > STEP_MS or step_ms < -STEP_MS:
+            self.follow_clock()
         bench.produced = 0
         if self.busy:
             self.run_busy()
@@ -152,15 +167,23 @@ class Loop:
         self.settle_all()
         return 0
 
+    def follow_clock(self) -> None:
+        """The wall clock was set: tell the host, unless only we were held up between two looks."""
+        offset_ms = self.clock.now_ms() - self.clock.monotonic_ms()
+        step_ms = offset_ms - self.offset_ms
+        if abs(step_ms) > STEP_MS:
+            self.offset_ms = offset_ms
+            self.host.clock_stepped(step_ms)
+
     def between(self) -> int:
         """What is due between the commands and their replies."""
         try:
-            if self.clock.monotonic_ms() >= self.next_beat_ms:
-                self.next_beat_ms = self.clock.monotonic_ms() + self.beat_ms
+            if self.steady_ms >= self.next_beat_ms:
+                self.next_beat_ms = self.steady_ms + self.beat_ms
                 self.host.beat()
             self.bench.engine.before_sleep(self.bench.now_ms)
-        except Exception:  # noqa: BLE001 - rule 5
-            self.host.broken(None)
+        except Exception as fault:  # noqa: BLE001 - rule 6
+            self.host.broken(None, fault)
         return 0
 
     def wait_ms(self) -> int:
@@ -192,15 +215,15 @@ class Loop:
             return
         try:
             watcher()
-        except Exception:  # noqa: BLE001 - rule 5
-            self.host.broken(None)
+        except Exception as fault:  # noqa: BLE001 - rule 6
+            self.host.broken(None, fault)
 
     def read(self, conn: Connection) -> int:
         """Take a connection's bytes; it goes on the list if there is anything to settle."""
         try:
             alive = conn.read(self.bench)
-        except Exception:  # noqa: BLE001 - rule 5
-            self.host.broken(conn)
+        except Exception as fault:  # noqa: BLE001 - rule 6
+            self.host.broken(conn, fault)
             alive = False
         if not alive:
             self.close(conn)
@@ -220,8 +243,8 @@ class Loop:
                 continue
             try:
                 conn.resume(self.bench)
-            except Exception:  # noqa: BLE001 - rule 5
-                self.host.broken(conn)
+            except Exception as fault:  # noqa: BLE001 - rule 6
+                self.host.broken(conn, fault)
                 self.close(conn)
                 continue
             if not conn.queued:

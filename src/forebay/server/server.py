@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import select
 import socket
-import traceback
 from collections.abc import Callable
 from functools import partial
 
@@ -177,13 +176,25 @@ class Server(Host):
         for door in self.shut_doors:
             self.loop.watch(door.fileno(), partial(self.arrive, door))
         self.shut_doors.clear()
-        if self.beats % (1000 // self.loop.beat_ms) == 0:
-            self.visit_clients()
+        beats_a_second = 1000 // self.loop.beat_ms
+        self.visit_clients(self.beats % beats_a_second, beats_a_second)
 
-    def visit_clients(self) -> None:
-        """Once a second: who is idle, who does not read, who lingers."""
+    def clock_stepped(self, by_ms: int) -> None:
+        """The wall clock was set: nobody waits longer or shorter, or is idle, because of it."""
+        self.log.warning(f"The clock of this machine was set by {by_ms} ms")
+        self.engine.blocking.deadlines.shift(by_ms)
+        if self.engine.pausing.until_ms:
+            self.engine.pausing.until_ms += by_ms
+        for session in self.engine.sessions:
+            session.created_ms += by_ms
+            session.active_ms += by_ms
+
+    def visit_clients(self, part: int = 0, parts: int = 1) -> None:
+        """Who is idle, who does not read, who lingers: one part with each beat, so that ten
+        thousand clients are no pause for any of them, and each is seen once a second.
+        """
         now_ms = self.clock.now_ms()
-        for conn in self.loop.connections():
+        for conn in self.loop.connections(part, parts):
             if conn.out.size > 0 and not self.may_owe(conn, conn.out.pending()):
                 self.loop.close(conn)
             elif conn.session.closing:
@@ -241,12 +252,11 @@ class Server(Host):
         elif conn.fault:
             self.log.verbose(f"Closing client {self._who(conn)}: {conn.fault}")
 
-    def broken(self, conn: Connection | None) -> None:
+    def broken(self, conn: Connection | None, fault: BaseException) -> None:
         """A bug met a client: the log gets the traceback, the client an end."""
         whom = f", closing client {self._who(conn)}" if conn is not None else ""
         self.log.warning(f"Internal error{whom}")
-        for line in traceback.format_exc().splitlines():
-            self.log.warning(line)
+        self.log.traceback(fault)
 
     def _who(self, conn: Connection) -> str:
         session = conn.session

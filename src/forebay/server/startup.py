@@ -11,10 +11,8 @@ Whatever can go wrong before the doors are open is one sentence and exit code 1.
 from __future__ import annotations
 
 import os
-import random
 import sys
 import time
-import traceback
 from collections.abc import Sequence
 
 import forebay
@@ -41,10 +39,13 @@ def serve(argv: Sequence[str]) -> int:
     try:
         config = Config.load(argv)
         log = Log(clock, config.settings.logfile, config.settings.loglevel)
-        if config.settings.daemonize:
-            process.go_to_background()
+        log.check()
         server = assemble(config, log, clock)
         server.open()
+        if config.settings.daemonize:
+            process.go_to_background()
+        if config.settings.pidfile:
+            process.write_pidfile(config.settings.pidfile)
     except ConfigError as error:
         sys.stderr.write(f"forebay: {error}\n")
         return 1
@@ -69,12 +70,11 @@ def assemble(config: Config, log: Log, clock: Clock) -> Server:
 
 def offer_services(engine: Engine, config: Config, server: Server) -> None:
     """Fill in what commands need of the server."""
-    dice = random.SystemRandom()
     services = engine.services
     services.config = config
-    services.random_below = dice.randrange
+    services.random_below = random_below
     gauge = usage.MemoryGauge(server.clock)
-    run_id = f"{dice.getrandbits(160):040x}"
+    run_id = os.urandom(20).hex()
     info = Info(config, server.bench, server.clock, run_id, gauge.startup_bytes)
     services.info = info
     server.on_beat.append(lambda: info.sample(engine.stats.commands))
@@ -83,6 +83,11 @@ def offer_services(engine: Engine, config: Config, server: Server) -> None:
     services.sleep = time.sleep
     services.shutdown = Shutdown(server)
     services.host = server
+
+
+def random_below(n: int) -> int:
+    """A number in 0..n-1; n is far below 2**64, so that all are equally likely."""
+    return int.from_bytes(os.urandom(8)) % n
 
 
 class Faults:
@@ -94,9 +99,7 @@ class Faults:
     def __call__(self, session: Session, argv: list[bytes], fault: BaseException) -> None:
         name = argv[0].decode("utf-8", "replace")
         self.log.warning(f"Internal error in '{name}' of client id={session.id}")
-        for line in traceback.format_exception(fault):
-            for part in line.rstrip().splitlines():
-                self.log.warning(part)
+        self.log.traceback(fault)
 
 
 class Shutdown:
@@ -115,8 +118,6 @@ def live(server: Server, config: Config) -> int:
     settings, log = config.settings, server.log
     signals = process.Signals(lambda name: on_signal(server, name))
     server.loop.watch(signals.fileno(), signals.on_readable)
-    if settings.pidfile:
-        process.write_pidfile(settings.pidfile)
     fit_clients(settings, log)
     greet(server, config)
     process.settle_memory()

@@ -1,11 +1,11 @@
 """Wait, receive, send, look at the clock: the second place where Python meets C.
 
 Like ``mem``, this module has two faces.  Interpreted, it is this file, over
-``select.epoll``, ``os.readv``, ``os.write`` and ``time``.  Compiled callers get ``sysio.pxd``: the same
-names as direct system calls, without argument tuples, without an exception for
-the everyday "nothing there yet", without a list of tuples for each wait.  An
-unpipelined request is little more than these three calls, so this is where its
-speed is won or lost.
+``select.epoll``, ``os.readv``, ``os.write`` and ``time``.  Compiled callers get
+``sysio.pxd``: the same names as direct system calls, without argument tuples,
+without an exception for the everyday "nothing there yet", without a list of
+tuples for each wait.  An unpipelined request is little more than these three
+calls, so this is where its speed is won or lost.
 
 recv and send answer alike
      n > 0   that many bytes went through
