@@ -19,12 +19,13 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from bench.peers import Peer
 
 SEND_BUFFER_BYTES = 1 << 22
-#: One buffer serves all where bytes are counted; markers need an object per read, so less.
-BUFFER_BYTES = 1 << 20
+#: Where bytes are counted they are dropped into a buffer; markers need an object per read.
+BUFFER_BYTES = 1 << 19
 READ_BYTES = 1 << 16
 
 
@@ -67,6 +68,13 @@ class Expect:
     marker: bytes = b""
     count: int = 0
 
+    def taker(self, sock: socket.socket) -> Callable[[], int]:
+        """A function that receives once and says how far that brings the batch."""
+        if self.size:
+            return partial(sock.recv_into, bytearray(BUFFER_BYTES))
+        receive, marker = sock.recv, self.marker
+        return lambda: receive(READ_BYTES).count(marker)
+
 
 def connect(peer: Peer) -> socket.socket:
     """A connection that will not block and does not wait to fill packets."""
@@ -90,12 +98,11 @@ class Crowd:
 
     def run(self, expect: Expect, per_batch: int, seconds: float) -> Sample:
         """Drive until the batches or the seconds are used up, and drain what is under way."""
-        step = self._step_by_size if expect.size else self._step_by_marker
         for sock in self.sockets:
             self.epoll.register(sock.fileno(), select.EPOLLIN)
         cpu_s, start = self.peer.cpu_s(), time.perf_counter()
         self._send_first()
-        done = step(expect, start + seconds)
+        done = self._turn_until(expect, start + seconds)
         elapsed = time.perf_counter() - start
         cpu_s = self.peer.cpu_s() - cpu_s
         self.close()
@@ -108,45 +115,20 @@ class Crowd:
                 sock.send(batch)
                 self.busy += 1
 
-    def _step_by_size(self, expect: Expect, deadline: float) -> int:
-        """The loop where a batch is answered by a known number of bytes."""
+    def _turn_until(self, expect: Expect, deadline: float) -> int:
+        """The loop: take what came, and where a batch is answered send the next; batches done."""
         got = dict.fromkeys((s.fileno() for s in self.sockets), 0)
-        into = {s.fileno(): s.recv_into for s in self.sockets}
+        take = {s.fileno(): expect.taker(s) for s in self.sockets}
         send = {s.fileno(): s.send for s in self.sockets}
-        size, buffer, batches = expect.size, bytearray(BUFFER_BYTES), self.batches
+        whole, batches = expect.size or expect.count, self.batches
         poll, clock, done, busy = self.epoll.poll, time.perf_counter, 0, self.busy
         while busy:
             for fd, _ in poll(-1, 128):
-                have = got[fd] + into[fd](buffer)
-                if have < size:
+                have = got[fd] + take[fd]()
+                if have < whole:
                     got[fd] = have
                     continue
-                assert have == size, f"{have} bytes came where {size} were expected"
-                got[fd] = 0
-                done += 1
-                batch = next(batches, None)
-                if batch is None:
-                    busy -= 1
-                else:
-                    send[fd](batch)
-            if clock() > deadline:
-                batches = iter(())
-        return done
-
-    def _step_by_marker(self, expect: Expect, deadline: float) -> int:
-        """The loop where a batch is answered by so many marker bytes."""
-        got = dict.fromkeys((s.fileno() for s in self.sockets), 0)
-        receive = {s.fileno(): s.recv for s in self.sockets}
-        send = {s.fileno(): s.send for s in self.sockets}
-        marker, count, batches = expect.marker, expect.count, self.batches
-        poll, clock, done, busy = self.epoll.poll, time.perf_counter, 0, self.busy
-        while busy:
-            for fd, _ in poll(-1, 128):
-                have = got[fd] + receive[fd](READ_BYTES).count(marker)
-                if have < count:
-                    got[fd] = have
-                    continue
-                assert have == count, f"{have} replies came where {count} were expected"
+                assert have == whole, f"{have} came where {whole} were expected"
                 got[fd] = 0
                 done += 1
                 batch = next(batches, None)

@@ -57,39 +57,61 @@ def test_the_unix_socket_is_as_good_as_the_port(forebay_server: ServerProcess) -
     assert subprocess.run(command, capture_output=True, check=True).stdout == b"PONG\n"
 
 
-def read_until(fd: int, wanted: str, seconds: float = 20) -> str:
-    """What a terminal shows, up to the wanted text."""
-    shown, deadline = "", time.monotonic() + seconds
-    while wanted not in shown:
-        ready, _, _ = select.select([fd], [], [], max(0, deadline - time.monotonic()))
-        assert ready, f"waited for {wanted!r}; the terminal shows:\n{shown}"
-        shown += os.read(fd, 65536).decode("utf-8", "replace")
-    return shown
+class Terminal:
+    """redis-cli as a person has it: on a terminal, with a prompt."""
+
+    def __init__(self, server: ServerProcess) -> None:
+        self.prompt = f"127.0.0.1:{server.port}> "
+        self.ours, self.theirs = pty.openpty()
+        fcntl.ioctl(self.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 200, 0, 0))
+        self.process = subprocess.Popen(
+            [find("redis-cli"), "-p", str(server.port)],
+            stdin=self.theirs,
+            stdout=self.theirs,
+            env={**os.environ, "TERM": "xterm"},
+        )
+        self.wait_for("")
+
+    def wait_for(self, wanted: str) -> None:
+        """Read until the wanted text was shown, and a new prompt behind it."""
+        shown, deadline = "", time.monotonic() + TIMEOUT_S
+        while not (wanted in shown and shown.endswith(self.prompt)):
+            wait_s = max(0, deadline - time.monotonic())
+            ready, _, _ = select.select([self.ours], [], [], wait_s)
+            assert ready, f"waited for {wanted!r}; the terminal shows:\n{shown}"
+            shown += os.read(self.ours, 65536).decode("utf-8", "replace")
+            shown = re.sub(r"\x1b\[[0-9]*[A-Za-z]", "", shown)
+
+    def type(self, line: str) -> None:
+        """Type a line, as if by hand."""
+        os.write(self.ours, line.encode() + b"\r")
+
+    def close(self) -> int:
+        """Type quit; the exit code."""
+        self.type("quit")
+        try:
+            return self.process.wait(TIMEOUT_S)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            os.close(self.ours)
+            os.close(self.theirs)
 
 
 def test_an_interactive_session_learns_the_commands_and_shows_hints(
     forebay_server: ServerProcess,
 ) -> None:
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 200, 0, 0))
-    process = subprocess.Popen(
-        [find("redis-cli"), "-p", str(forebay_server.port)],
-        stdin=theirs,
-        stdout=theirs,
-        env={**os.environ, "TERM": "xterm"},
-    )
-    prompt = f"127.0.0.1:{forebay_server.port}> "
-    read_until(ours, prompt)
-    os.write(ours, b"XADD race 5-5 rider Norem\r")
-    read_until(ours, '"5-5"')
-    os.write(ours, b"help XLEN\r")
-    read_until(ours, "since:")
-    os.write(ours, b"XREAD COUNT 1 STREAMS race 0\r")
-    read_until(ours, "Norem")
-    os.write(ours, b"quit\r")
-    assert process.wait(TIMEOUT_S) == 0
-    os.close(ours)
-    os.close(theirs)
+    terminal = Terminal(forebay_server)
+    try:
+        terminal.type("XADD race 5-5 rider Norem")
+        terminal.wait_for('"5-5"\r\n')
+        terminal.type("help XLEN")
+        terminal.wait_for("summary:")
+        terminal.type("XREAD COUNT 1 STREAMS race 0")
+        terminal.wait_for('"Norem"\r\n')
+    finally:
+        code = terminal.close()
+    assert code == 0
 
 
 def test_stat_prints_a_line_of_figures(forebay_server: ServerProcess) -> None:

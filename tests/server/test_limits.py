@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import resource
 import socket
 from collections.abc import Callable
 
 import pytest
 
+import forebay
 from tests.support.resp import RawClient, ReplyError, encode
 from tests.support.servers import ServerProcess
-from tests.support.waiting import wait_until
+from tests.support.waiting import info_field, wait_until
 
 Make = Callable[..., ServerProcess]
 
 MIB = 1 << 20
 BIG_ENTRY = b"x" * 200_000
+
+
+@pytest.fixture(autouse=True, scope="module")
+def descriptors() -> None:
+    """Thousands of clients need thousands of descriptors on this side too."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def clients(admin: RawClient) -> int:
@@ -44,6 +53,7 @@ def test_a_reader_that_never_reads_is_closed_at_its_limit_while_others_are_serve
         wait_until("they are closed", lambda: clients(admin) == 1)
         assert admin("PING") == "PONG"
         assert server.log().count("output buffer limit") == 5
+        assert info_field(admin, "client_output_buffer_limit_disconnections") == 5
         assert server.rss_bytes() - before < 5 * 8 * MIB * 1.5 + 20 * MIB
         for client in slow:
             client.close()
@@ -95,6 +105,7 @@ def test_a_query_buffer_over_its_limit_ends_the_client(make_forebay: Make) -> No
         assert client.closed()
         assert clients(admin) == 1
         assert "query buffer" in server.log()
+        assert info_field(admin, "client_query_buffer_limit_disconnections") == 1
 
 
 def test_a_bulk_longer_than_allowed_is_refused_when_it_is_announced(make_forebay: Make) -> None:
@@ -132,6 +143,21 @@ def test_idle_clients_are_closed_but_not_those_who_wait_or_listen(make_forebay: 
             assert clients(admin) == 3
 
 
+def test_idle_clients_cost_little_and_slow_nobody_down(make_forebay: Make) -> None:
+    server = make_forebay()
+    with server.client() as first:
+        before = server.rss_bytes()
+        idle = [server.client() for _ in range(3_000)]
+        for client in idle:
+            client.send(encode("PING"))
+        assert all(client.read() == b"+PONG\r\n" for client in idle)
+        assert server.rss_bytes() - before < 3_000 * (4096 if forebay.compiled() else 8192)
+        assert first("PING") == "PONG"
+        for client in idle:
+            client.close()
+        wait_until("they are gone", lambda: clients(first) == 1)
+
+
 def test_out_of_descriptors_the_server_neither_spins_nor_dies(make_forebay: Make) -> None:
     server = make_forebay("--maxclients", "50")
     limit_descriptors(server, server.open_files() + 10)
@@ -153,8 +179,6 @@ def test_out_of_descriptors_the_server_neither_spins_nor_dies(make_forebay: Make
 
 def limit_descriptors(server: ServerProcess, most: int) -> None:
     """Take descriptors away from a running process."""
-    import resource
-
     resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (most, most))
 
 

@@ -97,6 +97,8 @@ class Stats(Protocol):
     commands: int
     connections: int
     rejected_connections: int
+    query_limit_disconnections: int
+    output_limit_disconnections: int
     expired_keys: int
     evicted_keys: int
     keyspace_hits: int

@@ -128,7 +128,7 @@ def _number(out: Reply, field: bytes, value: int | None) -> None:
     if value is None:
         out.null()
     else:
-        # XSETID can set entries-added so high that it passes the largest signed number.
+        # A dump may carry a counter beyond the largest signed number; Redis wraps it, too.
         out.integer(value if value <= I64_MAX else value - TWO_TO_64)
 
 

@@ -33,6 +33,7 @@ NOBODY = 0
 NEVER = -1
 UNKNOWN = -1
 U64_MAX = (1 << 64) - 1
+I64_MAX = (1 << 63) - 1
 
 #: What a consumer costs beyond its view and its name, for MEMORY USAGE.
 CONSUMER_BYTES = 400
@@ -132,7 +133,8 @@ class Group:
             and not mem.before(self.last_ms, self.last_seq, stream.first_ms, stream.first_seq)
             and not tombstones_ahead(stream, self.last_ms, self.last_seq)
         ):
-            self.entries_read += 1
+            if self.entries_read < I64_MAX:
+                self.entries_read += 1
         elif stream.entries_added > 0:
             self.entries_read = estimate(stream, ms, seq)
         self.last_ms = ms

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 #: No node grows beyond this, whatever the settings say: offsets stay 32-bit.
 NODE_BYTES_MAX = 1 << 30
 U64_MAX = (1 << 64) - 1
+#: XSETID can bring the counter here; beyond, no reply and no record could say it.
+COUNTER_MAX = (1 << 63) - 1
 #: What the allocator adds to each object, for MEMORY USAGE.
 OBJECT_BYTES = 160
 
@@ -78,7 +80,8 @@ class Stream:
             node = self.new_tail(ms, seq, src, w, first, pairs)
         node.append(ms, seq, src, w, first, pairs, size)
         self.length += 1
-        self.entries_added += 1
+        if self.entries_added < COUNTER_MAX:
+            self.entries_added += 1
         self.last_ms = ms
         self.last_seq = seq
         if self.length == 1:

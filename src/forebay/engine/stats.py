@@ -14,6 +14,9 @@ class Stats:
         self.commands = 0
         self.connections = 0
         self.rejected_connections = 0
+        #: Clients closed because they sent too far ahead, or did not read.
+        self.query_limit_disconnections = 0
+        self.output_limit_disconnections = 0
         self.expired_keys = 0
         self.evicted_keys = 0
         self.keyspace_hits = 0

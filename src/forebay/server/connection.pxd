@@ -35,10 +35,10 @@ cdef class Connection:
     cdef public RequestParser parser
     cdef public bytearray held
     cdef public Py_ssize_t start, end
-    cdef public bint more, queued, busy, ended, leaving, is_offence
+    cdef public bint more, queued, busy, ended, leaving
     cdef public int watching, seconds_closing
     cdef public long long over_since_ms
-    cdef public str fault
+    cdef public str fault, offence
 
     @cython.locals(at=Py_ssize_t, n=Py_ssize_t, parser=RequestParser)
     cpdef bint read(self, Bench bench) except -1

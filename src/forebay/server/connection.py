@@ -104,8 +104,8 @@ class Connection:
         self.seconds_closing = 0
         #: Why it is being closed, for the log; empty if the client went by itself.
         self.fault = ""
-        #: Whether an operator should see that.
-        self.is_offence = False
+        #: The limit that it broke, "query" or "output"; an operator should see that.
+        self.offence = ""
 
     # In
 
@@ -269,7 +269,7 @@ class Connection:
         elif size <= STRANGER_HELD_BYTES:
             return True
         self.fault = "reached the limit of its query buffer"
-        self.is_offence = True
+        self.offence = "query"
         return False
 
     def count_in(self, bench: Bench, n: int) -> int:

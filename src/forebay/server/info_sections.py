@@ -224,8 +224,8 @@ def stats(ctx: Context, facts: Facts) -> Fields:
         *zeros("dump_payload_sanitizations"),
         *zeros("total_reads_processed total_writes_processed"),
         *zeros("io_threaded_reads_processed io_threaded_writes_processed"),
-        *zeros("client_query_buffer_limit_disconnections"),
-        *zeros("client_output_buffer_limit_disconnections"),
+        ("client_query_buffer_limit_disconnections", counted.query_limit_disconnections),
+        ("client_output_buffer_limit_disconnections", counted.output_limit_disconnections),
         *zeros("reply_buffer_shrinks reply_buffer_expands"),
         ("forebay_clients_unblocked", counted.unblocked),
     ]

@@ -237,7 +237,7 @@ class Server(Host):
     def _offends(self, conn: Connection, fault: str) -> bool:
         """Note why a client must go; always False."""
         conn.fault = fault
-        conn.is_offence = True
+        conn.offence = "output"
         return False
 
     def _output_limit(self, session: Session) -> OutputLimit:
@@ -247,8 +247,12 @@ class Server(Host):
     def closed(self, conn: Connection) -> None:
         """Say why, if it was our doing: offences loudly, the everyday only if asked."""
         conn.session.link = None
-        if conn.is_offence:
+        if conn.offence:
             self.log.warning(f"Closing client {self._who(conn)}: {conn.fault}")
+            if conn.offence == "query":
+                self.engine.stats.query_limit_disconnections += 1
+            else:
+                self.engine.stats.output_limit_disconnections += 1
         elif conn.fault:
             self.log.verbose(f"Closing client {self._who(conn)}: {conn.fault}")
 
