@@ -155,7 +155,9 @@ def expire_cycle(ctx: Context, budget: int) -> bool:
 
 def next_expiry_ms(keyspace: Keyspace) -> int | None:
     """When expire_cycle() may find something to do, at the earliest; None: never."""
-    return min((_earliest(db) + 1 for db in keyspace.databases if db.deadlines), default=None)
+    soonest = min((_earliest(db) for db in keyspace.databases if db.deadlines), default=None)
+    # A key may expire at the end of time, which has no millisecond behind it.
+    return None if soonest is None or soonest >= mem.I64_MAX else soonest + 1
 
 
 def _earliest(db: Database) -> int:
