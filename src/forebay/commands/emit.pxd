@@ -6,6 +6,7 @@ from forebay.core.cursor cimport Cursor
 from forebay.core.node cimport Node
 from forebay.core.stream cimport Stream
 from forebay.mem cimport i64, u8, u64
+from forebay.wire cimport reply
 from forebay.wire.reply cimport Reply
 
 cdef Py_ssize_t ELEMENT_ROOM, ENTRY_ROOM
@@ -19,9 +20,6 @@ cdef (Py_ssize_t, Py_ssize_t) put_element(u8* d, Py_ssize_t o, const u8* p, Py_s
 
 @cython.locals(value="i64", start="Py_ssize_t", n="Py_ssize_t")
 cdef (Py_ssize_t, Py_ssize_t) put_wide(u8* d, Py_ssize_t o, const u8* p, Py_ssize_t at) noexcept
-
-@cython.locals(behind="Py_ssize_t", n="Py_ssize_t")
-cdef Py_ssize_t put_id(u8* d, Py_ssize_t o, u64 ms, u64 seq) noexcept
 
 @cython.locals(node=Node, pairs="Py_ssize_t", d="u8*", p="const u8*", o="Py_ssize_t", at="Py_ssize_t", f="Py_ssize_t", _="Py_ssize_t")
 cpdef int entry(Reply out, Cursor cursor, int size) except -1

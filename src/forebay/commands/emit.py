@@ -16,6 +16,7 @@ from forebay import mem
 from forebay.core import listpack
 from forebay.core.cursor import Cursor
 from forebay.core.stream import Stream
+from forebay.wire import reply
 from forebay.wire.reply import Reply
 
 ELEMENT_ROOM = 24
@@ -95,30 +96,6 @@ def put_wide(d: mem.Pointer, o: int, p: mem.Pointer, at: int) -> tuple[int, int]
     return o + 2, listpack.skip(p, at)
 
 
-def put_id(d: mem.Pointer, o: int, ms: int, seq: int) -> int:
-    """An ID as a bulk string."""
-    # IDs made from a clock are ten characters and more: the length has two digits.
-    behind = mem.put_uint(d, o + 5, ms)
-    d[behind] = 45
-    behind = mem.put_uint(d, behind + 1, seq)
-    n = behind - o - 5
-    d[o] = DOLLAR
-    if n < 10:
-        mem.move(d, o + 4, o + 5, n)
-        d[o + 1] = 48 + n
-        behind -= 1
-        o += 2
-    else:
-        d[o + 1] = 48 + n // 10
-        d[o + 2] = 48 + n % 10
-        o += 3
-    d[o] = 13
-    d[o + 1] = 10
-    d[behind] = 13
-    d[behind + 1] = 10
-    return behind + 2
-
-
 def entry(out: Reply, cursor: Cursor, size: int) -> int:
     """The entry under the cursor: [id, [field, value, ...]].
 
@@ -142,7 +119,7 @@ def entry(out: Reply, cursor: Cursor, size: int) -> int:
     d[o + 1] = 48 + size
     d[o + 2] = 13
     d[o + 3] = 10
-    o = put_id(d, o + 4, cursor.ms, cursor.seq)
+    o = reply.put_id(d, o + 4, cursor.ms, cursor.seq)
     d[o] = STAR
     o = mem.put_uint(d, o + 1, 2 * pairs)
     d[o] = 13

@@ -10,7 +10,7 @@ cdef Py_ssize_t SPARE_BYTES
 cdef Py_ssize_t HEADER
 cdef Py_ssize_t STREAM_ID
 cdef double LARGEST_PLAIN
-cdef int STAR, PERCENT, TILDE, GREATER, DOLLAR, COLON
+cdef int STAR, PERCENT, TILDE, GREATER, DOLLAR, COLON, DASH
 
 
 cdef bytearray NOTHING
@@ -29,6 +29,20 @@ cdef class Spare:
 
 
 cdef Spare SPARE
+
+
+@cython.final
+cdef class Millisecond:
+    cdef bytearray text
+    cdef u8* p
+    cdef u64 ms
+    cdef Py_ssize_t n
+
+
+cdef Millisecond LATEST
+
+@cython.locals(latest=Millisecond, o=Py_ssize_t, n=Py_ssize_t)
+cdef Py_ssize_t put_id(u8* d, Py_ssize_t at, u64 ms, u64 seq) noexcept
 
 
 @cython.final
@@ -72,7 +86,6 @@ cdef class Reply:
     @cython.locals(p="u8*", o=Py_ssize_t)
     cdef int span(self, const u8* src, Py_ssize_t at, Py_ssize_t n) except -1
     cpdef int bulk(self, bytes data) except -1
-    @cython.locals(p="u8*", at=Py_ssize_t, o=Py_ssize_t, n=Py_ssize_t)
     cpdef int stream_id(self, u64 ms, u64 seq) except -1
     @cython.locals(p="u8*", o=Py_ssize_t)
     cpdef int integer(self, i64 value) except -1

@@ -41,13 +41,13 @@ LARGEST_SPARE = 1 << 20
 SPARE_BYTES = 8 << 20
 # The longest header: a type byte, twenty digits, CR and LF, rounded up.
 HEADER = 24
-# The longest stream_id: "$41", CRLF, two numbers and a dash, CRLF.
-STREAM_ID = 48
+# The longest stream_id: "$41", CRLF, two numbers and a dash, CRLF; and mem.SLACK.
+STREAM_ID = 64
 
 # Whole numbers below it are written without an exponent.
 LARGEST_PLAIN = 1e17
 
-STAR, PERCENT, TILDE, GREATER, DOLLAR, COLON = b"*%~>$:"
+STAR, PERCENT, TILDE, GREATER, DOLLAR, COLON, DASH = b"*%~>$:-"
 
 # The buffer of whoever has none; never written, since its length is 0.
 NOTHING = bytearray()
@@ -90,6 +90,45 @@ class Spare:
 
 
 SPARE = Spare()
+
+
+class Millisecond:
+    """The text of the last ID's first half: neighbours in a stream mostly share it."""
+
+    def __init__(self) -> None:
+        self.text = bytearray(3 * mem.SLACK)
+        self.p: mem.Pointer = self.text
+        self.ms = 0
+        self.n = mem.put_uint(self.p, 0, 0)
+
+
+LATEST = Millisecond()
+
+
+def put_id(d: mem.Pointer, at: int, ms: int, seq: int) -> int:
+    """Write ``ms-seq`` as a bulk string at ``at``; the index behind it.  Needs STREAM_ID bytes."""
+    latest = LATEST
+    if ms != latest.ms:
+        latest.ms = ms
+        latest.n = mem.put_uint(latest.p, 0, ms)
+    # Written as if the length had two digits, which is so but for tiny IDs.
+    mem.copy_short(d, at + 5, latest.p, 0, latest.n)
+    o = at + 5 + latest.n
+    d[o] = DASH
+    o = mem.put_uint(d, o + 1, seq)
+    n = o - at - 5
+    d[at] = DOLLAR
+    if n >= 10:
+        mem.put_uint(d, at + 1, n)
+    else:
+        d[at + 1] = 48 + n
+        mem.move(d, at + 4, at + 5, n)
+        o -= 1
+    d[o - n - 2] = 13
+    d[o - n - 1] = 10
+    d[o] = 13
+    d[o + 1] = 10
+    return o + 2
 
 
 class Reply:
@@ -278,25 +317,7 @@ class Reply:
     def stream_id(self, ms: int, seq: int) -> int:
         """An entry ID as the bulk string ``ms-seq``."""
         self.need(STREAM_ID)
-        p = self.p
-        at = self.size
-        # Written as if the length had two digits, which is so but for tiny IDs.
-        o = mem.put_uint(p, at + 5, ms)
-        p[o] = 45
-        o = mem.put_uint(p, o + 1, seq)
-        n = o - at - 5
-        p[at] = DOLLAR
-        if n >= 10:
-            mem.put_uint(p, at + 1, n)
-        else:
-            p[at + 1] = 48 + n
-            mem.move(p, at + 4, at + 5, n)
-            o -= 1
-        p[o - n - 2] = 13
-        p[o - n - 1] = 10
-        p[o] = 13
-        p[o + 1] = 10
-        self.size = o + 2
+        self.size = put_id(self.p, self.size, ms, seq)
         return 0
 
     def integer(self, value: int) -> int:
