@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.engine_client import BLOCKED, EngineClient, ReplyError
-
-SYNTAX = ReplyError("ERR syntax error")
-NOT_AN_INTEGER = ReplyError("ERR value is not an integer or out of range")
+from tests.support.replies import SYNTAX
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ import pytest
 
 from tests.support.engine_client import START_MS, EngineClient, ReplyError
 from tests.support.keyspace_events import listen
-
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
+from tests.support.replies import WRONGTYPE
 
 
 @pytest.fixture

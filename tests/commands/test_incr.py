@@ -6,10 +6,9 @@ import pytest
 
 from tests.support.engine_client import EngineClient, ReplyError
 from tests.support.keyspace_events import listen
+from tests.support.replies import NOT_AN_INTEGER, WRONGTYPE
 
-NOT_AN_INTEGER = ReplyError("ERR value is not an integer or out of range")
 OVERFLOW = ReplyError("ERR increment or decrement would overflow")
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
 MAX, MIN = 2**63 - 1, -(2**63)
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.support.engine_client import EngineClient, ReplyError
 from tests.support.keyspace_events import listen
+from tests.support.replies import WRONGTYPE
 
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
 NOT_POSITIVE = ReplyError("ERR value is out of range, must be positive")
 
 

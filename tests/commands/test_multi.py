@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.support.engine_client import EngineClient, ReplyError
+from tests.support.replies import WRONGTYPE
 
 ABORTED = ReplyError("EXECABORT Transaction discarded because of previous errors.")
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
 
 
 @pytest.fixture

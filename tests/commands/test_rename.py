@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.engine_client import BLOCKED, EngineClient, ReplyError
+from tests.support.engine_client import BLOCKED, EngineClient
 from tests.support.keyspace_events import listen
-
-NO_SUCH_KEY = ReplyError("ERR no such key")
+from tests.support.replies import NO_SUCH_KEY
 
 
 @pytest.fixture

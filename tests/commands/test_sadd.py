@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.engine_client import EngineClient, ReplyError
+from tests.support.engine_client import EngineClient
 from tests.support.keyspace_events import listen
-
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
+from tests.support.replies import WRONGTYPE
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.engine_client import EngineClient, ReplyError
-
-SYNTAX = ReplyError("ERR syntax error")
+from tests.support.replies import SYNTAX
 
 
 def client_with(*keys: str) -> EngineClient:

@@ -6,10 +6,7 @@ import pytest
 
 from tests.support.engine_client import BLOCKED, START_MS, EngineClient, ReplyError
 from tests.support.keyspace_events import listen
-
-SYNTAX = ReplyError("ERR syntax error")
-NOT_AN_INTEGER = ReplyError("ERR value is not an integer or out of range")
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
+from tests.support.replies import NOT_AN_INTEGER, SYNTAX, WRONGTYPE
 
 
 @pytest.fixture

@@ -5,25 +5,16 @@ from __future__ import annotations
 import pytest
 
 from tests.support.engine_client import EngineClient, ReplyError
-
-BAD_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
+from tests.support.replies import BAD_ID, WRONGTYPE
+from tests.support.stream_client import deliver, pending_ids, stream_client
 
 
 @pytest.fixture
 def client() -> EngineClient:
     """Five entries, all delivered to alice."""
-    client = EngineClient()
-    for i in range(1, 6):
-        client("XADD", "s", f"{i}-0", "f", "v")
-    client("XGROUP", "CREATE", "s", "g", "0")
-    client("XREADGROUP", "GROUP", "g", "alice", "STREAMS", "s", ">")
-    client.effects()
+    client = stream_client()
+    deliver(client, "g", "alice")
     return client
-
-
-def pending_ids(client: EngineClient) -> list[bytes]:
-    return [row[0] for row in client("XPENDING", "s", "g", "-", "+", "100")]
 
 
 def test_it_answers_how_many_were_pending(client: EngineClient) -> None:

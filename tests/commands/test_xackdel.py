@@ -6,30 +6,17 @@ import pytest
 
 from forebay.commands.notify_flags import KEYEVENT, NOTIFY_STREAM
 from tests.support.engine_client import EngineClient, ReplyError
-
-SYNTAX = ReplyError("ERR syntax error")
-BAD_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
-BAD_NUMIDS = ReplyError("ERR Number of IDs must be a positive integer")
-MISMATCH = ReplyError("ERR The `numids` parameter must match the number of arguments")
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
+from tests.support.replies import BAD_ID, BAD_NUMIDS, MISMATCH, SYNTAX, WRONGTYPE
+from tests.support.stream_client import deliver, pending_ids, stream_client
 
 
 @pytest.fixture
 def client() -> EngineClient:
     """Five entries; group g has delivered all, group h the first two."""
-    client = EngineClient()
-    for i in range(1, 6):
-        client("XADD", "s", f"{i}-0", "f", "v")
-    client("XGROUP", "CREATE", "s", "g", "0")
-    client("XGROUP", "CREATE", "s", "h", "0")
-    client("XREADGROUP", "GROUP", "g", "alice", "STREAMS", "s", ">")
-    client("XREADGROUP", "GROUP", "h", "bob", "COUNT", "2", "STREAMS", "s", ">")
-    client.effects()
+    client = stream_client()
+    deliver(client, "g", "alice")
+    deliver(client, "h", "bob", 2)
     return client
-
-
-def pending_ids(client: EngineClient, group: str) -> list[bytes]:
-    return [row[0] for row in client("XPENDING", "s", group, "-", "+", "100")]
 
 
 def live_ids(client: EngineClient) -> list[bytes]:

@@ -6,11 +6,10 @@ import pytest
 
 from tests.support.engine_client import START_MS, EngineClient, ReplyError
 from tests.support.keyspace_events import listen
+from tests.support.replies import BAD_ID, NOT_AN_INTEGER, WRONGTYPE
 
 TOP = 2**64 - 1
 ARITY = ReplyError("ERR wrong number of arguments for 'xadd' command")
-INVALID_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
-NOT_AN_INTEGER = ReplyError("ERR value is not an integer or out of range")
 TOO_SMALL = ReplyError(
     "ERR The ID specified in XADD is equal or smaller than the target stream top item"
 )
@@ -23,7 +22,6 @@ LIMIT_ALONE = ReplyError(
     "ERR syntax error, LIMIT cannot be used without specifying a trimming strategy"
 )
 LIMIT_EXACT = ReplyError("ERR syntax error, LIMIT cannot be used without the special ~ option")
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
 
 
 @pytest.fixture
@@ -121,7 +119,7 @@ def test_behind_the_largest_id_nothing_fits(client: EngineClient, any_id: str) -
     ],
 )
 def test_anything_else_is_no_id(client: EngineClient, bad: str) -> None:
-    assert client("XADD", "s", bad, "f", "v") == INVALID_ID
+    assert client("XADD", "s", bad, "f", "v") == BAD_ID
     assert client("EXISTS", "s") == 0
 
 
@@ -193,7 +191,7 @@ def test_a_thousand_fields_are_fine(client: EngineClient) -> None:
 def test_words_and_id_are_checked_before_pairs_zero_and_type(client: EngineClient) -> None:
     client("SET", "str", "v")
     assert client("XADD", "str", "bad", "f") == ARITY  # the table's own count comes first
-    assert client("XADD", "str", "bad", "f", "v", "g") == INVALID_ID
+    assert client("XADD", "str", "bad", "f", "v", "g") == BAD_ID
     assert client("XADD", "str", "0-0", "f", "v", "g") == ARITY
     assert client("XADD", "str", "0-0", "f", "v") == ZERO
     assert client("XADD", "str", "NOMKSTREAM", "1-1", "f", "v") == WRONGTYPE
@@ -288,9 +286,9 @@ def test_policies_apply_to_what_is_trimmed(client: EngineClient) -> None:
         (["MAXLEN", "x"], NOT_AN_INTEGER),
         (["MAXLEN", "=", "+1"], NOT_AN_INTEGER),
         (["MAXLEN", "9223372036854775808"], NOT_AN_INTEGER),
-        (["MINID", "x"], INVALID_ID),
-        (["MINID", "~", "-"], INVALID_ID),
-        (["MINID", "(5"], INVALID_ID),
+        (["MINID", "x"], BAD_ID),
+        (["MINID", "~", "-"], BAD_ID),
+        (["MINID", "(5"], BAD_ID),
         (["MAXLEN", "1", "MINID", "1"], BOTH),
         (["MINID", "1", "MAXLEN", "x"], BOTH),
         (["MAXLEN", "1", "MAXLEN", "1"], BOTH),
@@ -301,10 +299,10 @@ def test_policies_apply_to_what_is_trimmed(client: EngineClient) -> None:
         (["MAXLEN", "1", "LIMIT", "5"], LIMIT_EXACT),
         (["MAXLEN", "=", "1", "LIMIT", "0"], LIMIT_EXACT),
         (["MINID", "1", "LIMIT", "5"], LIMIT_EXACT),
-        (["FOO"], INVALID_ID),
-        (["KEEPREF", "DELREF"], INVALID_ID),
-        (["ACKED", "ACKED"], INVALID_ID),
-        (["~"], INVALID_ID),
+        (["FOO"], BAD_ID),
+        (["KEEPREF", "DELREF"], BAD_ID),
+        (["ACKED", "ACKED"], BAD_ID),
+        (["~"], BAD_ID),
     ],
 )
 def test_each_mistake_in_the_options_has_its_error(
@@ -316,8 +314,8 @@ def test_each_mistake_in_the_options_has_its_error(
 
 def test_an_option_without_its_value_is_read_as_the_id(client: EngineClient) -> None:
     for word in ("MAXLEN", "MINID", "LIMIT", "IDMPAUTO", "IDMP"):
-        assert client("XADD", "s", "NOMKSTREAM", "KEEPREF", word) == INVALID_ID
-    assert client("XADD", "s", "NOMKSTREAM", "IDMP", "p") == INVALID_ID
+        assert client("XADD", "s", "NOMKSTREAM", "KEEPREF", word) == BAD_ID
+    assert client("XADD", "s", "NOMKSTREAM", "IDMP", "p") == BAD_ID
 
 
 # What it leaves for others

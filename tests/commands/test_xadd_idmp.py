@@ -9,8 +9,8 @@ import pytest
 from forebay.wire.argv import argv_of
 from tests.support.engine_client import START_MS, EngineClient, ReplyError
 from tests.support.keyspace_events import listen
+from tests.support.replies import BAD_ID
 
-INVALID_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
 TWICE = ReplyError("ERR syntax error, IDMP/IDMPAUTO specified multiple times")
 EXPLICIT = ReplyError("ERR syntax error, IDMP/IDMPAUTO can be used only with auto-generated IDs")
 MIB = 1 << 20
@@ -84,7 +84,7 @@ def test_the_oldest_message_of_a_producer_makes_room(client: EngineClient) -> No
         (["IDMP", "p", "m", "1-1"], EXPLICIT),
         (["IDMP", "p", "m", "5-*"], EXPLICIT),
         (["IDMPAUTO", "p", "0-0"], EXPLICIT),
-        (["IDMP", "p", "m", "bad"], INVALID_ID),
+        (["IDMP", "p", "m", "bad"], BAD_ID),
     ],
 )
 def test_each_mistake_has_its_error(

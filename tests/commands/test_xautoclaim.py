@@ -8,25 +8,21 @@ import pytest
 
 from forebay.commands.notify_flags import KEYEVENT, NOTIFY_STREAM
 from tests.support.engine_client import START_MS, EngineClient, ReplyError
+from tests.support.stream_client import deliver, stream_client
 
 MOST = 9223372036854775807
 # LONG_MAX / 16: what Redis takes at most.
 MOST_COUNT = 576460752303423487
 BAD_COUNT = ReplyError("ERR COUNT must be > 0")
-SYNTAX = ReplyError("ERR syntax error")
 MAX_ID = "18446744073709551615-18446744073709551615"
 
 
 @pytest.fixture
 def client() -> EngineClient:
     """Ten entries, all alice's for 1000 ms."""
-    client = EngineClient()
-    for i in range(1, 11):
-        client("XADD", "s", f"{i}-0", "f", "v")
-    client("XGROUP", "CREATE", "s", "g", "0")
-    client("XREADGROUP", "GROUP", "g", "alice", "STREAMS", "s", ">")
+    client = stream_client(10)
+    deliver(client, "g", "alice")
     client.now_ms += 1000
-    client.effects()
     return client
 
 

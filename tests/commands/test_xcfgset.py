@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.engine_client import EngineClient, ReplyError
+from tests.support.replies import NOT_AN_INTEGER
 
-NOT_A_NUMBER = ReplyError("ERR value is not an integer or out of range")
 BAD_DURATION = ReplyError("ERR IDMP-DURATION must be between 1 and 86400 seconds")
 BAD_MAXSIZE = ReplyError("ERR IDMP-MAXSIZE must be between 1 and 10000 entries")
 
@@ -78,8 +78,8 @@ def test_the_key_is_looked_up_first(client: EngineClient) -> None:
         (["DURATION", "1"], ReplyError("ERR syntax error")),
         (["IDMP-DURATION"], ReplyError("ERR syntax error")),
         (["IDMP-MAXSIZE", "5", "x"], ReplyError("ERR syntax error")),
-        (["IDMP-DURATION", "x"], NOT_A_NUMBER),
-        (["IDMP-MAXSIZE", "1.5"], NOT_A_NUMBER),
+        (["IDMP-DURATION", "x"], NOT_AN_INTEGER),
+        (["IDMP-MAXSIZE", "1.5"], NOT_AN_INTEGER),
         (["IDMP-DURATION", "0"], BAD_DURATION),
         (["IDMP-DURATION", "-1"], BAD_DURATION),
         (["IDMP-DURATION", "86401"], BAD_DURATION),

@@ -8,22 +8,19 @@ import pytest
 
 from forebay.commands.notify_flags import KEYEVENT, NOTIFY_STREAM
 from tests.support.engine_client import START_MS, EngineClient, ReplyError
+from tests.support.replies import BAD_ID
+from tests.support.stream_client import deliver, stream_client
 
 MOST = 9223372036854775807
-BAD_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
 ENTRY_2 = [b"2-0", [b"f", b"v"]]
 
 
 @pytest.fixture
 def client() -> EngineClient:
     """Five entries; alice has had the first four for 1000 ms."""
-    client = EngineClient()
-    for i in range(1, 6):
-        client("XADD", "s", f"{i}-0", "f", "v")
-    client("XGROUP", "CREATE", "s", "g", "0")
-    client("XREADGROUP", "GROUP", "g", "alice", "COUNT", "4", "STREAMS", "s", ">")
+    client = stream_client()
+    deliver(client, "g", "alice", 4)
     client.now_ms += 1000
-    client.effects()
     return client
 
 

@@ -6,9 +6,7 @@ import pytest
 
 from tests.support.engine_client import EngineClient, ReplyError
 from tests.support.keyspace_events import listen
-
-INVALID_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
+from tests.support.replies import BAD_ID, WRONGTYPE
 
 
 @pytest.fixture
@@ -43,7 +41,7 @@ def test_a_missing_key_answers_before_ids_are_read(client: EngineClient) -> None
 
 def test_one_bad_id_and_nothing_is_deleted(client: EngineClient) -> None:
     for bad in ("bad", "-", "+", "$", "(1", "1-", ""):
-        assert client("XDEL", "s", "1-0", "2-0", bad) == INVALID_ID
+        assert client("XDEL", "s", "1-0", "2-0", bad) == BAD_ID
     assert len(live(client)) == 6
     assert client.effects() == []
 
@@ -86,7 +84,7 @@ def test_pending_records_stay(client: EngineClient) -> None:
 def test_any_number_of_ids_is_read(client: EngineClient, count: int) -> None:
     ids = [f"{n}-0" for n in range(1, count + 1)]
     assert client("XDEL", "s", *ids) == min(count, 6)
-    assert client("XDEL", "s", *ids, "bad") == INVALID_ID
+    assert client("XDEL", "s", *ids, "bad") == BAD_ID
     assert client("XLEN", "s") == max(0, 6 - count)
 
 

@@ -6,24 +6,16 @@ import pytest
 
 from tests.support.engine_client import EngineClient, ReplyError
 from tests.support.keyspace_events import listen
-
-SYNTAX = ReplyError("ERR syntax error")
-INVALID_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
-BAD_NUMIDS = ReplyError("ERR Number of IDs must be a positive integer")
-MISMATCH = ReplyError("ERR The `numids` parameter must match the number of arguments")
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
+from tests.support.replies import BAD_ID, BAD_NUMIDS, MISMATCH, SYNTAX, WRONGTYPE
+from tests.support.stream_client import deliver, stream_client
 
 
 @pytest.fixture
 def client() -> EngineClient:
     """Five entries; group g has all pending, group h the first two."""
-    client = EngineClient()
-    for n in range(1, 6):
-        client("XADD", "s", f"{n}-0", "f", "v")
-    for group, count in (("g", "5"), ("h", "2")):
-        client("XGROUP", "CREATE", "s", group, "0")
-        client("XREADGROUP", "GROUP", group, "c", "COUNT", count, "STREAMS", "s", ">")
-    client.effects()
+    client = stream_client()
+    deliver(client, "g", "c")
+    deliver(client, "h", "c", 2)
     return client
 
 
@@ -133,7 +125,7 @@ def test_a_policy_alone_lacks_its_ids(client: EngineClient) -> None:
 
 
 def test_a_bad_id_leaves_everything_as_it_was(client: EngineClient) -> None:
-    assert client("XDELEX", "s", "DELREF", "IDS", "2", "1-0", "bad") == INVALID_ID
+    assert client("XDELEX", "s", "DELREF", "IDS", "2", "1-0", "bad") == BAD_ID
     assert (len(live(client)), len(pending(client, "g"))) == (5, 5)
     assert client.effects() == []
 

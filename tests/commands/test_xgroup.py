@@ -6,13 +6,12 @@ import pytest
 
 from forebay.commands.notify_flags import KEYEVENT, NOTIFY_STREAM
 from tests.support.engine_client import BLOCKED, EngineClient, ReplyError
+from tests.support.replies import BAD_ID, WRONGTYPE
 
 KEY_REQUIRED = ReplyError(
     "ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to"
     " use the MKSTREAM option to create an empty stream automatically."
 )
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
-BAD_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
 
 
 def bad_options(subcommand: str) -> ReplyError:

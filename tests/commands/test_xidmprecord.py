@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.engine_client import EngineClient, ReplyError
+from tests.support.replies import BAD_ID
 
-BAD_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
 OTHER_ENTRY = ReplyError("ERR IID already exists for this producer with a different stream ID")
 
 

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from tests.support.engine_client import START_MS, EngineClient, ReplyError
+from tests.support.replies import NO_SUCH_KEY, WRONGTYPE
 
-NO_KEY = ReplyError("ERR no such key")
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
 BAD_STREAM = ReplyError(
     "ERR unknown subcommand or wrong number of arguments for 'STREAM'. Try XINFO HELP."
 )
@@ -208,7 +207,7 @@ def test_count_must_be_a_number(client: EngineClient) -> None:
 
 def test_the_key_is_looked_up_before_the_options(client: EngineClient) -> None:
     client("SET", "str", "v")
-    assert client("XINFO", "STREAM", "none", "FOO") == NO_KEY
+    assert client("XINFO", "STREAM", "none", "FOO") == NO_SUCH_KEY
     assert client("XINFO", "STREAM", "str", "FOO") == WRONGTYPE
 
 
@@ -313,7 +312,7 @@ def test_consumers_of_an_empty_group_is_an_empty_array(client: EngineClient) -> 
 @pytest.mark.parametrize("call", [["STREAM"], ["GROUPS"], ["CONSUMERS", "g"]])
 def test_a_missing_key_and_another_type_are_errors(client: EngineClient, call: list[str]) -> None:
     client("SET", "str", "v")
-    assert client("XINFO", call[0], "none", *call[1:]) == NO_KEY
+    assert client("XINFO", call[0], "none", *call[1:]) == NO_SUCH_KEY
     assert client("XINFO", call[0], "str", *call[1:]) == WRONGTYPE
 
 

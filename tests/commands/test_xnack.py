@@ -7,20 +7,17 @@ from typing import Any
 import pytest
 
 from tests.support.engine_client import BLOCKED, EngineClient, ReplyError
+from tests.support.replies import BAD_ID
+from tests.support.stream_client import deliver, stream_client
 
 MOST = 9223372036854775807
-BAD_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
 
 
 @pytest.fixture
 def client() -> EngineClient:
     """Five entries, all delivered to alice once."""
-    client = EngineClient()
-    for i in range(1, 6):
-        client("XADD", "s", f"{i}-0", "f", "v")
-    client("XGROUP", "CREATE", "s", "g", "0")
-    client("XREADGROUP", "GROUP", "g", "alice", "STREAMS", "s", ">")
-    client.effects()
+    client = stream_client()
+    deliver(client, "g", "alice")
     return client
 
 

@@ -5,24 +5,19 @@ from __future__ import annotations
 import pytest
 
 from tests.support.engine_client import EngineClient, ReplyError
+from tests.support.replies import BAD_ID, NOT_AN_INTEGER, SYNTAX
+from tests.support.stream_client import deliver, stream_client
 
-SYNTAX = ReplyError("ERR syntax error")
-BAD_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
-NOT_A_NUMBER = ReplyError("ERR value is not an integer or out of range")
 MAX_ID = "18446744073709551615-18446744073709551615"
 
 
 @pytest.fixture
 def client() -> EngineClient:
     """1-0 and 2-0 are alice's since 1000 ms, 3-0 and 4-0 bob's since now; 5-0 is unread."""
-    client = EngineClient()
-    for i in range(1, 6):
-        client("XADD", "s", f"{i}-0", "f", "v")
-    client("XGROUP", "CREATE", "s", "g", "0")
-    client("XREADGROUP", "GROUP", "g", "alice", "COUNT", "2", "STREAMS", "s", ">")
+    client = stream_client()
+    deliver(client, "g", "alice", 2)
     client.now_ms += 1000
-    client("XREADGROUP", "GROUP", "g", "bob", "COUNT", "2", "STREAMS", "s", ">")
-    client.effects()
+    deliver(client, "g", "bob", 2)
     return client
 
 
@@ -179,14 +174,14 @@ def test_too_few_or_too_many_words_are_a_syntax_error(
 
 
 def test_the_idle_time_is_read_before_the_words_are_counted(client: EngineClient) -> None:
-    assert client("XPENDING", "s", "g", "IDLE", "x", "-") == NOT_A_NUMBER
+    assert client("XPENDING", "s", "g", "IDLE", "x", "-") == NOT_AN_INTEGER
 
 
 @pytest.mark.parametrize(
     ("tail", "error"),
     [
-        (["bad", "bad", "x"], NOT_A_NUMBER),
-        (["IDLE", "x", "bad", "bad", "x"], NOT_A_NUMBER),
+        (["bad", "bad", "x"], NOT_AN_INTEGER),
+        (["IDLE", "x", "bad", "bad", "x"], NOT_AN_INTEGER),
         (["bad", "+", "1"], BAD_ID),
         (["-", "bad", "1"], BAD_ID),
         (["(-", "+", "1"], BAD_ID),

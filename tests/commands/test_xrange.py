@@ -7,12 +7,9 @@ from random import Random
 import pytest
 
 from tests.support.engine_client import EngineClient, ReplyError
+from tests.support.replies import BAD_ID, NOT_AN_INTEGER, SYNTAX, WRONGTYPE
 
 TOP = 2**64 - 1
-SYNTAX = ReplyError("ERR syntax error")
-INVALID_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
-NOT_AN_INTEGER = ReplyError("ERR value is not an integer or out of range")
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
 BAD_START = ReplyError("ERR invalid start ID for the interval")
 BAD_END = ReplyError("ERR invalid end ID for the interval")
 
@@ -110,8 +107,8 @@ def test_a_missing_key_is_an_empty_array(client: EngineClient) -> None:
 @pytest.mark.parametrize("bad", ["", "x", "(", "(-", "(+", "1-", "-1", "$", ">", "*", "1-*", "((1"])
 def test_a_bad_bound_is_an_error(client: EngineClient, bad: str) -> None:
     for command in ("XRANGE", "XREVRANGE"):
-        assert client(command, "s", bad, "+") == INVALID_ID
-        assert client(command, "s", "-", bad) == INVALID_ID
+        assert client(command, "s", bad, "+") == BAD_ID
+        assert client(command, "s", "-", bad) == BAD_ID
 
 
 def test_an_open_bound_at_the_very_end_is_an_error(client: EngineClient) -> None:
@@ -141,7 +138,7 @@ def test_other_words_are_a_syntax_error(client: EngineClient, tail: list[str]) -
 
 def test_words_are_checked_before_the_key_and_start_before_end(client: EngineClient) -> None:
     client("SET", "str", "v")
-    assert client("XRANGE", "str", "bad", "+") == INVALID_ID
+    assert client("XRANGE", "str", "bad", "+") == BAD_ID
     assert client("XRANGE", "str", "-", "+", "COUNT", "x") == NOT_AN_INTEGER
     assert client("XRANGE", "str", "-", "+") == WRONGTYPE
     assert client("XRANGE", "str", "-", "+", "COUNT", "0") == WRONGTYPE

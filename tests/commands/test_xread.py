@@ -5,12 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.support.engine_client import BLOCKED, EngineClient, ReplyError
+from tests.support.replies import BAD_ID, NOT_AN_INTEGER, SYNTAX, WRONGTYPE
 
 TOP = 2**64 - 1
-SYNTAX = ReplyError("ERR syntax error")
-INVALID_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
-NOT_AN_INTEGER = ReplyError("ERR value is not an integer or out of range")
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
 UNBALANCED = ReplyError(
     "ERR Unbalanced 'xread' list of streams: "
     "for each stream key an ID, '+', or '$' must be specified."
@@ -134,12 +131,12 @@ def test_a_count_of_nothing_is_no_bound(client: EngineClient, count: str) -> Non
         (["STREAMS", "a", "b", "0"], UNBALANCED),
         (["STREAMS", "a", "b", "c"], UNBALANCED),
         (["STREAMS", "a", ">"], GREATER),
-        (["STREAMS", "a", "-"], INVALID_ID),
-        (["STREAMS", "a", "(1-0"], INVALID_ID),
-        (["STREAMS", "a", "x"], INVALID_ID),
-        (["STREAMS", "a", "*"], INVALID_ID),
-        (["STREAMS", "a", ""], INVALID_ID),
-        (["STREAMS", "a", "$$"], INVALID_ID),
+        (["STREAMS", "a", "-"], BAD_ID),
+        (["STREAMS", "a", "(1-0"], BAD_ID),
+        (["STREAMS", "a", "x"], BAD_ID),
+        (["STREAMS", "a", "*"], BAD_ID),
+        (["STREAMS", "a", ""], BAD_ID),
+        (["STREAMS", "a", "$$"], BAD_ID),
         (["COUNT", "x", "STREAMS", "a", "0"], NOT_AN_INTEGER),
         (["COUNT", "1.0", "STREAMS", "a", "0"], NOT_AN_INTEGER),
         (["FOO", "STREAMS", "a", "0"], SYNTAX),
@@ -188,7 +185,7 @@ def test_too_few_words_are_an_arity_error(client: EngineClient) -> None:
 
 def test_keys_are_checked_left_to_right_type_before_id(client: EngineClient) -> None:
     assert client("XREAD", "STREAMS", "str", "a", "bad", "bad") == WRONGTYPE
-    assert client("XREAD", "STREAMS", "a", "str", "bad", "0") == INVALID_ID
+    assert client("XREAD", "STREAMS", "a", "str", "bad", "0") == BAD_ID
     assert client("XREAD", "STREAMS", "a", "str", "0", "bad") == WRONGTYPE
     assert client("XREAD", "STREAMS", "none", "a", "0", ">") == GREATER
 

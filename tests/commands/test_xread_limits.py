@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.engine_client import BLOCKED, EngineClient, ReplyError
+from tests.support.replies import NOT_AN_INTEGER, SYNTAX
 
-SYNTAX = ReplyError("ERR syntax error")
-NOT_AN_INTEGER = ReplyError("ERR value is not an integer or out of range")
 GROUP = ("XREADGROUP", "GROUP", "g", "c")
 KEYS = ("STREAMS", "a", "b", "c")
 

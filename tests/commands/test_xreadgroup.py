@@ -8,12 +8,9 @@ import pytest
 
 from tests.support.engine_client import START_MS, EngineClient, ReplyError
 from tests.support.keyspace_events import listen
+from tests.support.replies import BAD_ID, NOT_AN_INTEGER, SYNTAX, WRONGTYPE
 
 TOP = 2**64 - 1
-SYNTAX = ReplyError("ERR syntax error")
-INVALID_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
-NOT_AN_INTEGER = ReplyError("ERR value is not an integer or out of range")
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
 MISSING_GROUP = ReplyError("ERR Missing GROUP option for XREADGROUP")
 UNBALANCED = ReplyError(
     "ERR Unbalanced 'xreadgroup' list of streams: "
@@ -218,9 +215,9 @@ def test_history_is_answered_at_once_even_if_empty(client: EngineClient) -> None
         (["STREAMS", "s", "t", ">"], UNBALANCED),
         (["STREAMS", "s", "$"], meaningless("$")),
         (["STREAMS", "s", "+"], meaningless("+")),
-        (["STREAMS", "s", "x"], INVALID_ID),
-        (["STREAMS", "s", "-"], INVALID_ID),
-        (["STREAMS", "s", "(1"], INVALID_ID),
+        (["STREAMS", "s", "x"], BAD_ID),
+        (["STREAMS", "s", "-"], BAD_ID),
+        (["STREAMS", "s", "(1"], BAD_ID),
         (["STREAMS", "none", ">"], no_group("none", "g")),
         (["STREAMS", "s", "none", ">", ">"], no_group("none", "g")),
         (["STREAMS", "str", ">"], WRONGTYPE),
@@ -266,7 +263,7 @@ def test_the_group_must_be_named_and_be_there(client: EngineClient) -> None:
 def test_keys_are_checked_left_to_right_type_group_then_id(client: EngineClient) -> None:
     client("XADD", "u", "1-0", "f", "v")
     assert read(client, "STREAMS", "u", "str", "bad", ">") == no_group("u", "g")
-    assert read(client, "STREAMS", "s", "str", "bad", ">") == INVALID_ID
+    assert read(client, "STREAMS", "s", "str", "bad", ">") == BAD_ID
     assert read(client, "STREAMS", "str", "s", "bad", "$") == WRONGTYPE
     assert read(client, "STREAMS", "s", "t", ">", "$") == meaningless("$")
     assert pending(client) == []

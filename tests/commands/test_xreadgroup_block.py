@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.support.engine_client import BLOCKED, EngineClient, ReplyError
+from tests.support.replies import WRONGTYPE
 
 NOGROUP = ReplyError(
     "NOGROUP No such key 's' or consumer group 'g' in XREADGROUP with GROUP option"
 )
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
 
 
 @pytest.fixture

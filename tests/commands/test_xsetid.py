@@ -6,13 +6,9 @@ import pytest
 
 from tests.support.engine_client import EngineClient, ReplyError
 from tests.support.keyspace_events import listen
+from tests.support.replies import BAD_ID, NO_SUCH_KEY, NOT_AN_INTEGER, SYNTAX, WRONGTYPE
 
 TOP = 2**64 - 1
-SYNTAX = ReplyError("ERR syntax error")
-INVALID_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
-NOT_AN_INTEGER = ReplyError("ERR value is not an integer or out of range")
-NO_SUCH_KEY = ReplyError("ERR no such key")
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
 NEGATIVE = ReplyError("ERR entries_added must be positive")
 BELOW_GIVEN = ReplyError(
     "ERR The ID specified in XSETID is smaller than the provided max_deleted_entry_id"
@@ -93,10 +89,10 @@ def test_entries_added_is_not_checked_on_an_empty_stream(client: EngineClient) -
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["x"], INVALID_ID),
-        (["-"], INVALID_ID),
-        (["+"], INVALID_ID),
-        (["$"], INVALID_ID),
+        (["x"], BAD_ID),
+        (["-"], BAD_ID),
+        (["+"], BAD_ID),
+        (["$"], BAD_ID),
         (["9", "ENTRIESADDED"], SYNTAX),
         (["9", "MAXDELETEDID"], SYNTAX),
         (["9", "FOO", "1"], SYNTAX),
@@ -104,7 +100,7 @@ def test_entries_added_is_not_checked_on_an_empty_stream(client: EngineClient) -
         (["9", "ENTRIESADDED", "x"], NOT_AN_INTEGER),
         (["9", "ENTRIESADDED", "9223372036854775808"], NOT_AN_INTEGER),
         (["9", "ENTRIESADDED", "-1"], NEGATIVE),
-        (["9", "MAXDELETEDID", "+"], INVALID_ID),
+        (["9", "MAXDELETEDID", "+"], BAD_ID),
         (["9", "MAXDELETEDID", "9-1"], BELOW_GIVEN),
         (["1-0"], BELOW_TOP),
         (["1-0", "ENTRIESADDED", "0"], BELOW_TOP),
@@ -120,7 +116,7 @@ def test_each_mistake_has_its_error(
 
 def test_words_are_checked_before_the_key(client: EngineClient) -> None:
     client("SET", "str", "v")
-    assert client("XSETID", "none", "x") == INVALID_ID
+    assert client("XSETID", "none", "x") == BAD_ID
     assert client("XSETID", "none", "9", "MAXDELETEDID", "10") == BELOW_GIVEN
     assert client("XSETID", "none", "9") == NO_SUCH_KEY
     assert client("XSETID", "str", "9", "FOO") == SYNTAX

@@ -8,12 +8,9 @@ import pytest
 
 from tests.support.engine_client import EngineClient, ReplyError
 from tests.support.keyspace_events import listen
+from tests.support.replies import BAD_ID, NOT_AN_INTEGER, SYNTAX, WRONGTYPE
 
 TOP = 2**64 - 1
-SYNTAX = ReplyError("ERR syntax error")
-INVALID_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
-NOT_AN_INTEGER = ReplyError("ERR value is not an integer or out of range")
-WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
 NO_STRATEGY = ReplyError("ERR syntax error, XTRIM must be called with a trimming strategy")
 BOTH = ReplyError("ERR syntax error, MAXLEN and MINID options at the same time are not compatible")
 LIMIT_ALONE = ReplyError(
@@ -196,9 +193,9 @@ def test_with_references_kept_everywhere_an_acked_trim_changes_nothing() -> None
         (["MAXLEN", "x"], NOT_AN_INTEGER),
         (["MAXLEN", "1.5"], NOT_AN_INTEGER),
         (["MAXLEN", "-1"], ReplyError("ERR The MAXLEN argument must be >= 0.")),
-        (["MINID", "x"], INVALID_ID),
-        (["MINID", "-"], INVALID_ID),
-        (["MINID", "~", "$"], INVALID_ID),
+        (["MINID", "x"], BAD_ID),
+        (["MINID", "-"], BAD_ID),
+        (["MINID", "~", "$"], BAD_ID),
         (["MAXLEN", "1", "MINID", "1"], BOTH),
         (["MINID", "1", "MINID", "1"], BOTH),
         (["LIMIT", "5"], LIMIT_ALONE),

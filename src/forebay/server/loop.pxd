@@ -46,7 +46,9 @@ cdef class Loop:
     @cython.locals(conn=Connection, busy=list)
     cdef int run_busy(self) except -1
     cpdef int queue(self, Connection conn) except -1
-    @cython.locals(session=Session, conn=Connection, to_settle=list)
+    @cython.locals(session=Session, conn=Connection, asked=list, waited=list)
     cdef int settle_all(self) except -1
+    @cython.locals(conn=Connection)
+    cdef int settle_each(self, list connections) except -1
     @cython.locals(mask=int)
     cdef int settle(self, Connection conn) except -1

@@ -260,14 +260,25 @@ class Loop:
     # The end of a turn
 
     def settle_all(self) -> int:
-        """Send what was written in this turn, also to clients who did not ask."""
+        """Send what was written in this turn: first to clients who waited, then who asked.
+
+        A reader that was woken has waited longer than the writer whose command woke it.
+        """
+        asked = self.to_settle
+        self.to_settle = []
         for session in self.bench.engine.take_touched():
             conn = session.link
             if conn is not None and not conn.queued:
                 self.queue(conn)
-        to_settle = self.to_settle
+        waited = self.to_settle
         self.to_settle = []
-        for conn in to_settle:
+        self.settle_each(waited)
+        self.settle_each(asked)
+        return 0
+
+    def settle_each(self, connections: list[Connection]) -> int:
+        """See to each of these that is still there."""
+        for conn in connections:
             conn.queued = False
             if conn.fd >= 0:
                 self.settle(conn)

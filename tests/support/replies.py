@@ -1,0 +1,13 @@
+"""Error replies that many commands share, as EngineClient returns them."""
+
+from __future__ import annotations
+
+from tests.support.engine_client import ReplyError
+
+BAD_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
+BAD_NUMIDS = ReplyError("ERR Number of IDs must be a positive integer")
+MISMATCH = ReplyError("ERR The `numids` parameter must match the number of arguments")
+NOT_AN_INTEGER = ReplyError("ERR value is not an integer or out of range")
+NO_SUCH_KEY = ReplyError("ERR no such key")
+SYNTAX = ReplyError("ERR syntax error")
+WRONGTYPE = ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
