@@ -54,7 +54,10 @@ class Peer:
         """What INFO says about itself."""
         with self.client() as client:
             info: bytes = client("INFO", "server")
-        found = re.search(rb"redis_version:(\S+)", info)
+        found = re.search(
+            rb"forebay_version:(\S+)" if b"forebay_version" in info else rb"redis_version:(\S+)",
+            info,
+        )
         return found.group(1).decode() if found else "?"
 
 

@@ -102,7 +102,7 @@ def console(line: Line) -> str:
 def table(lines: list[Line]) -> list[str]:
     """The same as a Markdown table."""
     rows = [
-        "| work | Redis | Forebay | ratio | CPU per operation, Redis / Forebay | first, then |",
+        "| work | Redis | Forebay | ratio | CPU per operation, Redis / Forebay | goal, next |",
         "|---|---:|---:|---:|---:|---|",
     ]
     for line in lines:
@@ -131,8 +131,9 @@ def write_readme(lines: list[Line], facts: dict[str, str]) -> None:
     machine = ", ".join(f"{k} {v}" for k, v in facts.items())
     note = (
         f"Medians of interleaved runs; server on one core, load generator on the other. {machine}. "
-        "A ratio above 1 is faster than Redis (for µs and bytes: below 1 is better). Where the "
-        "load generator is the limit, the CPU time per operation is the figure to read."
+        "A ratio is Forebay / Redis: above 1 is faster; for µs and bytes, below 1 is better. "
+        "*f4* is an entry of four fields, *Pn* a pipeline of n commands on each of 50 "
+        "connections. Where the load generator is the limit, the CPU time is the figure to read."
     )
     body = "\n".join([START, "", note, "", *table(lines), "", END])
     pattern = re.compile(re.escape(START) + ".*?" + re.escape(END), re.DOTALL)
