@@ -26,7 +26,7 @@ from forebay.core import ids
 from forebay.core.group import Group
 from forebay.core.stream import Stream
 from forebay.core.trim import ACKED, DELREF
-from forebay.errors import NOT_AN_INTEGER, CommandError
+from forebay.errors import CommandError
 from forebay.wire.argv import Argv
 
 FIRST_ID = 3
@@ -154,9 +154,7 @@ class Release:
 
     def read_retrycount(self, argv: Argv, at: int) -> None:
         """The counter that every released entry gets."""
-        ok, retrycount = argv.integer(at)
-        if not ok:
-            raise CommandError(NOT_AN_INTEGER)
+        retrycount = stream_args.integer(argv, at)
         if retrycount < 0:
             raise CommandError(b"ERR ERR Invalid RETRYCOUNT value, must be >= 0")
         self.retrycount = retrycount

@@ -2,7 +2,7 @@ cimport cython
 
 from forebay cimport mem
 from forebay.commands.context cimport Context
-from forebay.commands.stream_args cimport policy_word
+from forebay.commands.stream_args cimport integer, policy_word
 from forebay.core cimport ids
 from forebay.core.node cimport Node
 from forebay.core.stream cimport Stream
@@ -35,7 +35,7 @@ cdef class AddOptions:
     @cython.locals(trimmer=Trimmer, sign="int", ok="bint", maxlen="i64", ms="u64", seq="u64")
     cdef Py_ssize_t read_threshold(self, Argv argv, Py_ssize_t at, bint by_length) except -1
 
-    @cython.locals(ok="bint", limit="i64")
+    @cython.locals(limit="i64")
     cdef Py_ssize_t read_limit(self, Argv argv, Py_ssize_t at) except -1
 
     cdef Py_ssize_t read_producer(self, Argv argv, Py_ssize_t at, bytes word) except -1

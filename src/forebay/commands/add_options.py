@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from forebay import mem
 from forebay.commands.context import Context
-from forebay.commands.stream_args import policy_word
+from forebay.commands.stream_args import integer, policy_word
 from forebay.core import ids
 from forebay.core.stream import Stream
 from forebay.core.trim import Trimmer
-from forebay.errors import INVALID_ID, NOT_AN_INTEGER, SYNTAX, CommandError
+from forebay.errors import INVALID_ID, SYNTAX, CommandError
 from forebay.wire.argv import Argv
 
 STAR = 42
@@ -116,9 +116,7 @@ class AddOptions:
                 trimmer.approx = sign == TILDE
                 at += 1
         if by_length:
-            ok, maxlen = argv.integer(at)
-            if not ok:
-                raise CommandError(NOT_AN_INTEGER)
+            maxlen = integer(argv, at)
             if maxlen < 0:
                 raise CommandError(b"ERR The MAXLEN argument must be >= 0.")
             trimmer.maxlen = maxlen
@@ -134,9 +132,7 @@ class AddOptions:
 
     def read_limit(self, argv: Argv, at: int) -> int:
         """How many entries may go at most."""
-        ok, limit = argv.integer(at)
-        if not ok:
-            raise CommandError(NOT_AN_INTEGER)
+        limit = integer(argv, at)
         if limit < 0:
             raise CommandError(b"ERR The LIMIT argument must be >= 0.")
         self.limit = limit

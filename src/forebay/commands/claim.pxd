@@ -32,7 +32,7 @@ cdef class Claim:
     cdef u64 last_ms, last_seq              # LASTID
     cdef bint force, justid, raised, created
 
-    @cython.locals(ok=bint, min_idle_ms=i64)
+    @cython.locals(min_idle_ms=i64)
     cdef int read_min_idle(self, Argv argv, bytes text) except -1
     @cython.locals(has_value=bint, idle_ms=i64)
     cdef int read_options(self, Argv argv, Py_ssize_t at) except -1
@@ -57,7 +57,7 @@ cpdef xclaim(Context ctx, Argv argv)
 @cython.locals(slot=i64)
 cdef int claim_one(Claim claim, u64 ms, u64 seq) except -1
 
-@cython.locals(ok=bint, min_idle_ms=i64, ms=u64, seq=u64, count=i64, justid=bint, stream=Stream,
+@cython.locals(min_idle_ms=i64, ms=u64, seq=u64, count=i64, justid=bint, stream=Stream,
                group=Group, claim=Claim, out=Reply, deleted=array.array, front=Py_ssize_t,
                mark=Py_ssize_t, slot=i64, i=Py_ssize_t, records=i64)
 cpdef xautoclaim(Context ctx, Argv argv)

@@ -70,9 +70,7 @@ class Claim:
 
     def read_min_idle(self, argv: Argv, text: bytes) -> int:
         """How long an entry must have been idle; a negative time is none."""
-        ok, min_idle_ms = argv.integer(MIN_IDLE)
-        if not ok:
-            raise CommandError(text)
+        min_idle_ms = stream_args.integer(argv, MIN_IDLE, text)
         self.min_idle_ms = min_idle_ms if min_idle_ms > 0 else 0
         return 0
 
@@ -232,9 +230,8 @@ def claim_one(claim: Claim, ms: int, seq: int) -> int:
 
 def xautoclaim(ctx: Context, argv: Argv) -> None:
     """Take over whatever has been idle for long enough, from an ID on."""
-    ok, min_idle_ms = argv.integer(MIN_IDLE)
-    if not ok:
-        raise CommandError(b"ERR Invalid min-idle-time argument for XAUTOCLAIM")
+    text = b"ERR Invalid min-idle-time argument for XAUTOCLAIM"
+    min_idle_ms = stream_args.integer(argv, MIN_IDLE, text)
     ms, seq = ids.interval_start(argv.p, argv.w[2 * START], argv.w[2 * START + 1])
     count, justid = auto_options(argv)
     stream, group = stream_args.need_group(ctx, argv)

@@ -16,9 +16,6 @@ cdef Py_ssize_t SUMMARY_ARGS, LEAST_ARGS, MOST_ARGS, LEAST_IDLE_ARGS, FIRST_OPTI
 
 cpdef xpending(Context ctx, Argv argv)
 
-@cython.locals(ok=bint, value=i64)
-cdef i64 number(Argv argv, Py_ssize_t i) except? -1
-
 @cython.locals(at=Py_ssize_t, min_idle_ms=i64, count=i64, rows=Rows, group=Group, consumer=Consumer)
 cpdef extended(Context ctx, Argv argv)
 

@@ -19,7 +19,7 @@ from forebay.commands.spec import READONLY, Command, Keys
 from forebay.core import ids
 from forebay.core.group import Group
 from forebay.core.view import View
-from forebay.errors import NOT_AN_INTEGER, SYNTAX, CommandError
+from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
 
 SUMMARY_ARGS = 3
@@ -60,24 +60,16 @@ def summary(ctx: Context, group: Group) -> None:
         out.bulk(b"%d" % consumer.pending)
 
 
-def number(argv: Argv, i: int) -> int:
-    """Argument i as a number."""
-    ok, value = argv.integer(i)
-    if not ok:
-        raise CommandError(NOT_AN_INTEGER)
-    return value
-
-
 def extended(ctx: Context, argv: Argv) -> None:
     """The entries of an interval, of the whole group or of one consumer."""
     at = FIRST_OPTION
     min_idle_ms = 0
     if argv.word(at, b"IDLE"):
-        min_idle_ms = number(argv, at + 1)
+        min_idle_ms = stream_args.integer(argv, at + 1)
         if argv.n < LEAST_IDLE_ARGS:
             raise CommandError(SYNTAX)
         at += 2
-    count = number(argv, at + 2)
+    count = stream_args.integer(argv, at + 2)
     rows = Rows(ctx.now_ms, min_idle_ms, count)
     rows.start_ms, rows.start_seq = ids.interval_start(argv.p, argv.w[2 * at], argv.w[2 * at + 1])
     rows.end_ms, rows.end_seq = ids.interval_end(argv.p, argv.w[2 * at + 2], argv.w[2 * at + 3])

@@ -1,5 +1,6 @@
 cimport cython
 
+from forebay.commands.stream_args cimport integer
 from forebay.mem cimport i64
 from forebay.wire.argv cimport Argv
 
@@ -23,9 +24,6 @@ cdef class ReadOptions:
 
 
 cdef int only_group(bint is_group, bytes word) except -1
-
-@cython.locals(ok="bint", value="i64")
-cdef i64 integer(Argv argv, Py_ssize_t at, bytes error) except? -1
 
 @cython.locals(value="i64")
 cdef i64 positive(Argv argv, Py_ssize_t at, bytes word) except -1

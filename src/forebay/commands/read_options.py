@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from forebay.errors import NOT_AN_INTEGER, SYNTAX, CommandError
+from forebay.commands.stream_args import integer
+from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv, argv_of
 
 I64_MAX = (1 << 63) - 1
@@ -58,7 +59,7 @@ class ReadOptions:
         if left >= 1 and argv.word(at, b"STREAMS"):
             return self.read_streams(argv, at + 1, is_group)
         if left >= 1 and argv.word(at, b"COUNT"):
-            count = integer(argv, at + 1, NOT_AN_INTEGER)
+            count = integer(argv, at + 1)
             self.count = count if count > 0 else 0
             self.count_given = True
         elif left >= 1 and argv.word(at, b"BLOCK"):
@@ -111,17 +112,9 @@ def only_group(is_group: bool, word: bytes) -> int:
     return 0
 
 
-def integer(argv: Argv, at: int, error: bytes) -> int:
-    """Argument ``at`` as a number, or the given error."""
-    ok, value = argv.integer(at)
-    if not ok:
-        raise CommandError(error)
-    return value
-
-
 def positive(argv: Argv, at: int, word: bytes) -> int:
     """Argument ``at`` as a number above zero."""
-    value = integer(argv, at, NOT_AN_INTEGER)
+    value = integer(argv, at)
     if value <= 0:
         raise CommandError(b"ERR %s must be a positive integer" % word)
     return value

@@ -11,6 +11,9 @@ from forebay.wire.argv cimport Argv
 cdef Py_ssize_t SHOWN_SUBCOMMAND
 cdef int NO_POLICY
 
+@cython.locals(ok=bint, value=i64)
+cpdef i64 integer(Argv argv, Py_ssize_t i, bytes error=*) except? -1
+
 @cython.locals(ok=bint, ms=u64, seq=u64)
 cpdef (u64, u64) strict_id(Argv argv, Py_ssize_t i) except *
 

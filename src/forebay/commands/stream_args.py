@@ -17,7 +17,7 @@ from forebay.core import ids
 from forebay.core.group import Group
 from forebay.core.stream import Stream
 from forebay.core.trim import ACKED, DELREF, KEEPREF
-from forebay.errors import INVALID_ID, SYNTAX, CommandError
+from forebay.errors import INVALID_ID, NOT_AN_INTEGER, SYNTAX, CommandError
 from forebay.wire.argv import Argv
 
 # Redis prints no more of a subcommand's name than this.
@@ -27,6 +27,14 @@ NO_POLICY = -1
 BAD_NUMIDS = b"ERR Number of IDs must be a positive integer"
 NUMIDS_MISMATCH = b"ERR The `numids` parameter must match the number of arguments"
 IDS_REQUIRED = b"ERR IDS option is required"
+
+
+def integer(argv: Argv, i: int, error: bytes = NOT_AN_INTEGER) -> int:
+    """Argument i as a signed 64-bit number, or this error."""
+    ok, value = argv.integer(i)
+    if not ok:
+        raise CommandError(error)
+    return value
 
 
 def strict_id(argv: Argv, i: int) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from forebay cimport mem
 from forebay.commands cimport emit
 from forebay.commands.add_options cimport AddOptions
 from forebay.commands.context cimport Context
-from forebay.commands.stream_args cimport strict_id
+from forebay.commands.stream_args cimport integer, strict_id
 from forebay.core cimport ids
 from forebay.core.cursor cimport Cursor
 from forebay.core.stream cimport Stream
@@ -41,13 +41,13 @@ cpdef xlen(Context ctx, Argv argv)
 @cython.locals(w="const u64*", start_ms="u64", start_seq="u64", end_ms="u64", end_seq="u64", count="i64", guess="i64", stream=Stream, cursor=Cursor)
 cdef int range_reply(Context ctx, Argv argv, Py_ssize_t start_at, Py_ssize_t end_at, bint reverse) except -1
 
-@cython.locals(count="i64", ok="bint")
+@cython.locals(count="i64")
 cdef i64 read_count(Argv argv, Py_ssize_t at) except -2
 
 cpdef xrange(Context ctx, Argv argv)
 cpdef xrevrange(Context ctx, Argv argv)
 
-@cython.locals(ms="u64", seq="u64", maxdel_ms="u64", maxdel_seq="u64", entries_added="i64", i="Py_ssize_t", ok="bint", stream=Stream)
+@cython.locals(ms="u64", seq="u64", maxdel_ms="u64", maxdel_seq="u64", entries_added="i64", i="Py_ssize_t", stream=Stream)
 cpdef xsetid(Context ctx, Argv argv)
 
 @cython.locals(top_ms="u64", top_seq="u64", _="bint")

@@ -19,13 +19,12 @@ from forebay.commands.add_options import AddOptions
 from forebay.commands.context import Context
 from forebay.commands.notify_flags import NOTIFY_NEW, NOTIFY_STREAM
 from forebay.commands.spec import DENYOOM, FAST, READONLY, WRITE, Command, Keys
-from forebay.commands.stream_args import strict_id
+from forebay.commands.stream_args import integer, strict_id
 from forebay.core import ids
 from forebay.core.idmp import Idmp, auto_iid
 from forebay.core.stream import Stream
 from forebay.errors import (
     NO_SUCH_KEY,
-    NOT_AN_INTEGER,
     SYNTAX,
     CommandError,
     wrong_arity,
@@ -218,9 +217,7 @@ def read_count(argv: Argv, at: int) -> int:
     while at < argv.n:
         if at + 1 >= argv.n or not argv.word(at, b"COUNT"):
             raise CommandError(SYNTAX)
-        ok, count = argv.integer(at + 1)
-        if not ok:
-            raise CommandError(NOT_AN_INTEGER)
+        count = integer(argv, at + 1)
         if count < 0:
             count = 0
         at += 2
@@ -235,9 +232,7 @@ def xsetid(ctx: Context, argv: Argv) -> None:
     i = 3
     while i < argv.n:
         if i + 1 < argv.n and argv.word(i, b"ENTRIESADDED"):
-            ok, entries_added = argv.integer(i + 1)
-            if not ok:
-                raise CommandError(NOT_AN_INTEGER)
+            entries_added = integer(argv, i + 1)
             if entries_added < 0:
                 raise CommandError(b"ERR entries_added must be positive")
         elif i + 1 < argv.n and argv.word(i, b"MAXDELETEDID"):
