@@ -43,6 +43,8 @@ TOO_LONG = b"ERR string exceeds maximum allowed size (proto-max-bulk-len)"
 #: Option -> (milliseconds of its unit, whether it counts from now).
 TIMES = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
 SET_WORDS = frozenset((b"NX", b"XX", b"GET", b"KEEPTTL", *TIMES))
+#: Words of a SET without options.
+PLAIN_SET = 3
 GETEX_WORDS = frozenset((b"PERSIST", *TIMES))
 
 
@@ -57,10 +59,6 @@ class Options:
     expiry: bytes = b""  # one of TIMES, KEEPTTL or PERSIST
     amount: bytes = b""  # what stood behind a word of TIMES
     get: bool = False
-
-
-#: SET without options, which is most of them.
-PLAIN = Options()
 
 
 def _read_options(args: Args, words: Collection[bytes]) -> Options:
@@ -101,8 +99,11 @@ def _when_ms(ctx: Context, name: bytes, word: bytes, amount: bytes) -> int:
 
 def set_(ctx: Context, argv: Argv) -> None:
     """SET key value [NX|XX] [GET] [EX|PX|EXAT|PXAT time | KEEPTTL]."""
+    if argv.n == PLAIN_SET:
+        _set_plain(ctx, argv)
+        return
     key, value = argv[1], argv[2]
-    options = _read_options(Args(argv, 3), SET_WORDS) if argv.n > 3 else PLAIN
+    options = _read_options(Args(argv, 3), SET_WORDS)
     when_ms = None
     if options.expiry in TIMES:
         when_ms = _when_ms(ctx, b"set", options.expiry, options.amount)
@@ -116,6 +117,15 @@ def set_(ctx: Context, argv: Argv) -> None:
         ctx.out.ok() if done else ctx.out.null()
     else:
         _reply_string(ctx, before)
+
+
+def _set_plain(ctx: Context, argv: Argv) -> None:
+    """SET without options, which is most of them."""
+    key = argv[1]
+    ctx.lookup(key)  # one that is past its time goes first, and says so
+    _assign(ctx, key, argv[2], None)
+    ctx.propagate(argv)
+    ctx.out.ok()
 
 
 def _assign(
