@@ -33,7 +33,7 @@ HOT = {
     "core.pel": ["add", "remove", "find", "count_delivery"],
     "core.group": ["deliver", "advance", "ack"],
     "wire.request": ["next", "next_bulks"],
-    "wire.reply": ["need", "header", "span", "put_id", "integer"],
+    "wire.reply": ["need", "header", "span", "put_bulk", "put_id", "integer"],
     "commands.context": ["stream_at", "slot"],
     "commands.emit": ["put_element", "put_integer", "entry", "entries"],
     "commands.reads": ["deliver", "is_full", "limit"],

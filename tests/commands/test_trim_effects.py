@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.engine_client import EngineClient
+from tests.support.stream_client import stream_info
 
 POLICY = st.sampled_from([[], ["KEEPREF"], ["DELREF"], ["ACKED"]])
 SIGN = st.sampled_from([[], ["="], ["~"], ["~"]])
@@ -50,8 +51,7 @@ STEPS = st.lists(
 
 def state(client: EngineClient) -> list[Any]:
     """Entries, counters and pending records; not where nodes are cut."""
-    flat = client("XINFO", "STREAM", "s")
-    info = dict(zip(flat[::2], flat[1::2], strict=True))
+    info = stream_info(client)
     del info[b"radix-tree-keys"], info[b"radix-tree-nodes"]
     return [info, client("XRANGE", "s", "-", "+"), client("XPENDING", "s", "g", "-", "+", "99")]
 

@@ -7,7 +7,7 @@ import pytest
 from forebay.commands.notify_flags import KEYEVENT, NOTIFY_STREAM
 from tests.support.engine_client import EngineClient, ReplyError
 from tests.support.replies import BAD_ID, BAD_NUMIDS, MISMATCH, SYNTAX, WRONGTYPE
-from tests.support.stream_client import deliver, pending_ids, stream_client
+from tests.support.stream_client import deliver, pending_ids, stream_client, stream_info
 
 
 @pytest.fixture
@@ -137,8 +137,7 @@ def test_it_is_recorded_as_it_came_if_anything_was_acknowledged(client: EngineCl
 
 def test_it_moves_the_greatest_deleted_id_and_the_first(client: EngineClient) -> None:
     client("XACKDEL", "s", "g", "IDS", "2", "3-0", "1-0")
-    flat = client("XINFO", "STREAM", "s")
-    info = dict(zip(flat[::2], flat[1::2], strict=True))
+    info = stream_info(client)
     assert info[b"max-deleted-entry-id"] == b"3-0"
     assert info[b"recorded-first-entry-id"] == b"2-0"
 

@@ -7,6 +7,7 @@ import pytest
 from tests.support.engine_client import START_MS, EngineClient, ReplyError
 from tests.support.keyspace_events import listen
 from tests.support.replies import BAD_ID, NOT_AN_INTEGER, WRONGTYPE
+from tests.support.stream_client import stream_info
 
 TOP = 2**64 - 1
 ARITY = ReplyError("ERR wrong number of arguments for 'xadd' command")
@@ -379,8 +380,7 @@ def test_an_entry_disturbs_who_watches_the_key(client: EngineClient) -> None:
 def test_the_stream_counts_all_entries_ever_added(client: EngineClient) -> None:
     fill(client, 5)
     client("XADD", "s", "MAXLEN", "2", "6-0", "f", "v")
-    flat = client("XINFO", "STREAM", "s")
-    info = dict(zip(flat[::2], flat[1::2], strict=True))
+    info = stream_info(client)
     assert info[b"entries-added"] == 6
     assert info[b"recorded-first-entry-id"] == b"5-0"
     assert info[b"max-deleted-entry-id"] == b"0-0"

@@ -10,6 +10,7 @@ from forebay.wire.argv import argv_of
 from tests.support.engine_client import START_MS, EngineClient, ReplyError
 from tests.support.keyspace_events import listen
 from tests.support.replies import BAD_ID
+from tests.support.stream_client import stream_info
 
 TWICE = ReplyError("ERR syntax error, IDMP/IDMPAUTO specified multiple times")
 EXPLICIT = ReplyError("ERR syntax error, IDMP/IDMPAUTO can be used only with auto-generated IDs")
@@ -21,11 +22,6 @@ def client() -> EngineClient:
     return EngineClient()
 
 
-def info(client: EngineClient) -> dict[bytes, object]:
-    flat = client("XINFO", "STREAM", "s")
-    return dict(zip(flat[::2], flat[1::2], strict=True))
-
-
 def test_a_repeated_message_is_answered_with_its_first_entry(client: EngineClient) -> None:
     first = client("XADD", "s", "IDMP", "p", "m1", "*", "f", "v")
     client.now_ms += 10
@@ -33,7 +29,7 @@ def test_a_repeated_message_is_answered_with_its_first_entry(client: EngineClien
     assert client("XADD", "s", "IDMP", "p", "m2", "*", "f", "v") != first
     assert client("XADD", "s", "IDMP", "q", "m1", "*", "f", "v") != first
     assert client("XLEN", "s") == 3
-    assert (info(client)[b"iids-added"], info(client)[b"iids-duplicates"]) == (3, 1)
+    assert (stream_info(client)[b"iids-added"], stream_info(client)[b"iids-duplicates"]) == (3, 1)
 
 
 def test_with_idmpauto_the_content_is_the_message(client: EngineClient) -> None:
@@ -132,7 +128,7 @@ def test_who_replays_the_log_may_give_the_id_too(client: EngineClient) -> None:
     for record in client.effects():
         replica(*record)
     assert replica("XRANGE", "s", "-", "+") == client("XRANGE", "s", "-", "+")
-    assert info(replica) == info(client)
+    assert stream_info(replica) == stream_info(client)
 
 
 def test_an_entry_of_more_than_a_gibibyte_is_refused(client: EngineClient) -> None:

@@ -7,6 +7,7 @@ import pytest
 from tests.support.engine_client import EngineClient, ReplyError
 from tests.support.keyspace_events import listen
 from tests.support.replies import BAD_ID, WRONGTYPE
+from tests.support.stream_client import stream_info
 
 
 @pytest.fixture
@@ -21,11 +22,6 @@ def client() -> EngineClient:
 
 def live(client: EngineClient) -> list[str]:
     return [entry[0].decode() for entry in client("XRANGE", "s", "-", "+")]
-
-
-def info(client: EngineClient) -> dict[bytes, object]:
-    flat = client("XINFO", "STREAM", "s")
-    return dict(zip(flat[::2], flat[1::2], strict=True))
 
 
 def test_it_answers_how_many_were_deleted(client: EngineClient) -> None:
@@ -55,7 +51,7 @@ def test_another_type_and_too_few_words_are_errors(client: EngineClient) -> None
 def test_an_emptied_stream_stays_and_remembers_its_last_id(client: EngineClient) -> None:
     assert client("XDEL", "s", *[f"{n}-0" for n in range(1, 7)]) == 6
     assert (client("EXISTS", "s"), client("XLEN", "s")) == (1, 0)
-    state = info(client)
+    state = stream_info(client)
     assert state[b"last-generated-id"] == state[b"max-deleted-entry-id"] == b"6-0"
     assert (state[b"recorded-first-entry-id"], state[b"radix-tree-keys"]) == (b"0-0", 0)
     assert state[b"first-entry"] is state[b"last-entry"] is None
@@ -65,10 +61,10 @@ def test_an_emptied_stream_stays_and_remembers_its_last_id(client: EngineClient)
 def test_the_greatest_deleted_id_only_rises(client: EngineClient) -> None:
     client("XDEL", "s", "4-0")
     client("XDEL", "s", "1-0")
-    state = info(client)
+    state = stream_info(client)
     assert (state[b"max-deleted-entry-id"], state[b"recorded-first-entry-id"]) == (b"4-0", b"2-0")
     client("XDEL", "s", "99-0")
-    assert info(client)[b"max-deleted-entry-id"] == b"4-0"
+    assert stream_info(client)[b"max-deleted-entry-id"] == b"4-0"
 
 
 def test_pending_records_stay(client: EngineClient) -> None:

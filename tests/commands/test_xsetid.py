@@ -7,6 +7,7 @@ import pytest
 from tests.support.engine_client import EngineClient, ReplyError
 from tests.support.keyspace_events import listen
 from tests.support.replies import BAD_ID, NO_SUCH_KEY, NOT_AN_INTEGER, SYNTAX, WRONGTYPE
+from tests.support.stream_client import stream_info
 
 TOP = 2**64 - 1
 NEGATIVE = ReplyError("ERR entries_added must be positive")
@@ -32,8 +33,7 @@ def client() -> EngineClient:
 
 
 def state(client: EngineClient) -> tuple[object, object, object]:
-    flat = client("XINFO", "STREAM", "s")
-    info = dict(zip(flat[::2], flat[1::2], strict=True))
+    info = stream_info(client)
     return (
         info[b"last-generated-id"],
         info[b"entries-added"],

@@ -9,6 +9,7 @@ import pytest
 from tests.support.engine_client import EngineClient, ReplyError
 from tests.support.keyspace_events import listen
 from tests.support.replies import BAD_ID, NOT_AN_INTEGER, SYNTAX, WRONGTYPE
+from tests.support.stream_client import stream_info
 
 TOP = 2**64 - 1
 NO_STRATEGY = ReplyError("ERR syntax error, XTRIM must be called with a trimming strategy")
@@ -104,8 +105,7 @@ def test_a_missing_key_has_nothing_to_trim(client: EngineClient) -> None:
 
 def test_trimming_moves_the_first_id_and_not_the_greatest_deleted(client: EngineClient) -> None:
     client("XTRIM", "s", "MAXLEN", "4")
-    flat = client("XINFO", "STREAM", "s")
-    info = dict(zip(flat[::2], flat[1::2], strict=True))
+    info = stream_info(client)
     assert info[b"recorded-first-entry-id"] == b"7-0"
     assert info[b"max-deleted-entry-id"] == b"0-0"
     assert (info[b"entries-added"], info[b"last-generated-id"]) == (10, b"10-0")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.support.engine_client import EngineClient
 
 
@@ -24,3 +26,9 @@ def deliver(client: EngineClient, group: str, consumer: str, count: int = 0) -> 
 def pending_ids(client: EngineClient, group: str = "g") -> list[bytes]:
     """The IDs that the group of s has pending, in order."""
     return [row[0] for row in client("XPENDING", "s", group, "-", "+", "100")]
+
+
+def stream_info(client: EngineClient, key: str = "s") -> dict[bytes, Any]:
+    """XINFO STREAM as a dictionary."""
+    flat = client("XINFO", "STREAM", key)
+    return dict(zip(flat[::2], flat[1::2], strict=True))

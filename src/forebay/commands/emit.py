@@ -85,15 +85,7 @@ def put_wide(d: mem.Pointer, o: int, p: mem.Pointer, at: int) -> tuple[int, int]
         value, at = listpack.read_int(p, at)
         return put_integer(d, o, value), at
     start, n = listpack.read_string(p, at)
-    d[o] = DOLLAR
-    o = mem.put_uint(d, o + 1, n)
-    d[o] = 13
-    d[o + 1] = 10
-    mem.copy(d, o + 2, p, start, n)
-    o += n + 2
-    d[o] = 13
-    d[o + 1] = 10
-    return o + 2, listpack.skip(p, at)
+    return reply.put_bulk(d, o, p, start, n), listpack.skip(p, at)
 
 
 def entry(out: Reply, cursor: Cursor, size: int) -> int:

@@ -43,6 +43,7 @@ cdef Millisecond LATEST
 
 @cython.locals(latest=Millisecond, o=Py_ssize_t, n=Py_ssize_t)
 cdef Py_ssize_t put_id(u8* d, Py_ssize_t at, u64 ms, u64 seq) noexcept
+cdef Py_ssize_t put_bulk(u8* d, Py_ssize_t o, const u8* src, Py_ssize_t at, Py_ssize_t n) noexcept
 
 
 @cython.final
@@ -83,7 +84,6 @@ cdef class Reply:
     cpdef Py_ssize_t open_map(self, Py_ssize_t guess) except -1
     cpdef int close_map(self, Py_ssize_t mark, Py_ssize_t n) except -1
 
-    @cython.locals(p="u8*", o=Py_ssize_t)
     cdef int span(self, const u8* src, Py_ssize_t at, Py_ssize_t n) except -1
     cpdef int bulk(self, bytes data) except -1
     cpdef int stream_id(self, u64 ms, u64 seq) except -1

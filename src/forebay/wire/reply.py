@@ -131,6 +131,19 @@ def put_id(d: mem.Pointer, at: int, ms: int, seq: int) -> int:
     return o + 2
 
 
+def put_bulk(d: mem.Pointer, o: int, src: mem.Pointer, at: int, n: int) -> int:
+    """Write n bytes of src as a bulk string at ``o``; the index behind it."""
+    d[o] = DOLLAR
+    o = mem.put_uint(d, o + 1, n)
+    d[o] = 13
+    d[o + 1] = 10
+    mem.copy(d, o + 2, src, at, n)
+    o += n + 2
+    d[o] = 13
+    d[o + 1] = 10
+    return o + 2
+
+
 class Reply:
     """The output of one client: one growing buffer."""
 
@@ -297,17 +310,7 @@ class Reply:
     def span(self, src: mem.Pointer, at: int, n: int) -> int:
         """A bulk string of n bytes that lie at src[at]; src is not this buffer."""
         self.need(HEADER + n + 2)
-        p = self.p
-        o = self.size
-        p[o] = DOLLAR
-        o = mem.put_uint(p, o + 1, n)
-        p[o] = 13
-        p[o + 1] = 10
-        mem.copy(p, o + 2, src, at, n)
-        o += n + 2
-        p[o] = 13
-        p[o + 1] = 10
-        self.size = o + 2
+        self.size = put_bulk(self.p, self.size, src, at, n)
         return 0
 
     def bulk(self, data: bytes) -> int:
