@@ -49,6 +49,7 @@ COMPILED = [
     "forebay.engine.ticker",
     "forebay.engine.blocking",
     "forebay.engine.engine",
+    "forebay.engine.replay",
     "forebay.server.timers",
     "forebay.server.loop",
     "forebay.server.connection",

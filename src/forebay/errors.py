@@ -6,6 +6,7 @@
      +-- ProtocolError     the bytes are not the protocol; answered, then closed
      +-- ConfigError       a directive is wrong; names file and line, exit code 1
      +-- CorruptDataError  bytes from a disk or a peer do not hold together
+     +-- DiskError         the disk refused: which file, what we wanted, why not
 
 A CommandError carries the whole line after the dash, code included, because
 clients match on those words: the texts below are Redis's own and are API.
@@ -40,6 +41,14 @@ class ConfigError(ForebayError):
 
 class CorruptDataError(ForebayError):
     """Stored or received data that breaks its own rules."""
+
+
+class DiskError(ForebayError):
+    """The disk did not do what was asked; the data is where it was before."""
+
+    def __init__(self, path: str, action: str, reason: str) -> None:
+        self.path, self.action, self.reason = path, action, reason
+        super().__init__(f"cannot {action} {path}: {reason}")
 
 
 SYNTAX = b"ERR syntax error"

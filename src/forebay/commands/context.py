@@ -171,9 +171,12 @@ class Context:
         return 0
 
     def expired(self, key: bytes) -> bool:
-        """Whether the key of this database is past its time."""
+        """Whether the key of this database is past its time.
+
+        A log that is replayed says DEL where a key ran out of time: nothing else removes it.
+        """
         at_ms = self.db.expires.get(key)
-        return at_ms is not None and self.now_ms > at_ms
+        return at_ms is not None and self.now_ms > at_ms and not self.session.is_replaying
 
     def expire(self, db: Database, key: bytes) -> None:
         """Remove a key that is past its time."""

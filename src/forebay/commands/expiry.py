@@ -59,7 +59,7 @@ def _setter(name: bytes, unit_ms: int, from_now: bool) -> Callable[[Context, Arg
         if not known or not _allowed(conditions, ctx.db.expires.get(key), when_ms):
             ctx.out.integer(0)
             return
-        if when_ms <= ctx.now_ms:
+        if when_ms <= ctx.now_ms and not ctx.session.is_replaying:
             remove(ctx, key)
             ctx.effects.command(b"DEL", key)
         else:

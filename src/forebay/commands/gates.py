@@ -22,3 +22,5 @@ REPLIES = REPLY_OFF | REPLY_SKIP_NEXT | REPLY_SKIP
 MONITORED = 1 << 16  # somebody runs MONITOR
 PAUSED = 1 << 17  # CLIENT PAUSE
 MEMORY_LIMIT = 1 << 18  # maxmemory is set
+LOADING = 1 << 19  # the data is being read from disk
+MISCONF = 1 << 20  # what is written would not be safe on disk

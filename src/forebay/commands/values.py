@@ -67,7 +67,7 @@ def read(ctx: Context, key: bytes) -> Value | None:
 def lookup_in(ctx: Context, db: Database, key: bytes) -> Value | None:
     """As ctx.lookup(), in any database."""
     when_ms = db.expires.get(key)
-    if when_ms is not None and ctx.now_ms > when_ms:
+    if when_ms is not None and ctx.now_ms > when_ms and not ctx.session.is_replaying:
         ctx.expire(db, key)
     return db.get(key)
 

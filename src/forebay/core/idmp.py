@@ -57,6 +57,7 @@ class Idmp:
     def record(self, pid: bytes, iid: bytes, ms: int, seq: int, maxsize: int) -> None:
         """Remember a new message; the oldest of this producer make room for it."""
         iids = self.producers.setdefault(pid, {})
+        iids.pop(iid, None)
         iids[iid] = (ms, seq)
         while len(iids) > maxsize:
             del iids[next(iter(iids))]

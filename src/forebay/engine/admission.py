@@ -4,7 +4,8 @@ The dispatcher comes here if any bit of ``session.gate`` or ``engine.gate`` is
 set.  The questions are asked in a fixed order, because a client sees which one
 failed first:
 
-    logged in?  allowed in MULTI?  memory left?  allowed while subscribed?
+    logged in?  allowed in MULTI?  memory left?  is the disk well?
+    allowed while subscribed?  is the data loaded?
     paused?  in MULTI: queue it instead of running it
 """
 
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from forebay.commands import gates
 from forebay.commands.session import Session
-from forebay.commands.spec import DENYOOM, MAY_REPLICATE, NO_AUTH, NO_MULTI, WRITE, Command
+from forebay.commands.spec import DENYOOM, LOADING, MAY_REPLICATE, NO_AUTH, NO_MULTI, WRITE, Command
 from forebay.errors import OUT_OF_MEMORY
 from forebay.wire.argv import Argv
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from forebay.engine.engine import Engine
 
 NOAUTH = b"NOAUTH Authentication required."
+STILL_LOADING = b"LOADING Redis is loading the dataset in memory"
 NOT_IN_MULTI = b"ERR Command not allowed inside a transaction"
 # What a transaction does not queue but run at once.
 AT_ONCE = frozenset([b"exec", b"discard", b"multi", b"watch", b"quit", b"reset"])
@@ -66,11 +68,15 @@ def why_not(engine: Engine, session: Session, row: Command, gate: int) -> bytes 
         return NOT_IN_MULTI
     if gate & gates.MEMORY_LIMIT and flags_of(session, row) & DENYOOM and engine.memory_is_full():
         return OUT_OF_MEMORY
+    if gate & gates.MISCONF and (flags_of(session, row) & WRITE or row.name == b"ping"):
+        return engine.misconf_text
     if gate & gates.SUBSCRIBED and row.name not in WHILE_SUBSCRIBED:
         return (
             b"ERR Can't execute '%b': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / "
             b"RESET are allowed in this context" % row.full_name
         )
+    if gate & gates.LOADING and not row.flags & LOADING:
+        return STILL_LOADING
     return None
 
 

@@ -19,7 +19,7 @@ cdef int DASH
 cdef int ADMIN_FLAG
 cdef i64 NEVER_US
 cdef i64 EXPIRY_PERIOD_MS
-cdef int IS_MONITORED, IS_PAUSED, MUTES
+cdef int IS_MONITORED, IS_PAUSED, IS_LOADING, MUTES
 
 
 @cython.final
@@ -37,6 +37,7 @@ cdef class Engine:
     cdef public Effects effects
     cdef public int gate
     cdef public i64 slow_us, started_us, expiry_ms, next_expiry_ms
+    cdef public bytes misconf_text
     cdef public bint is_running, active_expire
 
     cpdef refresh_settings(self)

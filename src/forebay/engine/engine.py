@@ -55,6 +55,7 @@ DASH = 45
 ADMIN_FLAG = ADMIN
 IS_MONITORED = gates.MONITORED
 IS_PAUSED = gates.PAUSED
+IS_LOADING = gates.LOADING
 MUTES = gates.REPLIES
 INTERNAL_ERROR = b"ERR internal error"
 # How often keys past their time are looked for, and how many are removed in one turn.
@@ -102,6 +103,8 @@ class Engine:
         #: DEBUG SET-ACTIVE-EXPIRE
         self.active_expire = True
         self.on_fault: FaultHook = ignore_fault
+        #: Why writes are refused while gates.MISCONF is set.
+        self.misconf_text = b""
         self.gate = 0
         self.slow_us = NEVER_US
         #: When the call began; 0: ask.  A call leaves the time of its end here, which is when
@@ -413,6 +416,8 @@ class Engine:
         self.expiry_ms = now_ms
         self.next_expiry_ms = -1
         self.ctx.forget_stale()
+        if self.gate & IS_LOADING:
+            return
         self.idmp_cycle.run(now_ms)
         if self.active_expire and not self.gate & IS_PAUSED:
             if expire_cycle(self.ctx, EXPIRY_BUDGET):

@@ -1,0 +1,35 @@
+# Types of replay.py; see there.
+cimport cython
+
+from forebay cimport mem
+from forebay.commands.context cimport Context
+from forebay.commands.session cimport Session
+from forebay.commands.spec cimport Command
+from forebay.engine.engine cimport Engine
+from forebay.mem cimport i64
+from forebay.wire.argv cimport Argv
+from forebay.wire.reply cimport Reply
+from forebay.wire.request cimport RequestParser
+
+cdef int DASH
+
+
+@cython.final
+cdef class Replayer:
+    cdef public Engine engine
+    cdef public bint skip_foreign, recorded
+    cdef public Session session
+    cdef RequestParser parser
+    cdef Command multi, exec
+    cdef public i64 commands, errors
+    cdef public str first_error
+    cdef public dict foreign
+    cdef public Py_ssize_t at
+
+    @cython.locals(ctx=Context, parser=RequestParser)
+    cpdef int run(self, object buf, Py_ssize_t start, Py_ssize_t end, i64 now_ms) except -1
+    @cython.locals(row=Command, out=Reply)
+    cdef int step(self, Argv argv) except -1
+    cdef Command subcommand(self, Command row, Argv argv)
+    cdef int refuse(self, Argv argv) except -1
+    cdef note_error(self, Command row, bytes text)

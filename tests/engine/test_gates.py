@@ -1,0 +1,64 @@
+"""While the data is loaded or the disk is ill: who may still come in, and what the others hear."""
+
+from __future__ import annotations
+
+import pytest
+
+from forebay.commands import gates
+from tests.support.engine_client import EngineClient, ReplyError
+
+STILL_LOADING = "LOADING Redis is loading the dataset in memory"
+
+
+def loading() -> EngineClient:
+    client = EngineClient()
+    client.engine.set_gate(gates.LOADING, True)
+    return client
+
+
+@pytest.mark.parametrize("line", ["GET k", "XADD s * f v", "PING", "DBSIZE", "XLEN s"])
+def test_a_command_that_needs_the_data_is_refused_while_it_is_loaded(line: str) -> None:
+    reply = loading()(line)
+    assert isinstance(reply, ReplyError)
+    assert str(reply) == STILL_LOADING
+
+
+@pytest.mark.parametrize("line", ["SELECT 0", "CLIENT GETNAME", "MULTI", "SUBSCRIBE c"])
+def test_a_command_that_does_not_need_the_data_runs_while_it_is_loaded(line: str) -> None:
+    assert not isinstance(loading()(line), ReplyError)
+
+
+def test_no_key_runs_out_of_time_while_the_data_is_loaded() -> None:
+    client = EngineClient()
+    client("SET", "k", "v", "PX", 10)
+    client.engine.set_gate(gates.LOADING, True)
+    client.sleep(1000)
+    assert b"k" in client.engine.keyspace.databases[0].values
+    client.engine.set_gate(gates.LOADING, False)
+    client.sleep(1000)
+    assert b"k" not in client.engine.keyspace.databases[0].values
+
+
+def test_writes_and_ping_are_refused_while_the_disk_is_ill_and_reads_are_not() -> None:
+    client = EngineClient()
+    client("SET", "k", "v")
+    why = "MISCONF Errors writing to the AOF file: No space left on device"
+    client.engine.misconf_text = why.encode()
+    client.engine.set_gate(gates.MISCONF, True)
+    for line in ("SET k w", "XADD s * f v", "DEL k", "PING"):
+        assert (
+            str(client(line)) == "MISCONF Errors writing to the AOF file: No space left on device"
+        )
+    assert client("GET k") == b"v"
+    client.engine.set_gate(gates.MISCONF, False)
+    assert client("SET k w") == "OK"
+
+
+def test_a_transaction_with_a_write_is_refused_as_a_whole_while_the_disk_is_ill() -> None:
+    client = EngineClient()
+    client("MULTI")
+    client("SET k v")
+    client.engine.misconf_text = b"MISCONF x"
+    client.engine.set_gate(gates.MISCONF, True)
+    assert str(client("EXEC")) == "EXECABORT Transaction discarded because of: MISCONF x"
+    assert client.engine.keyspace.databases[0].values == {}
