@@ -61,20 +61,31 @@ class Peer:
         return found.group(1).decode() if found else "?"
 
 
+#: Nothing is kept on disk, so that only the work itself is measured.
+IN_MEMORY = ("--appendonly", "no", "--save", "")
+
+
+def logging(policy: str) -> tuple[str, ...]:
+    """Every change goes into the log; no rewrite gets in the way of a measurement."""
+    rewriting = ("--auto-aof-rewrite-percentage", "0")
+    return ("--save", "", "--appendonly", "yes", "--appendfsync", policy, *rewriting)
+
+
 @contextmanager
-def running(names: list[str]) -> Iterator[list[Peer]]:
+def running(names: list[str], *directives: str, pinned: bool = True) -> Iterator[list[Peer]]:
     """Start the named peers side by side; stop them afterwards, whatever happened."""
     if "forebay" in names and not forebay.compiled():
         raise SystemExit(
             "bench: this is the interpreted build; run `make bench` on the compiled one"
         )
     root = Path(tempfile.mkdtemp(prefix="fb-bench-"))
-    pin = pin_client()
+    pin = pin_client() if pinned else None
+    directives = directives or IN_MEMORY
     peers: list[Peer] = []
     try:
         for name in names:
             start = start_redis if name == "redis" else start_forebay
-            peers.append(Peer(name, start(root / name, pin=pin)))
+            peers.append(Peer(name, start(root / name, *directives, pin=pin)))
         yield peers
     finally:
         for peer in peers:

@@ -79,6 +79,8 @@ def figure(value: float, unit: str) -> str:
     """A number as people write it."""
     if unit in ("us", "bytes"):
         return f"{value:.1f}"
+    if unit == "s":
+        return f"{value:.2f}"
     for limit, letter in ((1e6, "M"), (1e3, "k")):
         if value >= limit:
             places = 2 if value < 10 * limit else 1 if letter == "M" else 0
@@ -112,7 +114,7 @@ def table(lines: list[Line]) -> list[str]:
             if line.redis_cpu_us
             else ""
         )
-        unit = {"us": "µs", "bytes": "B"}.get(line.unit, f"{line.unit}/s")
+        unit = {"us": "µs", "bytes": "B", "s": "s"}.get(line.unit, f"{line.unit}/s")
         rows.append(
             f"| {line.name} | {figure(line.redis, line.unit)} {unit} "
             f"| {figure(line.forebay, line.unit)} {unit} | **{line.ratio:.2f}x** | {cpu} "
@@ -131,7 +133,7 @@ def write_readme(lines: list[Line], facts: dict[str, str]) -> None:
     machine = ", ".join(f"{k} {v}" for k, v in facts.items())
     note = (
         f"Medians of interleaved runs; server on one core, load generator on the other. {machine}. "
-        "A ratio is Forebay / Redis: above 1 is faster; for µs and bytes, below 1 is better. "
+        "A ratio is Forebay / Redis: above 1 is faster; for times and bytes, below 1 is better. "
         "*f4* is an entry of four fields, *Pn* a pipeline of n commands on each of 50 "
         "connections. Where the load generator is the limit, the CPU time is the figure to read."
     )

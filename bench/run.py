@@ -2,8 +2,8 @@
 
     python -m bench.run [--quick] [--only WORD] [--peers redis,forebay] [--no-extras]
 
-Prints each row as it is done, then latency, memory, growth and the structures,
-writes bench/out/*.json, and after a full run the table in README.md.
+Prints each row as it is done, then latency, restarts, memory, saving, growth and the
+structures, writes bench/out/*.json, and after a full run the table in README.md.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ import argparse
 import json
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench import growth, latency, report, structures
+from bench import durability, growth, latency, report, structures
 from bench.load import Sample
-from bench.peers import Peer, machine, running
+from bench.peers import Peer, logging, machine, running
 from bench.report import Line
-from bench.rows import ROWS, Row
+from bench.rows import ROWS, Row, fill
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,30 @@ class Plan:
     memory_entries: int
     growth_sizes: tuple[int, ...]
     structure_ids: int
+    restart_entries: int
+    saved_sizes: tuple[int, ...]
 
 
-FULL = Plan(5, 1.0, 4.0, 1_000_000, (1000, 10_000, 100_000, 1_000_000, 10_000_000), 1_000_000)
-QUICK = Plan(3, 0.25, 1.0, 200_000, (1000, 10_000, 100_000), 100_000)
+FULL = Plan(
+    rounds=5,
+    seconds=1.0,
+    latency_s=4.0,
+    memory_entries=1_000_000,
+    growth_sizes=(1000, 10_000, 100_000, 1_000_000, 10_000_000),
+    structure_ids=1_000_000,
+    restart_entries=1_000_000,
+    saved_sizes=(1_000_000, 10_000_000),
+)
+QUICK = Plan(
+    rounds=3,
+    seconds=0.25,
+    latency_s=1.0,
+    memory_entries=200_000,
+    growth_sizes=(1000, 10_000, 100_000),
+    structure_ids=100_000,
+    restart_entries=200_000,
+    saved_sizes=(200_000,),
+)
 
 
 def arguments() -> argparse.Namespace:
@@ -95,6 +117,34 @@ def measure_memory(names: list[str], plan: Plan) -> list[Line]:
     ]
 
 
+def measure_restarts(names: list[str], plan: Plan) -> list[Line]:
+    """Loading a long stream from the log, and from a snapshot."""
+    lines = []
+    for source, snapshot, targets in (("log", False, (0.5, 0.15)), ("snapshot", True, (2.0, 1.0))):
+        with tempfile.TemporaryDirectory(prefix="fb-bench-") as root:
+            seconds = {
+                name: [durability.restart_s(name, Path(root), plan.restart_entries, snapshot, 3)]
+                for name in names
+            }
+        title = f"load {plan.restart_entries:,} entries from the {source}"
+        lines.append(both_figures(title, "s", targets, seconds))
+    return lines
+
+
+def show_saving(names: list[str], plan: Plan) -> dict[str, Any]:
+    """Does XADD stay as quick while the data is saved and the log rewritten?"""
+    shown: dict[str, Any] = {}
+    for size in plan.saved_sizes:
+        for name in names:
+            with running([name], *logging("everysec"), pinned=False) as peers:
+                fill(peers[0], b"race:saved", size)
+                states = durability.while_saving(peers[0], plan.latency_s / 2)
+            print(f"\n{name}: XADD of one client, 1,000 a second, beside {size:,} entries")
+            print("\n".join(f"  {state.line()}" for state in states))
+            shown[f"{name} {size}"] = [state.line() for state in states]
+    return shown
+
+
 def show_histograms(peers: list[Peer], plan: Plan) -> dict[str, list[str]]:
     """Ten consumers with COUNT 10000, in buckets of a millisecond."""
     shown = {}
@@ -138,37 +188,70 @@ def show_structures(plan: Plan) -> list[dict[str, Any]]:
     return results
 
 
-def main() -> None:
-    """Run what was asked for."""
-    options = arguments()
-    plan = QUICK if options.quick else FULL
-    names = options.peers.split(",")
-    rows = [row for row in ROWS if options.only.lower() in row.name.lower()]
-    whole = not options.only and not options.no_extras
-    lines: list[Line] = []
-    more: dict[str, Any] = {}
+def chosen(rows: list[Row], word: str) -> list[Row]:
+    """Those whose name has the word."""
+    return [row for row in rows if word.lower() in row.name.lower()]
 
-    def add(new: list[Line]) -> None:
-        lines.extend(new)
-        for line in new:
+
+class Bench:
+    """One run: what was asked for, and the lines so far."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.plan = QUICK if options.quick else FULL
+        self.names: list[str] = options.peers.split(",")
+        self.word: str = options.only
+        self.whole = not options.only and not options.no_extras
+        self.for_readme = (
+            self.whole and not options.quick and set(self.names) == {"redis", "forebay"}
+        )
+        self.facts: dict[str, str] = {}
+        self.lines: list[Line] = []
+        self.more: dict[str, Any] = {}
+
+    def add(self, lines: list[Line]) -> None:
+        """Show lines as they come, and keep them."""
+        self.lines.extend(lines)
+        for line in lines:
             print(report.console(line), flush=True)
 
-    with running(names) as peers:
-        facts = machine() | {peer.name: peer.version() for peer in peers}
-        print(", ".join(f"{k} {v}" for k, v in facts.items()))
-        for row in rows:
-            add([measure(row, peers, plan)])
-        if whole:
-            add(measure_latency(peers, plan))
-            more["histogram"] = show_histograms(peers, plan)
-    if whole:
-        add(measure_memory(names, plan))
-        more["growth"] = show_growth(names, plan)
-        if "forebay" in names:
-            more["structures"] = show_structures(plan)
-    print(f"\nwritten: {report.write_json(lines, facts, more)}")
-    if whole and not options.quick and set(names) == {"redis", "forebay"}:
-        report.write_readme(lines, facts)
+    def run(self) -> None:
+        """All that was asked for."""
+        self.in_memory()
+        for policy, rows in durability.LOGGED.items():
+            if logged := chosen(rows, self.word):
+                with running(self.names, *logging(policy)) as peers:
+                    for row in logged:
+                        self.add([measure(row, peers, self.plan)])
+        if self.whole:
+            self.extras()
+        print(f"\nwritten: {report.write_json(self.lines, self.facts, self.more)}")
+        if self.for_readme:
+            report.write_readme(self.lines, self.facts)
+
+    def in_memory(self) -> None:
+        """The rows of the table and the latency of a delivery, with nothing kept on disk."""
+        with running(self.names) as peers:
+            self.facts = machine() | {peer.name: peer.version() for peer in peers}
+            print(", ".join(f"{k} {v}" for k, v in self.facts.items()))
+            for row in chosen(ROWS, self.word):
+                self.add([measure(row, peers, self.plan)])
+            if self.whole:
+                self.add(measure_latency(peers, self.plan))
+                self.more["histogram"] = show_histograms(peers, self.plan)
+
+    def extras(self) -> None:
+        """What needs servers of its own."""
+        self.add(measure_restarts(self.names, self.plan))
+        self.add(measure_memory(self.names, self.plan))
+        self.more["saving"] = show_saving(self.names, self.plan)
+        self.more["growth"] = show_growth(self.names, self.plan)
+        if "forebay" in self.names:
+            self.more["structures"] = show_structures(self.plan)
+
+
+def main() -> None:
+    """Run what was asked for."""
+    Bench(arguments()).run()
 
 
 if __name__ == "__main__":
