@@ -7,7 +7,8 @@
             -> the others must heal: write again, more traffic, kill
             -> start -> judge every acknowledgement
 
-A fault that only hits a rewrite must cost nothing at all.
+A fault that only hits a rewrite must cost nothing at all.  The same systematically,
+step by step, but in one process: disk_steps.py.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import random
 import time
 from pathlib import Path
 
+from reliability.disk_steps import ALL, every_step
 from reliability.faults import Fault, available
 from reliability.goals import Outcome
 from reliability.kill_goals import JOIN_TIMEOUT_S, POLICY, examine
@@ -40,9 +42,13 @@ PAUSE_S = 0.02
 
 
 def disk_faults(n: int, seed: int, scratch: Path) -> Outcome:
-    """``n`` faults, each kind with each policy in turn."""
+    """Every step of the disk fails once; then ``n`` faults under real processes, each kind with
+    each policy in turn."""
     outcome = Outcome()
+    every_step(ALL, seed, scratch / "steps", outcome)
     dice = random.Random(seed)
+    for policy in POLICIES:
+        (scratch / policy).mkdir()
     plan = [(p, f) for p in POLICIES for f in available(p, scratch / p)]
     for i in range(n):
         policy, fault = plan[i % len(plan)]

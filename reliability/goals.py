@@ -60,7 +60,8 @@ GOALS = (
     ),
     Goal(
         "R2",
-        "kill -9 with `everysec` and `no`: nothing acknowledged is lost either",
+        "kill -9 with `everysec` and `no`: nothing acknowledged is lost either; power loss with "
+        "`everysec`: two seconds at most",
         "kills",
         50,
         200,
@@ -81,7 +82,7 @@ GOALS = (
         "tails",
         4096,
         65_536,
-        "reliability.log_goals:torn_tails",
+        "reliability.torn_restarts:tails_and_restarts",
     ),
     Goal(
         "R5",

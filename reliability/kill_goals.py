@@ -24,6 +24,7 @@ from reliability.found import read_state
 from reliability.goals import Outcome
 from reliability.judge import judge
 from reliability.ledger import Ledger
+from reliability.power_window import power_losses
 from reliability.processes import children_of, loaded_client, moments, start
 from reliability.traffic import (
     KEYS,
@@ -42,8 +43,11 @@ KILL_AFTER_S = (0.020, 0.200)
 #: A stream longer than this is trimmed at the start of a cycle, to a length that varies.
 LONG = 3000
 JOIN_TIMEOUT_S = 30.0
+#: For each kill of R2 so many power failures, which are quicker.
+POWER_LOSSES = 10
 #: A server that was asked to stop is gone within this time.
 STOP_S = 10.0
+EAGER = ("--auto-aof-rewrite-min-size", "30000", "--auto-aof-rewrite-percentage", "30")
 POLICY = ("--appendonly", "yes", "--appendfsync")
 
 
@@ -55,10 +59,11 @@ def always(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def everysec_and_no(n: int, seed: int, scratch: Path) -> Outcome:
-    """R2: half of the kills with each of the other policies."""
+    """R2: half of the kills with each of the other policies; and power losses."""
     outcome = Outcome()
     Loop("forebay", "everysec", scratch / "everysec", outcome).run(n - n // 2, seed)
     Loop("forebay", "no", scratch / "no", outcome).run(n // 2, seed + 1)
+    power_losses(POWER_LOSSES * n, seed, scratch / "power", outcome)
     return outcome
 
 
@@ -106,15 +111,17 @@ class Loop:
         self.kind, self.policy, self.directory = kind, policy, directory
         self.outcome, self.end = outcome, end
 
-    def start(self) -> ServerProcess:
-        """The server on the directory as the last one left it."""
-        return start(self.kind, self.directory, *POLICY, self.policy)
+    def start(self, dice: random.Random) -> ServerProcess:
+        """The server on the directory as the last one left it; half of them rewrite by themselves,
+        and often."""
+        eager = EAGER if dice.random() < 0.5 else ()
+        return start(self.kind, self.directory, *POLICY, self.policy, *eager)
 
     def run(self, n: int, seed: int) -> None:
         """``n`` lives; the loop ends with the first broken promise."""
         dice = random.Random(seed)
         self.directory.mkdir(parents=True)
-        server = self.start()
+        server = self.start(dice)
         try:
             with server.client(unix=True) as client:
                 ledger = prepare(client)
@@ -122,7 +129,7 @@ class Loop:
                 connections = self.one_life(server, ledger, dice, cycle)
                 self.outcome.n += 1
                 try:
-                    server = self.start()
+                    server = self.start(dice)
                     faults = examine(server, ledger, connections, self.outcome)
                 except (RuntimeError, EOFError, OSError) as error:
                     faults = [f"it does not start again: {error}"]

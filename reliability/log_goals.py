@@ -77,12 +77,14 @@ def accident(life: Life, dice: Random, outcome: Outcome) -> str:
     if disk.trace and dice.random() < 0.5:
         # The power goes again while the first start repairs.
         outcome.count("second failures")
-        left = disk.survivors(dice.randint(0, len(disk.trace)), dice)
+        stop = dice.randint(0, len(disk.trace))
+        left = disk.survivors(stop, dice)
         if lost := [path for path, data in disk.origin.items() if not is_kept(path, data, left)]:
             return f"at operation {at}: a failure during the repair took bytes of {lost}"
-        if lasting(Recovery(ForgetfulDisk(left)).run().keyspace) != picture:
+        again = lasting(Recovery(ForgetfulDisk(left)).run().keyspace)
+        if again != picture and (stop == len(disk.trace) or compare(life, at, again)):
             return f"at operation {at}: a failure during the repair changed the data"
-    return goes_on(recovery, dice) if dice.random() < 0.25 else ""
+    return goes_on(life, at, recovery, dice) if dice.random() < 0.25 else ""
 
 
 def is_kept(path: str, data: bytes, files: Files) -> bool:
@@ -121,7 +123,7 @@ def snapshot_problem(life: Life, disk: ForgetfulDisk, at: int) -> str:
     return "the snapshot is neither the last one nor the next"
 
 
-def goes_on(recovery: Recovery, dice: Random) -> str:
+def goes_on(life: Life, at: int, recovery: Recovery, dice: Random) -> str:
     """After the start the log can be written, what is written can be loaded, and power may go."""
     disk = recovery.disk
     assert isinstance(disk, ForgetfulDisk)
@@ -130,19 +132,22 @@ def goes_on(recovery: Recovery, dice: Random) -> str:
         journal.begin_empty()
     else:
         journal.resume(recovery.loader.resume())
-    effects = recovery.engine.effects
-    before = lasting(recovery.keyspace)
+    started = len(disk.trace)
+    pictures = [lasting(recovery.keyspace)]
     recovery.client("SET", "written after the accident", "yes")
-    after = lasting(recovery.keyspace)
+    pictures.append(lasting(recovery.keyspace))
+    effects = recovery.engine.effects
     journal.append(effects.out, effects.ends)
     journal.sync()
-    if lasting(Recovery(ForgetfulDisk(disk.files())).run().keyspace) != after:
-        return "what was written after the repair does not load"
-    at = dice.randint(0, len(disk.trace))
-    again = Recovery(ForgetfulDisk(disk.survivors(at, dice))).run()
-    if lasting(again.keyspace) not in (after, before if at < len(disk.trace) else after):
-        return f"a failure at operation {at} of the second life changed the data"
-    return ""
+    if lasting(Recovery(ForgetfulDisk(disk.files())).run().keyspace) != pictures[1]:
+        return f"at operation {at}: what was written after the repair does not load"
+    stop = dice.randint(0, len(disk.trace))
+    again = lasting(Recovery(ForgetfulDisk(disk.survivors(stop, dice))).run().keyspace)
+    if stop < started and not compare(life, at, again):
+        return ""
+    if again in pictures[1 if stop == len(disk.trace) else 0 :]:
+        return ""
+    return f"at operation {at}: a failure at operation {stop} of the next life changed the data"
 
 
 # -- R4: torn ends ------------------------------------------------------------------

@@ -61,6 +61,8 @@ def start_server() -> tuple[subprocess.Popen[bytes], int]:
         str(port),
         "--loglevel",
         "warning",
+        "--appendonly",
+        "no",
     ]
     server = subprocess.Popen(command)
     wait_for(lambda: answers(port), "the server to answer")

@@ -73,7 +73,12 @@ def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> No
         (["--port", "0"], "", "nowhere to listen"),
         (["--bind", "192.0.2.1"], "", "cannot listen on 192.0.2.1"),
         (["--logfile", "/does/not/exist/log"], "", "/does/not/exist/log"),
-        (["--port", "45123", "--pidfile", "/does/not/exist/pid"], "", "/does/not/exist/pid"),
+        (
+            ["--port", "45123", "--appendonly", "no", "--pidfile", "/does/not/exist/pid"],
+            "",
+            "/does/not/exist/pid",
+        ),
+        (["--port", "45124", "--dir", "/does/not/exist"], "", "/does/not/exist is not there"),
         (["--unixsocket", "/does/not/exist/sock", "--port", "0"], "", "/does/not/exist/sock"),
     ],
 )

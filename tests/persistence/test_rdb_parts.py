@@ -7,9 +7,11 @@ import pytest
 from forebay.errors import CorruptDataError
 from forebay.persistence import crc64
 from forebay.persistence.rdb_reader import RdbReader, read_bytes
-from forebay.persistence.rdb_writer import PIECE, RdbWriter
+from forebay.persistence.rdb_writer import RdbWriter
 from tests.support.rdb_files import Source
 
+#: What the writer gathers before its sink gets it.
+PIECE = 1 << 20
 LENGTHS = [
     (0, "00"),
     (63, "3f"),

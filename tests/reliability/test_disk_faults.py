@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import forebay
 from reliability.disk_goals import POLICIES, Scene
+from reliability.disk_steps import ALL, every_step
 from reliability.faults import (
     EarlySyncError,
     Fault,
@@ -32,6 +34,15 @@ def play(fault: type[Fault], policy: str, scratch: Path) -> Outcome:
     scene = Scene("forebay", policy, fault, scratch / "scene", random.Random(SEED), outcome)
     outcome.failures = scene.play()
     return outcome
+
+
+def test_no_step_of_the_disk_may_fail_unnoticed(scratch: Path) -> None:
+    outcome = Outcome()
+    some = ALL[:: 8 if forebay.compiled() else 24]
+    every_step(some, SEED, scratch, outcome)
+    assert outcome.failures == [], f"seed {SEED}"
+    assert outcome.n == len(some)
+    assert outcome.figures["steps_that_failed"] >= len(some) // 2
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from forebay.errors import DiskError
+from forebay.persistence.files import Disk
 from forebay.server import background
+from forebay.server.whole_files import write_snapshot
 from tests.support.durable_server import DurableServer
 from tests.support.resp import ReplyError, encode
+from tests.support.waiting import wait_until
 
 REWRITING = "Background append only file rewriting started"
 SAVING = "Background saving started"
@@ -229,7 +233,16 @@ def test_a_rewrite_works_although_the_log_is_off(tmp_path: Path) -> None:
 # One at a time
 
 
-def test_what_cannot_start_now_is_scheduled(tmp_path: Path) -> None:
+def test_what_cannot_start_now_is_scheduled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_end = tmp_path / "may_end"
+
+    def write_when_told(disk: Disk, path: str, *more: Any) -> int:
+        wait_until("the child may end", may_end.exists)
+        return write_snapshot(disk, path, *more)
+
+    monkeypatch.setattr(background, "write_snapshot", write_when_told)
     with DurableServer(tmp_path) as server:
         client = server.client()
         assert client("BGSAVE") == SAVING
@@ -238,13 +251,16 @@ def test_what_cannot_start_now_is_scheduled(tmp_path: Path) -> None:
         scheduled = "Background append only file rewriting scheduled"
         assert client("BGREWRITEAOF") == scheduled
         assert server.info()["aof_rewrite_scheduled"] == "1"
+        may_end.touch()
         server.durability.children.wait()
+        may_end.unlink()
         server.turn()
         assert server.info()["aof_rewrite_in_progress"] == "1"
         already = "ERR Background append only file rewriting already in progress"
         assert client("BGREWRITEAOF") == ReplyError(already)
         assert str(client("BGSAVE")).startswith("ERR Another child process is active (AOF?)")
         assert client("BGSAVE", "SCHEDULE") == "Background saving scheduled"
+        may_end.touch()
         server.finish_child()
         assert server.info()["rdb_saves"] == "2"
         assert server.info()["aof_rewrites"] == "1"

@@ -86,7 +86,9 @@ class TalkingClient(Client):
 class DurableServer:
     """One life of a server; its files outlive it."""
 
-    def __init__(self, folder: Path, *, ready: bool = True, **settings: Any) -> None:
+    def __init__(
+        self, folder: Path, *, ready: bool = True, disk: Any = None, **settings: Any
+    ) -> None:
         self.folder = folder
         self.clock = HandClock()
         self.config = Config()
@@ -94,7 +96,7 @@ class DurableServer:
         self.settings.data_dir = str(folder)
         for name, value in settings.items():
             setattr(self.settings, name, value)
-        self.disk = FaultyDisk()
+        self.disk = FaultyDisk() if disk is None else disk
         self.log_path = folder / "log.txt"
         log = Log(self.clock, str(self.log_path), "debug")
         self.server = assemble(self.config, log, self.clock)
@@ -161,7 +163,8 @@ class DurableServer:
             self.turn()
             self.durability.syncer.finish()
             self.durability.children.wait()
-            if not self.durability.job and not self.durability.background.scheduled:
+            background = self.durability.background
+            if not background.job and not background.scheduled and background.has_history is None:
                 self.durability.syncer.finish()
                 return
         raise AssertionError(f"still at work: {self.durability.job}")

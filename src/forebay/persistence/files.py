@@ -379,6 +379,9 @@ def keep_copy(disk: Disk, path: str, start: int) -> str:
             while piece := source.read(PIECE):
                 file.write(piece)
         file.sync()
+    except DiskError:
+        disk.remove(copy)
+        raise
     finally:
         file.close()
     disk.sync_folder(parent(copy))

@@ -40,9 +40,10 @@ from forebay.persistence.manifest import (
     manifest_name,
     parse_manifest,
 )
-from forebay.persistence.records import Sealer, mark_line
+from forebay.persistence.records import Sealer, mark_line, seal_line
 from forebay.wire.reply import Reply
 
+#: A line for the log of the server: its level (notice, warning) and the text.
 Note = Callable[[str, str], None]
 
 
@@ -159,12 +160,24 @@ class Journal:
             if file.size != point.size:
                 file.close()
                 raise DiskError(file.path, "go on with", "its size has changed since it was read")
-            self.use(file, point.crc, point.is_sealed)
+            is_sealed = point.is_sealed or self.seal_end(file, point.crc)
+            self.use(file, point.crc, is_sealed)
         else:
             self.add_increment()
         self.measure()
         if self.manifest.history:
             self.drop_history()
+
+    def seal_end(self, file: WriteFile, crc: int) -> bool:
+        """Vouch for units at the end that no seal covers; whether there is one now.
+
+        They were loaded, and clients will see them: a power failure that takes the next
+        record must not make us doubt them again.
+        """
+        if file.size > 0:
+            file.write(seal_line(crc))
+            file.sync()
+        return file.size > 0
 
     def begin_empty(self) -> None:
         """The log of a server that has no data yet."""
@@ -289,8 +302,8 @@ class Journal:
             self.adopt_pending(base)
         else:
             manifest = self.manifest.copy()
-            old, kept = split(manifest.increments, self.first_kept)
-            self.replace_base(manifest, base, old, kept)
+            increments, first = manifest.increments, self.first_kept
+            self.replace_base(manifest, base, increments[:first], increments[first:])
         self.has_rotated = False
         self.is_doubtful = self.is_file_doubtful
         self.measure()
@@ -366,8 +379,3 @@ class Journal:
             self.retired.append(file)
         else:
             file.close()
-
-
-def split(entries: list[Entry], at: int) -> tuple[list[Entry], list[Entry]]:
-    """What comes before, and the rest."""
-    return entries[:at], entries[at:]

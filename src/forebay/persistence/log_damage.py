@@ -91,16 +91,18 @@ def judge(disk: Disk, path: str, scanner: LogScanner, code: int) -> Damage | Non
 def locate(file: ReadFile, scanner: LogScanner, code: int, has_lost: bool) -> Damage:
     """Where the good part ends."""
     rest = bytes(scanner.buf[scanner.pos : scanner.end])[:SEAL_SIZE]
-    is_seal = rest[:5] == SEAL_HEAD or (code == MORE and SEAL_HEAD.startswith(rest[:5]))
-    is_wrong = is_seal and rest != b"" and not seal_line(scanner.crc).startswith(rest)
     reason = scanner.reason
     if code == MORE:
         reason = "an unfinished record" if rest else "MULTI without EXEC"
         if not rest and not scanner.in_multi:
             reason = "a record without its checksum, parts of which were never written"
+    # Something else in the place of the seal: then what is before it is no better.  The
+    # first part of the right one, and zeros, are what a torn write leaves.
+    rest = rest.rstrip(b"\0")
     is_ours = scanner.seals > 0 and scanner.units_since_seal <= UNITS_OF_ONE_SEAL
-    # Where a seal should be there is something else: then what is before it is no better.
-    if code == UNFIT or is_wrong or has_lost or (is_ours and code == BAD):
+    is_in_place = rest[:5] == SEAL_HEAD[: len(rest)] or (is_ours and code == BAD)
+    is_wrong = is_in_place and not seal_line(scanner.crc).startswith(rest)
+    if code == UNFIT or is_wrong or has_lost:
         return Damage(file.path, scanner.seal_at, scanner.seal_crc, file.size, reason)
     return Damage(file.path, scanner.unit_at, scanner.unit_crc, file.size, reason)
 

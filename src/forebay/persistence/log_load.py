@@ -23,11 +23,10 @@ Rules
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from forebay.errors import CorruptDataError
 from forebay.persistence.files import Disk, join, keep_copy, parent, replace_file
-from forebay.persistence.journal import ResumePoint
+from forebay.persistence.journal import Note, ResumePoint
 from forebay.persistence.log_damage import UNITS_OF_ONE_SEAL, Damage, judge
 from forebay.persistence.log_scan import MORE
 from forebay.persistence.log_window import LogWindow
@@ -40,7 +39,6 @@ from forebay.persistence.manifest import (
     parse_manifest,
 )
 
-Note = Callable[[str, str], None]
 #: How much may wait for its seal before the reader looks ahead.
 LOOK_AHEAD = 1 << 20
 RDB_MAGIC = b"REDIS"

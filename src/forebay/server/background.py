@@ -107,6 +107,8 @@ class Background:
         self.on_trouble: Callable[[], None] = lambda: None
         #: The journal of a rewrite that was asked for although the log is off.
         self.lonely: Journal | None = None
+        #: A journal with files to remove.
+        self.has_history: Journal | None = None
         #: The data was replaced behind the log's back (DEBUG RELOAD).
         self.log_is_stale = False
         self.make_journal: Callable[[], Journal]
@@ -130,7 +132,7 @@ class Background:
 
     @property
     def changes(self) -> int:
-        """Changes since the last snapshot."""
+        """Changes since the last snapshot; nobody counts without a log and save points."""
         return self.engine.effects.total - self.saved_total
 
     def expected_bytes(self, kind: str) -> int:
@@ -146,6 +148,7 @@ class Background:
         if self.wanted:
             self.live.loop.is_log_due = True
         self._say_how_far()
+        self._drop_history()
         if self.job:
             return
         now_s = self.clock.now_ms() // 1000
@@ -368,8 +371,8 @@ class Background:
             self._close_lonely()
             return
         self.base_size = journal.current_size
+        self.has_history = journal
         self.live.healed()
-        self.drop_history(journal)
 
     def _rewrite_failed(self, child: Child | None, error: str, journal: Journal) -> None:
         self._count(self.rewrites, child, error)
@@ -386,11 +389,13 @@ class Background:
         self.lonely.close()
         self.lonely = None
 
-    def drop_history(self, journal: Journal) -> None:
-        """Remove files that the log does not need any more; the thread does it, if it is free."""
-        paths = journal.history()
-        if not paths:
+    def _drop_history(self) -> None:
+        """Remove files that the log does not need any more; the thread does it when it is free."""
+        journal = self.has_history
+        if journal is None or self.live.syncer.is_busy:
             return
+        self.has_history = None
+        paths = journal.history()
 
         def remove() -> None:
             for path in paths:
@@ -402,10 +407,7 @@ class Background:
             except DiskError as fault:
                 self.log.warning(f"Old files of the log stay: {fault}")
 
-        if self.live.syncer.is_busy:
-            done(None)
-        else:
-            self.live.syncer.start(remove, done)
+        self.live.syncer.start(remove, done)
 
     def _remove(self, temp: str) -> None:
         try:

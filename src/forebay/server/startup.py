@@ -47,18 +47,28 @@ def serve(argv: Sequence[str]) -> int:
         log.check()
         server = assemble(config, log, clock)
         durability = keep_on_disk(config, server)
-        durability.prepare()
-        server.open()
-        if config.settings.daemonize:
-            durability.release_folder()  # its lock names the process that holds it
-            process.go_to_background()
-            durability.prepare()
-        if config.settings.pidfile:
-            process.write_pidfile(config.settings.pidfile)
+        open_up(server, durability)
     except ConfigError as error:
         sys.stderr.write(f"forebay: {error}\n")
         return 1
     return live(server, config, durability)
+
+
+def open_up(server: Server, durability: Durability) -> None:
+    """Take what is ours alone: addresses, the data directory, the pid file; all or nothing."""
+    settings = server.settings
+    server.open()
+    try:
+        durability.prepare()
+        if settings.daemonize:
+            durability.release_folder()  # its lock names the process that holds it
+            process.go_to_background()
+            durability.prepare()
+        if settings.pidfile:
+            process.write_pidfile(settings.pidfile)
+    except ConfigError:
+        server.abandon()
+        raise
 
 
 def assemble(config: Config, log: Log, clock: Clock) -> Server:
