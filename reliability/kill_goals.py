@@ -43,6 +43,8 @@ KILL_AFTER_S = (0.020, 0.200)
 #: A stream longer than this is trimmed at the start of a cycle, to a length that varies.
 LONG = 3000
 JOIN_TIMEOUT_S = 30.0
+#: One kill of redis-server for so many of ours.
+CONTROL_SHARE = 10
 #: For each kill of R2 so many power failures, which are quicker.
 POWER_LOSSES = 10
 #: A server that was asked to stop is gone within this time.
@@ -55,7 +57,15 @@ def always(n: int, seed: int, scratch: Path) -> Outcome:
     """R1: appendfsync always."""
     outcome = Outcome()
     Loop("forebay", "always", scratch / "always", outcome).run(n, seed)
+    outcome.figures["redis_control"] = control(n // CONTROL_SHARE, seed, scratch / "redis")
     return outcome
+
+
+def control(n: int, seed: int, directory: Path) -> str:
+    """The same loop with a real Redis: it keeps its promises, so the judge must find nothing."""
+    outcome = Outcome()
+    Loop("redis", "always", directory, outcome).run(n, seed)
+    return f"{outcome.n} kills, {len(outcome.failures)} broken"
 
 
 def everysec_and_no(n: int, seed: int, scratch: Path) -> Outcome:

@@ -51,12 +51,13 @@ def chosen(only: str) -> list[Goal]:
 
 
 def attempt(goal: Goal, n: int, seed: int) -> tuple[Outcome, float]:
-    """Run one goal in a scratch directory of its own; the outcome and the seconds."""
+    """Run one goal in a scratch directory of its own, which stays if a promise was broken."""
     scratch = Path(tempfile.mkdtemp(prefix=f"fb-{goal.id.lower()}-"))
     begin = time.monotonic()
-    try:
-        outcome = goal.function()(n, seed, scratch)
-    finally:
+    outcome = goal.function()(n, seed, scratch)
+    if outcome.failures:
+        sys.stderr.write(f"{goal.id}: the files are kept in {scratch}\n")
+    else:
         shutil.rmtree(scratch, ignore_errors=True)
     return outcome, time.monotonic() - begin
 

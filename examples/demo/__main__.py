@@ -1,7 +1,8 @@
-"""``make demo``: start a server, run the race, kill a worker, watch nothing get lost.
+"""``make demo``: run the race, kill a worker, kill the server, watch nothing get lost.
 
-The director starts everything as separate processes, so that the crash is a real
-one: bob is killed with SIGKILL while he holds reports that he has not acknowledged.
+The director starts everything as separate processes, so that the crashes are real
+ones: bob is killed with SIGKILL while he holds reports that he has not acknowledged,
+and at last the server itself, which then starts again from its log.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from multiprocessing.process import BaseProcess
@@ -47,8 +49,8 @@ def say(text: str = "") -> None:
 STARTED = time.perf_counter()
 
 
-def start_server() -> tuple[subprocess.Popen[bytes], int]:
-    """A server on a free port, ready when it answers."""
+def start_server(folder: str) -> tuple[subprocess.Popen[bytes], int]:
+    """A server on a free port that keeps its log in ``folder``, ready when it answers."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -61,8 +63,8 @@ def start_server() -> tuple[subprocess.Popen[bytes], int]:
         str(port),
         "--loglevel",
         "warning",
-        "--appendonly",
-        "no",
+        "--dir",
+        folder,
     ]
     server = subprocess.Popen(command)
     wait_for(lambda: answers(port), "the server to answer")
@@ -74,7 +76,7 @@ def answers(port: int) -> bool:
     try:
         with connect(port) as client:
             return bool(client.ping())
-    except redis.ConnectionError:
+    except (redis.ConnectionError, redis.BusyLoadingError):
         return False
 
 
@@ -96,18 +98,31 @@ def launch(work: Callable[..., None], *args: Any) -> BaseProcess:
 
 def main() -> None:
     """The whole story."""
-    server, port = start_server()
+    with tempfile.TemporaryDirectory(prefix="forebay-demo-") as folder:
+        code = tell(folder)
+    if code:
+        raise SystemExit(code)
+
+
+def tell(folder: str) -> int:
+    """The same in a folder of its own; the exit code of the server."""
+    server, port = start_server(folder)
     try:
         with connect(port) as client:
             level = client.info("server")["redis_version"]
             say(f"forebay {forebay.__version__} on port {port} speaks Redis {level}")
             race(client, port)
+        server.kill()
+        server.wait()
+        say("the server itself was killed (SIGKILL); it starts again from its log")
+        server, port = start_server(folder)
+        with connect(port) as client:
+            print_result(client)
     finally:
         server.terminate()
         code = server.wait(PATIENCE_S)
         say(f"server stopped, exit code {code}")
-    if code:
-        raise SystemExit(code)
+    return code
 
 
 def race(client: Any, port: int) -> None:
@@ -124,7 +139,6 @@ def race(client: Any, port: int) -> None:
     for process in (*crews, workers[0], workers[2]):
         process.join()
     say("all crews are home, alice and carol have nothing left to do")
-    print_result(client)
 
 
 def crash(client: Any, bob: BaseProcess) -> None:
