@@ -22,7 +22,7 @@ from reliability.faults import Fault, available
 from reliability.goals import Outcome
 from reliability.kill_goals import JOIN_TIMEOUT_S, POLICY, examine
 from reliability.ledger import Ledger
-from reliability.processes import loaded_client, start
+from reliability.processes import start
 from reliability.traffic import (
     PRODUCERS,
     Connection,
@@ -109,7 +109,7 @@ class Scene:
 
     def act(self, server: ServerProcess) -> tuple[list[Connection], list[str]]:
         """Traffic, the fault, and how the server took it."""
-        control, _ = loaded_client(server)
+        control = server.client(unix=True)
         with control:
             return self.act_with(server, control)
 

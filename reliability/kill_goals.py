@@ -25,7 +25,7 @@ from reliability.goals import Outcome
 from reliability.judge import judge
 from reliability.ledger import Ledger
 from reliability.power_window import power_losses
-from reliability.processes import children_of, loaded_client, moments, start
+from reliability.processes import children_of, moments, start, start_and_kill
 from reliability.traffic import (
     KEYS,
     PRODUCERS,
@@ -40,6 +40,7 @@ from tests.support.resp import RawClient
 from tests.support.servers import ServerProcess
 
 KILL_AFTER_S = (0.020, 0.200)
+KILL_START_AFTER_S = (0.1, 0.8)
 #: A stream longer than this is trimmed at the start of a cycle, to a length that varies.
 LONG = 3000
 JOIN_TIMEOUT_S = 30.0
@@ -123,9 +124,14 @@ class Loop:
 
     def start(self, dice: random.Random) -> ServerProcess:
         """The server on the directory as the last one left it; half of them rewrite by themselves,
-        and often."""
+        and often.  Some are killed before they are ready."""
         eager = EAGER if dice.random() < 0.5 else ()
-        return start(self.kind, self.directory, *POLICY, self.policy, *eager)
+        directives = (*POLICY, self.policy, *eager)
+        while dice.random() < 0.2:
+            after_s = dice.uniform(*KILL_START_AFTER_S)
+            start_and_kill(self.kind, self.directory, *directives, after_s=after_s)
+            self.outcome.count("killed_while_starting")
+        return start(self.kind, self.directory, *directives)
 
     def run(self, n: int, seed: int) -> None:
         """``n`` lives; the loop ends with the first broken promise."""
@@ -155,7 +161,7 @@ class Loop:
         self, server: ServerProcess, ledger: Ledger, dice: random.Random, cycle: int
     ) -> list[Connection]:
         """Traffic until the end; the connections with what they had in flight."""
-        control, _ = loaded_client(server)
+        control = server.client(unix=True)
         restore_consumers(control, ledger)
         for key in KEYS:
             if len(ledger.entries[key]) > LONG:
@@ -197,7 +203,7 @@ def examine(
     server: ServerProcess, ledger: Ledger, connections: list[Connection], outcome: Outcome
 ) -> list[str]:
     """What the restarted server holds, judged."""
-    control, _ = loaded_client(server)
+    control = server.client(unix=True)
     with control:
         found = read_state(control, list(KEYS), list(ledger.counters))
     lines = [connection.line for connection in connections]

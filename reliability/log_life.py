@@ -35,10 +35,14 @@ def unheard(level: str, text: str) -> None:
 
 
 class Life:
-    """A server without a server: an engine, a journal, and dice that say what happens."""
+    """A server without a server: an engine, a journal, and dice that say what happens.
 
-    def __init__(self, dice: Random) -> None:
+    ``newest``: also with commands that Redis 7.0 does not have.
+    """
+
+    def __init__(self, dice: Random, *, newest: bool = False) -> None:
         self.dice = dice
+        self.newest = newest
         self.client = EngineClient()
         self.engine = self.client.engine
         self.disk = ForgetfulDisk()
@@ -183,6 +187,7 @@ class Life:
     def command(self) -> list[list[Any]]:
         """One command, or the commands of one transaction."""
         makers = [self.xadd] * 6 + [self.read, self.ack, self.delete, self.claim, self.plain]
+        makers += [self.message, self.nack, self.ackdel] if self.newest else []
         if self.dice.random() < 0.1:
             inner = [self.dice.choice(makers)() for _ in range(self.dice.randint(0, 3))]
             return [["MULTI"], *inner, ["EXEC"]]
@@ -196,8 +201,14 @@ class Life:
         most = self.dice.choice(self.text_sizes)
         return "v" * self.dice.randint(0, most)
 
-    def xadd(self) -> list[Any]:
+    def tick(self) -> None:
+        """A new ID; where IDs may come from the clock, the clock follows."""
         self.next_ms += 1
+        if self.newest:
+            self.next_ms = self.client.now_ms = max(self.next_ms, self.client.now_ms + 1)
+
+    def xadd(self) -> list[Any]:
+        self.tick()
         trim = ["MAXLEN", "=", "30"] if self.dice.random() < 0.2 else []
         return ["XADD", self.key(), *trim, f"{self.next_ms}-0", "field", self.text()]
 
@@ -220,6 +231,20 @@ class Life:
 
     def claim(self) -> list[Any]:
         return ["XCLAIM", self.key(), "g", "carol", "0", *self.ids(), "FORCE"]
+
+    def message(self) -> list[Any]:
+        """Of a producer that may send it again."""
+        self.tick()
+        name = self.dice.randint(0, 20)
+        return ["XADD", self.key(), "IDMP", f"producer {name % 3}", str(name), "*", "n", name]
+
+    def nack(self) -> list[Any]:
+        ids = self.ids()
+        return ["XNACK", self.key(), "g", "FAIL", "IDS", len(ids), *ids, "FORCE"]
+
+    def ackdel(self) -> list[Any]:
+        ids = self.ids()
+        return ["XACKDEL", self.key(), "g", "ACKED", "IDS", len(ids), *ids]
 
     def plain(self) -> list[Any]:
         """Other types, other databases."""

@@ -22,7 +22,7 @@ from tests.support.forgetful_disk import ForgetfulDisk, Operation, Sync
 WINDOW_MS = 2000
 SLOWEST_SYNC_MS = 900
 GATE_S = 30.0
-LIFE_MS = 12_000
+LIFE_MS = 8000
 LIVES_PER = 50
 
 
@@ -60,7 +60,7 @@ class Past:
         client, clock = server.client(), server.clock
         end_ms, sync_done_ms = clock.steady_ms + LIFE_MS, 0
         while clock.steady_ms < end_ms:
-            reply = client("XADD", "s", "*", "f", "x" * dice.choice((1, 100, 3000)))
+            reply = client("XADD", "s", "*", "f", "x" * dice.choice((1, 100, 700)))
             self.entries.append((clock.steady_ms, reply))
             if server.durability.syncer.is_busy and not sync_done_ms:
                 sync_done_ms = clock.steady_ms + dice.choice((1, 100, SLOWEST_SYNC_MS))

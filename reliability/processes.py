@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import random
 import shutil
-import time
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from tests.support.oracle import find
-from tests.support.resp import RawClient, ReplyError
-from tests.support.servers import ServerProcess, start_forebay, start_program
-
-LOADING_TIMEOUT_S = 120.0
+from tests.support.servers import (
+    ServerProcess,
+    environment,
+    free_port,
+    start_forebay,
+    start_program,
+)
 
 
 def start(
     kind: str, directory: Path, *directives: str, tracer: Sequence[str] = ()
 ) -> ServerProcess:
-    """A server on this directory, ready or still loading; its last log is kept beside.
+    """A server on this directory that has loaded its data; the last log is kept beside.
 
     ``tracer`` is a command that runs the server as its child and leaves it our child.
     """
@@ -37,17 +41,27 @@ def start(
     return start_forebay(directory, *where, *common, tracer=tracer)
 
 
-def loaded_client(server: ServerProcess) -> tuple[RawClient, int]:
-    """A connection to a server that has loaded its data, and how often it said -LOADING."""
-    client = server.client(unix=True, timeout_s=LOADING_TIMEOUT_S)
-    deadline = time.monotonic() + LOADING_TIMEOUT_S
-    loading = 0
-    while isinstance(reply := client("PING"), ReplyError):
-        if not str(reply).startswith("LOADING") or time.monotonic() > deadline:
-            raise RuntimeError(f"PING is answered -{reply}; the log:\n{server.log()}")
-        loading += 1
-        time.sleep(0.01)
-    return client, loading
+def start_and_kill(kind: str, directory: Path, *directives: str, after_s: float) -> None:
+    """A server that is killed while it starts: before, while or after it loads."""
+    program = (
+        [find("redis-server")] if kind == "redis" else [sys.executable, "-m", "forebay", "serve"]
+    )
+    where = ("--dir", str(directory), "--port", str(free_port()), "--save", "")
+    with (directory / "log.killed").open("wb") as log:
+        process = subprocess.Popen(
+            [*program, *where, *directives],
+            stdout=log,
+            stderr=log,
+            cwd=directory,
+            env=environment(),
+        )
+    try:
+        process.wait(after_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    else:
+        raise RuntimeError(f"it ended by itself: {(directory / 'log.killed').read_text()}")
 
 
 def children_of(pid: int) -> list[int]:

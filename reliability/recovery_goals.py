@@ -15,7 +15,7 @@ from typing import Any
 
 import forebay
 from reliability.goals import Outcome
-from reliability.processes import loaded_client, start
+from reliability.processes import start
 from tests.support.resp import RawClient, encode
 from tests.support.servers import ServerProcess
 
@@ -63,11 +63,11 @@ def recover(kind: str, form: str, n: int, seed: int, directory: Path) -> tuple[f
         server.stop()
         begin = time.monotonic()
         server = start(kind, directory, *FORMS[form])
-        client, loading = loaded_client(server)
+        client = server.client(unix=True, timeout_s=120)
         seconds = time.monotonic() - begin
         with client:
             after = facts(client)
-        return seconds, faults_of(server, before, after, loading, n)
+        return seconds, faults_of(server, before, after, n)
     finally:
         server.kill()
 
@@ -102,7 +102,7 @@ def facts(client: RawClient) -> dict[str, Any]:
 
 
 def faults_of(
-    server: ServerProcess, before: dict[str, Any], after: dict[str, Any], loading: int, n: int
+    server: ServerProcess, before: dict[str, Any], after: dict[str, Any], n: int
 ) -> list[str]:
     """What is not as it was; and whether anybody was told to wait."""
     faults = [
@@ -110,6 +110,6 @@ def faults_of(
         for name in before
         if before[name] != after[name]
     ]
-    if loading == 0 and n >= 1_000_000:
+    if server.loading_replies == 0 and n >= 1_000_000:
         faults.append(f"nobody was answered -LOADING; the log:\n{server.log()}")
     return faults

@@ -47,6 +47,7 @@ HOT = {
     "persistence.crc32": ["update"],
     "persistence.records": ["put_seal", "seal"],
     "persistence.log_scan": ["walk_command", "end_unit", "pass_seal", "seal_value"],
+    "persistence.rewrite_stream": ["goes_on", "add", "walk"],
     "engine.names": ["find"],
     "server.connection": ["run_commands", "flush"],
 }

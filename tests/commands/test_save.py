@@ -67,3 +67,14 @@ def test_lastsave_is_a_unix_time(tmp_path: Path) -> None:
     assert client("LASTSAVE") == started - 100
     client("SAVE")
     assert client("LASTSAVE") >= started
+
+
+def test_in_a_transaction_both_are_scheduled() -> None:
+    client = AdminClient()
+    client("MULTI")
+    client("BGSAVE")
+    client("BGREWRITEAOF")
+    assert client("EXEC") == [
+        "Background saving scheduled",
+        "Background append only file rewriting scheduled",
+    ]

@@ -29,7 +29,7 @@ from tests.support.servers import ServerProcess
 
 pytestmark = pytest.mark.oracle
 
-KEYSPACES = int(os.environ.get("FOREBAY_KEYSPACES", 40 if forebay.compiled() else 4))
+KEYSPACES = int(os.environ.get("FOREBAY_KEYSPACES", 20 if forebay.compiled() else 4))
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from reliability import rdb_goals
 from tests.support.engine_client import EngineClient, ReplyError
 from tests.support.rdb_files import ConsumerPart, GroupPart, body_of, payload_of
 
-COUNT = int(os.environ.get("FOREBAY_PAYLOADS", 10_000 if forebay.compiled() else 1000))
+COUNT = int(os.environ.get("FOREBAY_PAYLOADS", 6000 if forebay.compiled() else 1000))
 SEEDS = (7, 8)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import forebay
 from reliability import rdb_goals
 
-COUNT = int(os.environ.get("FOREBAY_SNAPSHOTS", 4000 if forebay.compiled() else 400))
+COUNT = int(os.environ.get("FOREBAY_SNAPSHOTS", 2500 if forebay.compiled() else 300))
 
 
 def test_no_damaged_snapshot_gets_in(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from reliability.log_life import Life
 from tests.support.forgetful_disk import PAGE, ForgetfulDisk, ForgetfulFile
 from tests.support.recovery import Recovery
 
-ACCIDENTS = 1500 if forebay.compiled() else 150
+ACCIDENTS = 1500 if forebay.compiled() else 100
 #: Enough for the defects below, each of which must be found.
 HUNT = 60
 SEED = 20261116

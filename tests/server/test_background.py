@@ -92,6 +92,18 @@ def test_a_save_point_saves_when_both_its_numbers_are_reached(tmp_path: Path) ->
         assert server.info()["rdb_saves"] == "1"
 
 
+def test_a_save_point_does_not_care_what_the_wall_clock_is_set_to(tmp_path: Path) -> None:
+    with DurableServer(tmp_path, save_points=((10, 1),)) as server:
+        server.client()("SET", "a", "1")
+        server.clock.wall_ms += 86_400_000
+        server.pass_s(5)
+        assert not server.durability.job
+        server.clock.wall_ms -= 2 * 86_400_000
+        server.pass_s(6)
+        server.finish_child()
+        assert (tmp_path / "dump.rdb").exists()
+
+
 def test_a_save_point_that_failed_refuses_writes_until_one_succeeds(tmp_path: Path) -> None:
     with DurableServer(tmp_path, appendonly=False, save_points=((5, 1),)) as server:
         client = server.client()
@@ -133,7 +145,8 @@ def test_a_rewrite_inside_a_transaction_waits_for_its_end(tmp_path: Path) -> Non
     with DurableServer(tmp_path) as server:
         client = server.client()
         words = ["MULTI", "INCR n", "BGREWRITEAOF", "INCR n", "EXEC"]
-        client.ask(b"".join(encode(*line.split()) for line in words))
+        answer = client.ask(b"".join(encode(*line.split()) for line in words))
+        assert b"+Background append only file rewriting scheduled\r\n" in answer
         server.finish_child()
         client("INCR", "n")
     with DurableServer(tmp_path) as server:

@@ -252,6 +252,22 @@ def test_if_the_first_rewrite_fails_it_is_tried_again(tmp_path: Path) -> None:
         assert server.client()("GET", "a") == b"1"
 
 
+def test_who_waits_for_a_log_that_is_not_whole_yet_is_told_when_it_is(tmp_path: Path) -> None:
+    with DurableServer(tmp_path, appendonly=False) as server:
+        client = server.client()
+        words = [["CONFIG", "SET", "appendonly", "yes"], ["SET", "a", "1"]]
+        client.ask(b"".join(encode(*line) for line in [*words, ["WAITAOF", "1", "0", "0"]]))
+        syncs = server.disk.syncs
+        for _ in range(50):
+            server.turn()
+            server.durability.syncer.finish()
+        # Some to take over what the child wrote; not one in each turn.
+        assert server.disk.syncs < syncs + 25
+        server.finish_child()
+        server.pass_s(1.1)
+        assert client.read() == [1, 0]
+
+
 # The directory
 
 

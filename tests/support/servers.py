@@ -48,6 +48,8 @@ class ServerProcess:
         self.port = port
         self.unix_path = str(directory / "sock")
         self.log_path = directory / "log"
+        #: How often it has asked to wait while it was loading.
+        self.loading_replies = 0
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(
                 command,
@@ -73,6 +75,7 @@ class ServerProcess:
                 with RawClient(self.unix_path, timeout_s=START_TIMEOUT_S) as client:
                     if not client.raw("PING").startswith(b"-LOADING"):
                         return
+                    self.loading_replies += 1
             except (OSError, EOFError):
                 time.sleep(0.01)
         code = self.process.poll()

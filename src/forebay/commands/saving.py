@@ -8,7 +8,7 @@
                     appendfsync says; the disk is asked at once
 
 A child begins at the end of the turn of the loop, when the log holds all that
-the turn has changed: so it may start in a transaction too.
+the turn has changed; in a transaction that is called "scheduled", as in Redis.
 """
 
 from __future__ import annotations
@@ -59,12 +59,10 @@ def bgsave(ctx: Context, argv: Argv) -> None:
     durability = ctx.services.durability
     if durability.job == SAVE:
         raise CommandError(SAVE_UNDER_WAY)
-    if durability.job and not may_wait:
+    if durability.job and not may_wait and ctx.may_block:
         raise CommandError(OTHER_CHILD)
     durability.ask_for(SAVE)
-    ctx.out.status(
-        b"Background saving scheduled" if durability.job != SAVE else b"Background saving started"
-    )
+    ctx.out.status(b"Background saving " + when(ctx, SAVE))
 
 
 def bgrewriteaof(ctx: Context, argv: Argv) -> None:
@@ -73,8 +71,13 @@ def bgrewriteaof(ctx: Context, argv: Argv) -> None:
     if durability.job == REWRITE:
         raise CommandError(REWRITE_UNDER_WAY)
     durability.ask_for(REWRITE)
-    what = b"scheduled" if durability.job != REWRITE else b"started"
-    ctx.out.status(b"Background append only file rewriting " + what)
+    ctx.out.status(b"Background append only file rewriting " + when(ctx, REWRITE))
+
+
+def when(ctx: Context, job: str) -> bytes:
+    """Whether a job that was asked for starts now, or later."""
+    is_next = ctx.services.durability.job == job
+    return b"started" if is_next and ctx.may_block else b"scheduled"
 
 
 def lastsave(ctx: Context, argv: Argv) -> None:

@@ -4,6 +4,7 @@ cimport cython
 from forebay cimport mem
 from forebay.mem cimport i64, u8, u64
 from forebay.persistence cimport crc64, lzf
+from forebay.persistence.lzf cimport Compressor
 
 cdef Py_ssize_t PIECE, SMALL, PLAIN_MAX, INTEGER_MAX
 cdef int LENGTH_32, LENGTH_64, INT8, INT16, INT32, LZF

@@ -43,7 +43,7 @@ from forebay.server.whole_files import (
 )
 
 #: After a failed snapshot the save points wait this long.
-SAVE_AGAIN_S = 5
+SAVE_AGAIN_MS = 5000
 #: After a failed rewrite the first automatic attempt waits this long, then twice as long ...
 REWRITE_AGAIN_MS = 1000
 MOST_DOUBLINGS = 6
@@ -91,8 +91,10 @@ class Background:
         self.scheduled: set[str] = set()
         self.saves = JobStats()
         self.rewrites = JobStats()
+        #: When the last snapshot was finished: for people, and for measuring (monotonic).
         self.last_save_s = clock.now_ms() // 1000
-        self.last_try_s = 0
+        self.saved_ms = clock.monotonic_ms()
+        self.tried_ms = 0
         #: Sizes of the last files of each kind, to tell how far the next one is.
         self.sizes = {SAVE: 0, REWRITE: 0}
         #: ``effects.total`` in the last snapshot, and in the one being written.
@@ -151,12 +153,12 @@ class Background:
         self._drop_history()
         if self.job:
             return
-        now_s = self.clock.now_ms() // 1000
+        now_ms = self.clock.monotonic_ms()
         if REWRITE in self.scheduled:
             self._unschedule(REWRITE)
-        elif SAVE in self.scheduled and self._may_save(now_s):
+        elif SAVE in self.scheduled and self._may_save(now_ms):
             self._unschedule(SAVE)
-        elif not (self._heal() or self._save_point(now_s)):
+        elif not (self._heal() or self._save_point(now_ms)):
             self._growth()
 
     def percent(self, child: Child) -> float:
@@ -181,15 +183,15 @@ class Background:
         self.scheduled.discard(job)
         self.ask_for(job)
 
-    def _may_save(self, now_s: int) -> bool:
-        return self.saves.is_ok or now_s - self.last_try_s > SAVE_AGAIN_S
+    def _may_save(self, now_ms: int) -> bool:
+        return self.saves.is_ok or now_ms - self.tried_ms > SAVE_AGAIN_MS
 
-    def _save_point(self, now_s: int) -> bool:
+    def _save_point(self, now_ms: int) -> bool:
         for seconds, changes in self.settings.save_points:
             if (
                 self.changes >= changes
-                and now_s - self.last_save_s > seconds
-                and self._may_save(now_s)
+                and now_ms - self.saved_ms > 1000 * seconds
+                and self._may_save(now_ms)
             ):
                 self.log.notice(f"{changes} changes in {seconds} seconds. Saving...")
                 self.ask_for(SAVE)
@@ -274,7 +276,7 @@ class Background:
             write_snapshot(disk, temp, keyspace, options, report)
             disk.rename(temp, target)
 
-        self.last_try_s = self.clock.now_ms() // 1000
+        self.tried_ms = self.clock.monotonic_ms()
         self.saving_total = self.engine.effects.total
         if not self._fork(SAVE, work, lambda child, error: self._end_save(child, error, temp)):
             self._count(self.saves, None, "fork")
@@ -352,6 +354,7 @@ class Background:
     def _saved(self, total: int) -> None:
         self.saved_total = total
         self.last_save_s = self.clock.now_ms() // 1000
+        self.saved_ms = self.clock.monotonic_ms()
 
     def _end_rewrite(
         self, child: Child, error: str, journal: Journal, temp: str, kind: str

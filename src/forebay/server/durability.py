@@ -15,6 +15,7 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from forebay.commands import gates
 from forebay.commands.services import REWRITE
@@ -84,7 +85,7 @@ class Durability:
 
     def take_folder(self) -> None:
         """Make the data directory ours; raises ConfigError."""
-        folder = self.settings.data_dir
+        folder = self.settings.data_dir = str(Path(self.settings.data_dir).absolute())
         try:
             if not self.disk.is_folder(folder):
                 raise ConfigError(f"the directory {folder} is not there; create it, or set dir")

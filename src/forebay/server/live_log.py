@@ -36,8 +36,11 @@ from forebay.server.syncer import Syncer
 from forebay.server.timers import Clock
 from forebay.server.turn_log import TurnLog
 
-#: How long everysec waits between two syncs, and how long before a failed write is tried again.
-SECOND_MS = 1000
+#: everysec begins a sync when the last one began this long ago.  Beats come every 100 ms, so
+#: that it is a second at most; with a sync that takes another second, two seconds can be lost.
+SYNC_AGAIN_MS = 900
+#: How long before a failed write is tried again.
+WRITE_AGAIN_MS = 1000
 #: A sync that takes longer than this is counted as delayed.
 LATE_MS = 2000
 
@@ -112,7 +115,7 @@ class LiveLog:
             self.halt(error)
         self.write_trouble = error.reason
         self.turn.is_held = True
-        self.retry_ms = self.clock.monotonic_ms() + SECOND_MS
+        self.retry_ms = self.clock.monotonic_ms() + WRITE_AGAIN_MS
         self.log.warning(f"Error writing to the AOF file: {error}; writes are refused")
         self.loop.forsake()
         self.on_trouble()
@@ -127,7 +130,7 @@ class LiveLog:
 
     def retry(self) -> None:
         """Try again what could not be written."""
-        self.retry_ms = self.clock.monotonic_ms() + SECOND_MS
+        self.retry_ms = self.clock.monotonic_ms() + WRITE_AGAIN_MS
         try:
             self.turn.write()
         except DiskError as error:
@@ -152,7 +155,7 @@ class LiveLog:
                 self.retry()
         elif (
             self.settings.appendfsync == "everysec"
-            and now_ms - self.sync_began_ms >= SECOND_MS
+            and now_ms - self.sync_began_ms >= SYNC_AGAIN_MS
             and not (self.settings.no_appendfsync_on_rewrite and self.has_child())
         ):
             self.start_sync()
@@ -182,8 +185,8 @@ class LiveLog:
             self.doubt(error)
             return
         self._is_synced(mark)
-        if self.waiting:
-            self.start_sync()
+        self.hurry()
+        self.beat()
 
     def sync_now(self) -> None:
         """Sync here and now; raises Halt with ``always``, and notes the trouble otherwise."""
@@ -259,8 +262,9 @@ class LiveLog:
         self.loop.is_log_due = True
 
     def hurry(self) -> None:
-        """Somebody waits for the disk: begin to sync now."""
-        if self.waiting:
+        """Somebody waits for the disk: begin to sync now, unless that would not be enough."""
+        journal = self.journal
+        if self.waiting and journal is not None and not journal.is_pending:
             self.start_sync()
 
     def _wake(self) -> None:

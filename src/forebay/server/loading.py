@@ -74,6 +74,8 @@ class Loading:
         self.started_ms = self.clock.now_ms()
         self.began_ms = self.progress_ms = self.clock.monotonic_ms()
         self.total_bytes = self.loaded_bytes = 0
+        self.keys_loaded = self.keys_expired = 0
+        self.foreign = {}
         self.slices = slices
 
     def step(self, budget_ms: int = SLICE_MS) -> bool:
@@ -130,12 +132,14 @@ class Loading:
         """All that the settings say, at start."""
         settings = self.settings
         snapshot = join(settings.data_dir, settings.dbfilename)
+        loader = self.log_loader()
         if not settings.appendonly:
+            if loader.exists():
+                self.log.notice("appendonly is off: the log that is there is not read")
             if self.disk.exists(snapshot):
                 yield from self.snapshot(snapshot)
             return
         journal = self.new_journal()
-        loader = self.log_loader()
         if loader.exists():
             yield from self.from_log(loader)
             journal.resume(loader.resume())
