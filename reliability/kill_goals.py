@@ -1,8 +1,9 @@
 """R1, R2 and R28: the end of a server under load, again and again, on one data directory.
 
     start -> read all state -> judge it against the ledger -> trim
-          -> 4 producers, 2 consumers, now and then BGREWRITEAOF, BGSAVE or the
-             death of the child that does it -> SIGKILL after 20..200 ms -> start ...
+          -> 4 producers, 2 consumers, a count in another database, now and then
+             BGREWRITEAOF, BGSAVE or the death of the child that does it
+          -> SIGKILL after 20..200 ms -> start (a few die on the way) ...
 
 The data directory is never cleaned, so an error that needs two crashes to show
 is found too.  A kill leaves the page cache alone: with every policy the writes
@@ -41,6 +42,9 @@ from tests.support.servers import ServerProcess
 
 KILL_AFTER_S = (0.020, 0.200)
 KILL_START_AFTER_S = (0.1, 0.8)
+#: What happens beside the traffic; KILL ends the child that is at work.
+WORK = ("BGREWRITEAOF", "BGREWRITEAOF", "BGSAVE", "KILL")
+TICK, TICK_DATABASE, TICKS = "tick", 5, 6
 #: A stream longer than this is trimmed at the start of a cycle, to a length that varies.
 LONG = 3000
 JOIN_TIMEOUT_S = 30.0
@@ -168,7 +172,7 @@ class Loop:
                 trim(control, ledger, key, dice.randint(0, LONG))
         clients = [server.client(unix=True) for _ in range(PRODUCERS + len(ledger.consumers))]
         connections = start_traffic(clients, ledger, dice, cycle)
-        disturb(server, control, dice, self.outcome)
+        disturb(server, ledger, dice, self.outcome)
         if not server.alive():
             ledger.complaints.append(f"the server died by itself; its log:\n{server.log()}")
         ledger.complaints += self.end(server)
@@ -181,35 +185,49 @@ class Loop:
         return connections
 
 
-def disturb(
-    server: ServerProcess, control: RawClient, dice: random.Random, outcome: Outcome
-) -> None:
-    """Wait for the moment of the kill; on the way start and kill background work."""
+def disturb(server: ServerProcess, ledger: Ledger, dice: random.Random, outcome: Outcome) -> None:
+    """Wait for the moment of the end; on the way count ticks in another database, so that the log
+    changes databases often, and start and kill background work."""
     begin, end_s = time.monotonic(), dice.uniform(*KILL_AFTER_S)
-    for moment_s in moments(dice, end_s, dice.choice((0, 0, 1, 1, 2))):
-        time.sleep(max(0.0, begin + moment_s - time.monotonic()))
-        what = dice.choice(("BGREWRITEAOF", "BGREWRITEAOF", "BGSAVE", "kill a child"))
-        if what == "kill a child":
-            for child in children_of(server.pid):
-                os.kill(child, signal.SIGKILL)
-                outcome.count("children_killed")
-        else:
-            control(what)
-            outcome.count(what.lower())
-    time.sleep(max(0.0, begin + end_s - time.monotonic()))
+    plan = [(moment_s, "INCR") for moment_s in moments(dice, end_s, TICKS)]
+    works = moments(dice, end_s, dice.choice((0, 0, 1, 1, 2)))
+    plan += [(moment_s, dice.choice(WORK)) for moment_s in works]
+    with ticking(server) as control:
+        for moment_s, what in sorted(plan):
+            time.sleep(max(0.0, begin + moment_s - time.monotonic()))
+            if what == "INCR":
+                ledger.ticks = control("INCR", TICK)
+            elif what == "KILL":
+                for child in children_of(server.pid):
+                    os.kill(child, signal.SIGKILL)
+                    outcome.count("children_killed")
+            else:
+                control(what)
+                outcome.count(what.lower())
+        time.sleep(max(0.0, begin + end_s - time.monotonic()))
+
+
+def ticking(server: ServerProcess) -> RawClient:
+    """A connection to the database of the ticks."""
+    client = server.client(unix=True)
+    client("SELECT", TICK_DATABASE)
+    return client
 
 
 def examine(
     server: ServerProcess, ledger: Ledger, connections: list[Connection], outcome: Outcome
 ) -> list[str]:
     """What the restarted server holds, judged."""
-    control = server.client(unix=True)
-    with control:
+    with server.client(unix=True) as control:
         found = read_state(control, list(KEYS), list(ledger.counters))
     lines = [connection.line for connection in connections]
     outcome.count("in_flight", sum(len(line.in_flight) for line in lines))
     before = sum(len(ledger.entries[key].keys() | ledger.shown[key].keys()) for key in KEYS)
     faults = judge(ledger, lines, found)
+    with ticking(server) as control:
+        ticks = int(control("GET", TICK) or 0)
+    if ticks != ledger.ticks:
+        faults.append(f"{ticks} ticks, not {ledger.ticks}")
     after = sum(len(stream.entries) for stream in found.streams.values())
     outcome.count("entries_examined", max(before, after))
     return faults

@@ -123,6 +123,8 @@ class Ledger:
     tolerated: tuple[str, ...] = ()
     acknowledged: int = 0
     refused: int = 0
+    #: A count in another database.
+    ticks: int = 0
 
     def show(self, key: str, entry: Id, token: str) -> None:
         """A reply named this entry; it is a promise from now on."""

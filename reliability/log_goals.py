@@ -302,7 +302,7 @@ class Victim:
             outcome.count("harmless")
             return ""
         if path != self.last_path:
-            return "loaded silently, with other data"
+            return f"loaded with other data; it said {recovery.notes}"
         # If the flip is in a seal, the record before that line is whole and may stay.
         places = (max(0, bit // 8 - SEAL + 1), bit // 8 + 1)
         cuts = {self.files[path].count(b"#CRC:", place) for place in places}

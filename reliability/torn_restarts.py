@@ -14,7 +14,7 @@ from random import Random
 from forebay.commands.digest import keyspace_digest
 from reliability.goals import Outcome
 from reliability.log_goals import TORN_BYTES, Torn, foreign_tail, torn_tails
-from reliability.processes import loaded_client, start
+from reliability.processes import start
 from reliability.redis_judge import put_files
 from tests.support.forgetful_disk import ForgetfulDisk
 from tests.support.recovery import Recovery
@@ -59,7 +59,7 @@ def restart(torn: Torn, data: bytes, scratch: Path) -> str:
     try:
         server = start("forebay", folder, "--appendonly", "yes")
         try:
-            client, _ = loaded_client(server)
+            client = server.client(unix=True)
             with client:
                 found = client("DEBUG", "DIGEST")
         finally:

@@ -120,7 +120,7 @@ def configuration_page() -> str:
 
 
 def _directive(config: Config, row: Directive) -> str:
-    default = config.text(row)
+    default = row.kind.explain(config.value(row))
     when = "at once" if row.mutable else "at start"
     shown = f"`{default}`" if default else "empty"
     return f"| `{row.name}` | {_cell(row.kind.name)} | {_cell(shown)} | {when} | {_cell(row.doc)} |"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,20 @@ def test_values_of_other_types_are_named(tmp_path: Path, check: Check) -> None:
     assert "without what it does not have" in check.out
 
 
+def test_commands_that_this_server_does_not_have_are_named(tmp_path: Path, check: Check) -> None:
+    looks_like_one = command("SET", "k", command("HDEL", "h"))
+    strange = [command("HSET", "h", i, "v") for i in range(3)]
+    write_log(tmp_path, b"".join([*UNITS, looks_like_one, *strange, command("zadd", "z", 1, "m")]))
+    assert check(tmp_path) == 0
+    assert "holds 3 x HSET, 1 x ZADD, which a server leaves out" in check.out
+    assert "without what it does not have" in check.out
+    assert check("--json", tmp_path) == 0
+    assert check.facts()["parts"][0]["unknown_commands"] == {"HSET": 3, "ZADD": 1}
+    write_log(tmp_path, b"".join([*UNITS, looks_like_one]))
+    assert check(tmp_path) == 0
+    assert check.out.endswith("good: a server loads all of it\n")
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -200,6 +215,32 @@ def test_a_cut_sets_later_files_of_the_log_aside(tmp_path: Path, check: Check, b
     assert Path(f"{second}.corrupt-0").read_bytes() == GOOD
     assert second.name not in (tmp_path / FOLDER / f"{NAME}.manifest").read_text()
     assert check(tmp_path) == 0
+
+
+def test_whatever_the_damage_a_repair_keeps_every_byte_and_leaves_a_good_log(
+    tmp_path: Path, check: Check
+) -> None:
+    dice = random.Random(seed := 20261116)
+    for number in range(30):
+        root = tmp_path / str(number)
+        damaged = bytearray(GOOD)
+        for _ in range(dice.randint(1, 3)):
+            damaged[dice.randrange(len(damaged))] ^= 1 << dice.randrange(8)
+        path, later = write_log(root, bytes(damaged[: dice.randint(1, len(damaged))]), GOOD)
+        before = path.read_bytes()
+        check("--json", root)
+        damage = check.facts()["parts"][0]["damage"]
+        offset = damage["offset"] if damage else -1
+        code = check("--fix", *(["--cut-at", offset] if damage else []), root)
+        assert code == 0, f"number {number}, seed {seed}: {check.out} {check.err}"
+        assert check(root) == 0
+        if damage:
+            kept = Path(f"{path}.corrupt-{offset}").read_bytes()
+            assert path.read_bytes() + kept == before
+            assert Path(f"{later}.corrupt-0").read_bytes() == GOOD
+        else:
+            assert path.read_bytes() == before
+            assert later.read_bytes() == GOOD
 
 
 def test_a_snapshot_cannot_be_repaired(tmp_path: Path, check: Check) -> None:

@@ -63,9 +63,16 @@ def names(disk: ForgetfulDisk) -> list[str]:
 def test_each_unit_is_followed_by_its_checksum(tmp_path: Path) -> None:
     journal = new_journal(Disk(), str(tmp_path))
     journal.append(*units(ONE, TWO))
-    first = zlib.crc32(ONE)
+    mark = b"#SYNC:0\r\n"
+    first = zlib.crc32(mark + ONE)
     both = zlib.crc32(TWO, first)
-    expected = b"#CRC:00000000\r\n%b#CRC:%08x\r\n%b#CRC:%08x\r\n" % (ONE, first, TWO, both)
+    expected = b"#CRC:00000000\r\n%b%b#CRC:%08x\r\n%b#CRC:%08x\r\n" % (
+        mark,
+        ONE,
+        first,
+        TWO,
+        both,
+    )
     assert Path(journal.path).read_bytes() == expected
     assert journal.offset == journal.current_size == len(expected)
     journal.close()
@@ -164,7 +171,7 @@ def test_a_sync_moves_the_mark_and_the_next_append_says_so() -> None:
     journal.append(*units(TWO))
     journal.append(*units(THREE))
     text = disk.read(journal.path)
-    assert text.count(b"#SYNC:") == 1
+    assert text.count(b"#SYNC:") == 2
     assert text.index(b"#SYNC:%d\r\n" % first) == first
     assert load(disk, "data")[0] == ONE + TWO + THREE
 
@@ -209,7 +216,7 @@ def test_after_a_failed_sync_no_later_one_is_believed(in_thread: bool) -> None:
     journal.sync()
     assert journal.is_doubtful and journal.synced_offset == 0
     journal.append(*units(TWO))
-    assert b"#SYNC" not in disk.read(journal.path)
+    assert disk.read(journal.path).count(b"#SYNC:") == disk.read(journal.path).count(b"#SYNC:0")
     # Only what comes from memory ends the doubt.
     journal.rotate()
     journal.adopt(write_base(disk, ONE + TWO), "aof")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from forebay.persistence.records import SEAL_SIZE, Sealer, mark_line, seal_line
 from forebay.wire.reply import Reply
-from tests.support.log_files import command, units
+from tests.support.log_files import command, transaction, units
 
 ONE, TWO = command("XADD", "s", "1-1", "f", "v"), command("DEL", "k")
 
@@ -30,7 +30,7 @@ def test_every_unit_is_followed_by_the_checksum_of_all_before_it(
     parts: list[bytes], is_sealed: bool
 ) -> None:
     sealer = Sealer(77, is_sealed)
-    size = sealer.seal(*units(*parts), b"#SYNC:5\r\n")
+    size = sealer.seal(*units(*parts), b"#SYNC:5\r\n", True)
     crc = zlib.crc32(b"#SYNC:5\r\n", 77)
     expected = [b"" if is_sealed else seal_line(77), b"#SYNC:5\r\n"]
     for part in parts:
@@ -42,14 +42,33 @@ def test_every_unit_is_followed_by_the_checksum_of_all_before_it(
     assert sealer.next_crc == crc
 
 
+@pytest.mark.parametrize("in_multi", [True, False])
+@pytest.mark.parametrize("word", ["SELECT", "select"])
+def test_a_mark_stands_in_front_of_every_unit_that_begins_with_select(
+    in_multi: bool, word: str
+) -> None:
+    select = command(word, 3) + ONE
+    select = transaction(select) if in_multi else select
+    alike = [command("SELECTED", 3), command("SET", "k", "SELECT"), command("MULTI"), b"x"]
+    parts = [*alike, select, TWO, select]
+    sealer = Sealer(0, True)
+    sealer.seal(*units(*parts), b"#SYNC:9\r\n", False)
+    lines, crc = [], 0
+    for part in parts:
+        lines += [b"#SYNC:9\r\n" if part == select else b"", part]
+        crc = zlib.crc32(lines[-2] + part, crc)
+        lines.append(seal_line(crc))
+    assert bytes(sealer.view()) == b"".join(lines)
+
+
 def test_nothing_moves_on_before_the_bytes_are_accepted() -> None:
     sealer = Sealer()
-    sealer.seal(*units(ONE), b"")
+    sealer.seal(*units(ONE), b"", False)
     first = bytes(sealer.view())
-    sealer.seal(*units(ONE), b"")
+    sealer.seal(*units(ONE), b"", False)
     assert bytes(sealer.view()) == first
     sealer.accept()
-    sealer.seal(*units(TWO), b"")
+    sealer.seal(*units(TWO), b"", False)
     assert bytes(sealer.view()) == TWO + seal_line(zlib.crc32(ONE + TWO))
 
 
@@ -57,7 +76,7 @@ def test_bytes_of_a_unit_that_is_still_open_are_left_out() -> None:
     out, ends = units(ONE)
     out.raw(TWO)
     sealer = Sealer(0, True)
-    assert sealer.seal(out, ends, b"") == len(ONE) + SEAL_SIZE
+    assert sealer.seal(out, ends, b"", False) == len(ONE) + SEAL_SIZE
 
 
 def test_units_may_begin_behind_bytes_that_were_consumed() -> None:
@@ -66,7 +85,7 @@ def test_units_may_begin_behind_bytes_that_were_consumed() -> None:
     sealer = Sealer(0, True)
     if out.start == 0:
         ends[1] -= len(ONE)
-    sealer.seal(out, ends[1:], b"")
+    sealer.seal(out, ends[1:], b"", False)
     assert bytes(sealer.view()) == TWO + seal_line(zlib.crc32(TWO))
 
 
@@ -76,12 +95,12 @@ def test_ends_that_are_not_in_the_buffer_are_refused(wrong: list[int]) -> None:
     del ends[:]
     ends.extend(wrong)
     with pytest.raises(ValueError, match="outside of the buffer"):
-        Sealer().seal(out, ends, b"")
+        Sealer().seal(out, ends, b"", False)
 
 
 def test_a_large_unit_does_not_leave_a_large_buffer_behind() -> None:
     sealer = Sealer()
-    sealer.seal(*units(command("SET", "k", bytes(3 << 20))), b"")
+    sealer.seal(*units(command("SET", "k", bytes(3 << 20))), b"", False)
     assert len(sealer.buf) > 3 << 20
     sealer.accept()
     assert len(sealer.buf) < 1 << 20
@@ -89,4 +108,4 @@ def test_a_large_unit_does_not_leave_a_large_buffer_behind() -> None:
 
 def test_no_units_are_no_bytes() -> None:
     out, ends = Reply(), units()[1]
-    assert Sealer(0, True).seal(out, ends, b"") == 0
+    assert Sealer(0, True).seal(out, ends, b"", False) == 0

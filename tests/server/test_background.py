@@ -92,6 +92,18 @@ def test_a_save_point_saves_when_both_its_numbers_are_reached(tmp_path: Path) ->
         assert server.info()["rdb_saves"] == "1"
 
 
+def test_what_was_flushed_does_not_come_back_from_an_old_snapshot(tmp_path: Path) -> None:
+    with DurableServer(tmp_path, appendonly=False, save_points=((3600, 1),)) as server:
+        client = server.client()
+        client("SET", "a", "1")
+        client("SAVE")
+        client("FLUSHALL")
+        server.finish_child()
+        server.kill()
+    with DurableServer(tmp_path, appendonly=False) as server:
+        assert server.client()("DBSIZE") == 0
+
+
 def test_a_save_point_does_not_care_what_the_wall_clock_is_set_to(tmp_path: Path) -> None:
     with DurableServer(tmp_path, save_points=((10, 1),)) as server:
         server.client()("SET", "a", "1")

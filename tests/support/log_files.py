@@ -39,13 +39,14 @@ def units(*parts: bytes) -> tuple[Reply, array[int]]:
 
 def seal_all(*parts: bytes, marks: dict[int, int] | None = None, before: bytes = b"") -> bytes:
     """Units with their seals, as our part of a file begins; marks: number of a unit -> offset."""
+    marks = {0: 0, **(marks or {})}
     crc = zlib.crc32(before)
     text = [b"#CRC:%08x\r\n" % crc]
     for number, part in enumerate(parts):
-        if marks and number in marks:
-            part = b"#SYNC:%d\r\n" % marks[number] + part
-        crc = zlib.crc32(part, crc)
-        text.append(b"%b#CRC:%08x\r\n" % (part, crc))
+        selects = part.removeprefix(command("MULTI")).startswith(command("SELECT", 0)[:16])
+        mark = b"#SYNC:%d\r\n" % marks.get(number, 0) if selects or number in marks else b""
+        crc = zlib.crc32(mark + part, crc)
+        text.append(b"%b%b#CRC:%08x\r\n" % (mark, part, crc))
     return b"".join(text)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from forebay.cli.log_commands import unknown_commands
 from forebay.cli.output import (
     Arguments,
     Bar,
@@ -100,7 +101,11 @@ def look(disk: Disk, path: str) -> Report:
     locks = lock(disk, path)
     bar = Bar("verifying")
     try:
-        return verify(disk, path, bar)
+        report = verify(disk, path, bar)
+        for part in report.parts:
+            if part.commands:
+                part.unknown = unknown_commands(disk, look_at(disk, part.path), part.commands_at)
+        return report
     finally:
         bar.wipe()
         for held in locks:
@@ -185,9 +190,11 @@ def part_lines(disk: Disk, part: PartReport) -> list[str]:
     name = f"  {last_name(part.path)}" if part.is_in_log else part.path
     state = "good" if part.is_good else "DAMAGED"
     lines = [f"{name}: {contents(part)}, {number(part.size)} bytes: {state}"]
-    if part.foreign:
-        kinds = ", ".join(counted(n, name) for name, n in sorted(part.foreign.items()))
-        lines.append(f"    holds {kinds}, which a server leaves out with skip-foreign-types yes")
+    strange = [counted(n, kind) for kind, n in sorted(part.foreign.items())]
+    strange += [f"{number(n)} x {name}" for name, n in sorted(part.unknown.items())]
+    if strange:
+        listed = ", ".join(strange)
+        lines.append(f"    holds {listed}, which a server leaves out with skip-foreign-types yes")
     if part.is_good:
         return lines
     lines.append(f"    {part.problem}")
@@ -231,7 +238,7 @@ def records_behind(disk: Disk, damage: Damage) -> int:
 
 def verdict(report: Report) -> str:
     """The last line."""
-    if report.is_good and any(part.foreign for part in report.parts):
+    if report.is_good and any(part.foreign or part.unknown for part in report.parts):
         return "good: a server loads it with skip-foreign-types yes, without what it does not have"
     if report.is_good:
         return "good: a server loads all of it"
@@ -267,6 +274,7 @@ def part_facts(disk: Disk, part: PartReport) -> dict[str, Any]:
         "records": part.units,
         "checksums": part.seals,
         "foreign": part.foreign,
+        "unknown_commands": part.unknown,
         "good": part.is_good,
         "problem": part.problem,
         "advice": part.advice,

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 from forebay.cli.dump_values import ALL, KeyView
+from forebay.cli.log_commands import commands_in, keys_of
 from forebay.cli.output import (
     Arguments,
     Bar,
@@ -23,9 +23,8 @@ from forebay.cli.output import (
     write_json,
 )
 from forebay.commands.glob import Glob
-from forebay.commands.table import TABLE
 from forebay.core.keyspace import Keyspace, Value
-from forebay.errors import CommandError, CorruptDataError, DiskError
+from forebay.errors import CorruptDataError, DiskError
 from forebay.persistence.files import Disk
 from forebay.persistence.log_load import LogPart, LogReader
 from forebay.persistence.rdb_reader import Read
@@ -233,32 +232,3 @@ class Visitor(SnapshotLoader):
         super().leave_out(kind, name, key)
         if key is None or self.teller.wants(key):
             self.teller.tell_foreign(self.db.index, key, name, offset)
-
-
-def commands_in(reader: LogReader) -> Iterator[tuple[int, list[bytes]]]:
-    """The commands of a verified range, each with its place in the buffer."""
-    buf, at = reader.buf, reader.start
-    while at < reader.end:
-        start = at
-        line_end = buf.index(b"\r\n", at)
-        count, at = int(buf[at + 1 : line_end]), line_end + 2
-        words = []
-        for _ in range(count):
-            line_end = buf.index(b"\r\n", at)
-            size, at = int(buf[at + 1 : line_end]), line_end + 2
-            words.append(bytes(buf[at : at + size]))
-            at += size + 2
-        yield start, words
-
-
-def keys_of(words: list[bytes]) -> list[bytes]:
-    """The keys that a command names; of one we do not know, its first argument."""
-    row = TABLE.get(words[0].lower())
-    if row is not None and row.is_container and len(words) > 1:
-        row = row.subcommands.get(words[1].lower())
-    if row is None:
-        return words[1:2]
-    try:
-        return [words[place] for place in row.keys.positions(words)]
-    except (CommandError, IndexError):
-        return []

@@ -13,6 +13,7 @@ from __future__ import annotations
 from forebay.commands.args import Args
 from forebay.commands.context import Context
 from forebay.commands.notify_flags import NOTIFY_GENERIC
+from forebay.commands.services import SAVE
 from forebay.commands.spec import DENYOOM, FAST, NOSCRIPT, READONLY, WRITE, Command, Keys
 from forebay.commands.stream_args import bad_subcommand
 from forebay.commands.values import (
@@ -77,6 +78,9 @@ def flushall(ctx: Context, argv: Argv) -> None:
     for db in ctx.keyspace.databases:
         db.clear()
     ctx.propagate(argv)
+    if ctx.settings.save_points and not ctx.session.is_replaying:
+        # An old snapshot must not bring back what was flushed.
+        ctx.services.durability.ask_for(SAVE)
     ctx.out.ok()
 
 

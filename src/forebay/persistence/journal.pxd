@@ -17,6 +17,7 @@ cdef class Journal:
     cdef readonly object file           # the current increment, None if there is none
     cdef int fd                         # its descriptor; -1: write through the object
     cdef readonly long long size, synced_size, marked_size
+    cdef bytes mark                     # the line that says synced_size
     cdef readonly long long offset, synced_offset
     cdef readonly long long other_size, base_size
     cdef readonly bint is_pending, has_rotated, is_doubtful, is_file_doubtful
@@ -24,6 +25,6 @@ cdef class Journal:
     cdef readonly object ticket
     cdef list retired
 
-    @cython.locals(lead=bytes, n=Py_ssize_t, done=Py_ssize_t)
+    @cython.locals(n=Py_ssize_t, done=Py_ssize_t)
     cpdef Py_ssize_t append(self, Reply units, array.array ends) except -1
     cpdef write_slowly(self, Py_ssize_t done)

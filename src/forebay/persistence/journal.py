@@ -78,6 +78,7 @@ class Journal:
         self.size = 0
         self.synced_size = 0
         self.marked_size = 0
+        self.mark = b""
         self.offset = 0
         self.synced_offset = 0
         #: Bytes of all files but the current increment.
@@ -98,8 +99,7 @@ class Journal:
         """Write all units; how many bytes that took.  DiskError: nothing has changed."""
         if len(ends) == 0:
             return 0
-        lead = b"" if self.synced_size == self.marked_size else mark_line(self.synced_size)
-        n = self.sealer.seal(units, ends, lead)
+        n = self.sealer.seal(units, ends, self.mark, self.synced_size != self.marked_size)
         done = files.put(self.fd, self.sealer.p, 0, n) if self.fd >= 0 else 0
         if done != n:
             self.write_slowly(done)
@@ -245,7 +245,12 @@ class Journal:
             return
         self.synced_offset = max(self.synced_offset, ticket.offset)
         if ticket.file is self.file:
-            self.synced_size = max(self.synced_size, ticket.size)
+            self.set_synced(max(self.synced_size, ticket.size))
+
+    def set_synced(self, size: int) -> None:
+        """So much of the current increment is safe."""
+        self.synced_size = size
+        self.mark = mark_line(size)
 
     def doubt(self, ticket: SyncTicket) -> None:
         """A sync failed."""
@@ -322,7 +327,7 @@ class Journal:
         self.replace_base(manifest, base, manifest.increments, [entry])
         self.is_pending = False
         self.synced_offset = self.offset
-        self.synced_size = self.size
+        self.set_synced(self.size)
 
     def replace_base(
         self, manifest: Manifest, base: Entry, old: list[Entry], kept: list[Entry]
@@ -368,8 +373,9 @@ class Journal:
         self.file = file
         self.fd = file.fileno()
         self.size = file.size
-        self.synced_size = 0
-        self.marked_size = 0
+        self.set_synced(0)
+        # The first write has a mark, even if it says nothing.
+        self.marked_size = -1
         self.sealer = Sealer(crc, is_sealed)
         self.is_file_doubtful = False
 

@@ -13,21 +13,24 @@ nothing had happened.
     who wrote it          where no seals are (a Redis wrote it): no command follows
 
 Where the cut is
-  1. Behind the last unit that its seal vouches for.
-  2. Whole units behind that, which no seal covers, are kept as Redis would keep
-     them; but not if lost pages show in them, and not if something stands in the
-     place of their seal.
+  1. Ours: behind the last seal that fits.  A unit without its seal was not promised
+     to anybody, and nobody can tell whether it is right.
+  2. Of a Redis: behind the last whole unit, as it would do itself.  If a seal of ours
+     covers that part and does not fit, nothing is cut: it would be all of it.
 """
 
 from __future__ import annotations
 
 from forebay.persistence.files import Disk, ReadFile
-from forebay.persistence.log_scan import BAD, FULL, MORE, UNFIT, LogScanner
+from forebay.persistence.log_scan import FULL, MORE, UNFIT, LogScanner
 from forebay.persistence.log_window import LogWindow
-from forebay.persistence.records import SEAL_HEAD, SEAL_SIZE, seal_line
+from forebay.persistence.records import SEAL_HEAD, SEAL_SIZE, mark_line
 
 PAGE = 4096
 PIECE = 1 << 20
+MARK_HEAD = mark_line(0)[:6]
+MULTI = b"*1\r\n$5\r\nMULTI\r\n"
+SELECT = b"*2\r\n$6\r\nSELECT\r\n"
 #: SELECT and a command make one unit of ours, and look like two.
 UNITS_OF_ONE_SEAL = 2
 #: How often the rest of a file may be walked before we say: there may be good records.
@@ -73,14 +76,18 @@ def judge(disk: Disk, path: str, scanner: LogScanner, code: int) -> Damage | Non
     ``code`` is its last answer; MORE stands for the end of the file.
     """
     with disk.open_read(path) as file:
-        has_lost = shows_lost_pages(file, scanner)
-        is_whole = scanner.pos == scanner.end and not scanner.in_multi
-        if code == MORE and is_whole and not has_lost:
+        is_redis = is_by_redis(file, scanner)
+        is_whole = code == MORE and scanner.pos == scanner.end and not scanner.in_multi
+        is_bare = not is_redis and scanner.unit_at > scanner.seal_at
+        if is_whole and not is_bare:
             return None
-        damage = locate(file, scanner, code, has_lost)
+        offset, crc = scanner.seal_at, scanner.seal_crc
+        if is_redis and code != UNFIT:
+            offset, crc = scanner.unit_at, scanner.unit_crc
+        damage = Damage(path, offset, crc, file.size, describe_stop(scanner, code, is_whole))
         stop = scanner.pos + scanner.shift
         survey = look_behind(file, stop, scanner.crc if code == UNFIT else None)
-        if not has_lost and is_foreign(file, scanner, damage.offset):
+        if is_redis:
             damage.objection = foreign_objection(file, code, stop, survey)
         else:
             damage.objection = objection(file, damage, scanner, survey)
@@ -88,37 +95,36 @@ def judge(disk: Disk, path: str, scanner: LogScanner, code: int) -> Damage | Non
     return damage
 
 
-def locate(file: ReadFile, scanner: LogScanner, code: int, has_lost: bool) -> Damage:
-    """Where the good part ends."""
-    rest = bytes(scanner.buf[scanner.pos : scanner.end])[:SEAL_SIZE]
-    reason = scanner.reason
-    if code == MORE:
-        reason = "an unfinished record" if rest else "MULTI without EXEC"
-        if not rest and not scanner.in_multi:
-            reason = "a record without its checksum, parts of which were never written"
-    # Something else in the place of the seal: then what is before it is no better.  The
-    # first part of the right one, and zeros, are what a torn write leaves.
-    rest = rest.rstrip(b"\0")
-    is_ours = scanner.seals > 0 and scanner.units_since_seal <= UNITS_OF_ONE_SEAL
-    is_in_place = rest[:5] == SEAL_HEAD[: len(rest)] or (is_ours and code == BAD)
-    is_wrong = is_in_place and not seal_line(scanner.crc).startswith(rest)
-    if code == UNFIT or is_wrong or has_lost:
-        return Damage(file.path, scanner.seal_at, scanner.seal_crc, file.size, reason)
-    return Damage(file.path, scanner.unit_at, scanner.unit_crc, file.size, reason)
+def describe_stop(scanner: LogScanner, code: int, is_whole: bool) -> str:
+    """What is wrong, in words."""
+    if code != MORE:
+        return scanner.reason
+    if is_whole:
+        return "a record without its checksum"
+    return "MULTI without EXEC" if scanner.pos == scanner.end else "an unfinished record"
 
 
-def shows_lost_pages(file: ReadFile, scanner: LogScanner) -> bool:
-    """Whether zeros up to the end of a page lie in what should have been sealed by us.
+def is_by_redis(file: ReadFile, scanner: LogScanner) -> bool:
+    """Whether a Redis wrote the bytes behind the last good seal."""
+    if begins_like_redis(file, scanner.seal_at):
+        return True
+    # Each file of ours has a seal as its first line; perhaps that one is damaged.
+    is_many = scanner.units_since_seal > UNITS_OF_ONE_SEAL
+    return scanner.seals == 0 and (is_many or find_seal(file, scanner.seal_at) is None)
 
-    Many units without a seal were written by a Redis, whose words may hold zeros.
+
+def begins_like_redis(file: ReadFile, start: int) -> bool:
+    """Whether the first thing there is SELECT, and no mark of ours stands in front of it.
+
+    A Redis that goes on with a file says it first, perhaps behind MULTI.
     """
-    if scanner.seals == 0 or scanner.unit_at == scanner.seal_at:
-        return False
-    stop = scanner.unit_at
-    if scanner.units_since_seal > UNITS_OF_ONE_SEAL:
-        # Only the head of the first one: a MULTI that lost its name.
-        stop = min(stop, scanner.seal_at + 32)
-    return has_lost_pages(file, scanner.seal_at, stop)
+    file.seek(start)
+    text = file.read(PAGE)
+    while text.startswith(b"#"):
+        if text.startswith(MARK_HEAD):
+            return False
+        text = text.partition(b"\n")[2]
+    return text.removeprefix(MULTI).upper().startswith(SELECT)
 
 
 def has_lost_pages(file: ReadFile, start: int, stop: int) -> bool:
@@ -135,17 +141,10 @@ def has_lost_pages(file: ReadFile, start: int, stop: int) -> bool:
     return False
 
 
-def is_foreign(file: ReadFile, scanner: LogScanner, offset: int) -> bool:
-    """Whether the damaged part was written by a Redis: without seals."""
-    if scanner.units_since_seal > UNITS_OF_ONE_SEAL:
-        return True
-    return scanner.seals == 0 and find_seal(file, offset) is None
-
-
 def foreign_objection(file: ReadFile, code: int, stop: int, survey: Survey) -> str:
     """The same where no seals are."""
     if code == UNFIT:
-        return "many records have that one checksum"
+        return "many records have no checksum of their own"
     if survey.first_at >= 0 or has_commands(file, stop + 1):
         return "more commands follow"
     return ""
@@ -153,6 +152,10 @@ def foreign_objection(file: ReadFile, code: int, stop: int, survey: Survey) -> s
 
 def objection(file: ReadFile, damage: Damage, scanner: LogScanner, survey: Survey) -> str:
     """Why the damage is more than an unfinished end; empty if it is not."""
+    if scanner.units_since_seal > UNITS_OF_ONE_SEAL:
+        stop = scanner.pos + scanner.shift
+        if not has_lost_pages(file, scanner.seal_at, stop):
+            return "many records have no checksum of their own"
     if survey.first_at < 0:
         return ""
     if survey.budget < 0:

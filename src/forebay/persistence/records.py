@@ -14,7 +14,9 @@ Rules
      So it is the checksum of all that the file holds but seals: a stretch that
      is lost, doubled or moved breaks the chain, not only one that is changed.
   2. A mark says that everything in this file before that offset was synced.
-     It is sealed like any other byte.
+     It is sealed like any other byte.  One stands in front of the first unit that is
+     written to a file, and of every unit that begins with SELECT: a Redis that goes on
+     with our file begins with SELECT too, and must not be taken for us.
   3. Where the bytes before it have no seal of their own (a new file, a file that
      a Redis wrote to) our part begins with a seal: #CRC:00000000 is the first line
      of each of our increments.
@@ -40,6 +42,9 @@ SIXES = 0x0606060606060606
 ONES = 0x0101010101010101
 ZEROS = 0x3030303030303030
 LETTER_GAP = 39
+# "*1", "$5", "MULTI", each with CR LF; SELECT is longer.
+MULTI_SIZE = 15
+SELECT_WORD = b"SELECT"
 FIRST_BUFFER = 1 << 14
 # A larger buffer was for one large unit; it is given back.
 LARGEST_KEPT = 1 << 20
@@ -62,6 +67,18 @@ def put_seal(p: mem.Pointer, at: int, crc: int) -> int:
     p[at + 13] = 13
     p[at + 14] = 10
     return at + SEAL
+
+
+def begins_with_select(p: mem.Pointer, at: int, end: int) -> bool:
+    """Whether the first command of a unit is SELECT; in a transaction, the one behind MULTI."""
+    if end - at > MULTI_SIZE and p[at + 1] == 49 and p[at + 5] == 53:
+        at += MULTI_SIZE
+    return (
+        end - at > MULTI_SIZE
+        and p[at + 1] == 50
+        and p[at + 5] == 54
+        and mem.same_word(p, at + 8, 6, SELECT_WORD, 6)
+    )
 
 
 def seal_line(crc: int) -> bytes:
@@ -94,26 +111,30 @@ class Sealer:
         self.buf = bytearray(FIRST_BUFFER)
         self.p: mem.Pointer = self.buf
 
-    def seal(self, units: Reply, ends: array[int], lead: bytes) -> int:
-        """Put ``lead`` and all units with their seals in ``buf``; how many bytes that is."""
+    def seal(self, units: Reply, ends: array[int], mark: bytes, is_due: bool) -> int:
+        """Put all units with their seals in ``buf``; how many bytes that is.
+
+        The mark goes in front of the first unit if it ``is_due``, and where it must be.
+        """
         n = len(ends)
         source = units.p
         w = mem.words(ends)
         at = units.start
         crc = self.crc
         o = 0
-        self.need(len(lead) + units.size - at + SEAL * (n + 1))
+        self.need(units.size - at + SEAL + n * (SEAL + len(mark)))
         p = self.p
         if not self.is_sealed:
             o = put_seal(p, 0, crc)
-        if len(lead) > 0:
-            crc = crc32.update(crc, lead, 0, len(lead))
-            mem.copy(p, o, lead, 0, len(lead))
-            o += len(lead)
         for i in range(n):
             end = w[i]
             if end < at or end > units.size:
                 raise ValueError("a unit that ends outside of the buffer")
+            if is_due or begins_with_select(source, at, end):
+                crc = crc32.update(crc, mark, 0, len(mark))
+                mem.copy(p, o, mark, 0, len(mark))
+                o += len(mark)
+                is_due = False
             crc = crc32.update(crc, source, at, end)
             mem.copy(p, o, source, at, end - at)
             o = put_seal(p, o + end - at, crc)

@@ -65,6 +65,10 @@ class PartReport:
     keys: int = 0
     #: Values of types that this server does not have: name -> how many.
     foreign: dict[str, int] = field(default_factory=dict)
+    #: Where its commands begin: behind a snapshot, if there is one.
+    commands_at: int = 0
+    #: Commands that this server does not have; for somebody who knows the commands to fill in.
+    unknown: dict[str, int] = field(default_factory=dict)
     damage: Damage | None = None
     #: What is wrong, and what can be done about it; empty if nothing is.
     problem: str = ""
@@ -223,7 +227,8 @@ def verify_commands(
     disk: Disk, part: LogPart, report: PartReport, tell: Callable[[int], None]
 ) -> None:
     """Commands, from where the good bytes end."""
-    reader = LogReader(disk, part, report.good_bytes)
+    report.commands_at = report.good_bytes
+    reader = LogReader(disk, part, report.commands_at)
     try:
         while reader.next_range():
             tell(reader.done)

@@ -78,6 +78,10 @@ class Kind:
         """The value as CONFIG GET prints it."""
         return str(value)
 
+    def explain(self, value: Any) -> str:
+        """The value as the documentation prints it."""
+        return self.show(value)
+
     def lines(self, value: Any) -> list[str]:
         """What stands behind the name in a file, one item a line."""
         return [quoted(self.show(value))]
@@ -102,6 +106,9 @@ class Folder(Kind):
 
     def show(self, value: str) -> str:
         return str(Path(value).absolute())
+
+    def explain(self, value: str) -> str:
+        return value
 
 
 class FileName(Kind):
