@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,17 +20,7 @@ from forebay.persistence.files import (
     replace_file,
     temp_path,
 )
-
-
-@contextmanager
-def full_at(size: int) -> Iterator[None]:
-    """No file may grow beyond this size: the end of a disk, for this process alone."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+from tests.support.full_disk import full_at
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:

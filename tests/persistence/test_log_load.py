@@ -132,8 +132,9 @@ def make_loader(root: Path, notes: Notes | None = None) -> LogLoader:
 def test_where_there_is_nothing_there_is_no_log(tmp_path: Path) -> None:
     assert not make_loader(tmp_path).exists()
     (tmp_path / FOLDER).mkdir()
-    (tmp_path / FOLDER / f"{NAME}.1.incr.aof").touch()
-    assert not make_loader(tmp_path).exists()
+    for nothing in (b"", seal_all()):
+        (tmp_path / FOLDER / f"{NAME}.1.incr.aof").write_bytes(nothing)
+        assert not make_loader(tmp_path).exists()
 
 
 def test_a_log_of_an_old_redis_becomes_the_base(tmp_path: Path) -> None:
@@ -197,7 +198,7 @@ def test_the_kind_of_a_file_is_known_by_its_content(tmp_path: Path) -> None:
     assert kinds == [
         (str(paths[0]), "rdb", False),
         (str(paths[1]), "commands", False),
-        (str(paths[2]), "commands", False),
+        (str(paths[2]), "commands", True),
         (str(paths[3]), "commands", True),
     ]
 

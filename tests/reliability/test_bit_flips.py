@@ -56,3 +56,15 @@ def test_damage_in_the_middle_stops_the_start_and_says_where_and_what_to_do(
     assert re.search(r"damaged at offset \d+", text)
     assert "forebay check --fix" in text
     assert disk.files() == victim.files | {path: bytes(data)}, "a start that fails changes nothing"
+
+
+def test_the_end_of_an_increment_that_has_a_successor_is_no_unfinished_end() -> None:
+    life = Life(Random(SEED))
+    life.run("SET", "a", "1")
+    life.run("SET", "b", "1")
+    path = life.journal.path
+    life.journal.rotate()
+    files = life.disk.files()
+    files[path] = files[path][:-1] + b"x"
+    with pytest.raises(CorruptDataError, match="not the last file"):
+        Recovery(ForgetfulDisk(files)).run()

@@ -120,3 +120,12 @@ def write_log(root: Path, *files: bytes) -> list[Path]:
         lines.append(f"file {path.name} seq {number} type i\n")
     (folder / f"{NAME}.manifest").write_text("".join(lines))
     return paths
+
+
+def write_base(disk: ForgetfulDisk, content: bytes) -> str:
+    """A new base in memory, as a child writes it."""
+    path = f"data/{FOLDER}/temp-rewrite-2.aof"
+    file = disk.create(path)
+    file.write(content)
+    file.sync()
+    return path

@@ -14,7 +14,7 @@ What is where, and when it is safe
      the bytes and a second sync would say yes.  Only ``adopt`` ends that, because
      the new base comes from memory, not from those bytes.
   4. An increment is synced before the next one begins, so that only the last one
-     can have lost its end.
+     can have lost its end.  If that cannot be, the next one stays empty (``new_file``).
   5. A file is named by the manifest only when it is there, and deleted only when
      no manifest names it.  Numbers are never used twice: after an error nobody
      knows which manifest the disk has, and both must stay true.
@@ -174,10 +174,15 @@ class Journal:
         They were loaded, and clients will see them: a power failure that takes the next
         record must not make us doubt them again.
         """
-        if file.size > 0:
+        if file.size == 0:
+            return False
+        try:
             file.write(seal_line(crc))
             file.sync()
-        return file.size > 0
+        except DiskError:
+            file.close()
+            raise
+        return True
 
     def begin_empty(self) -> None:
         """The log of a server that has no data yet."""
@@ -265,22 +270,29 @@ class Journal:
         if self.is_pending:
             if self.file is not None:
                 self.retire(self.file)
-            file = self.disk.create(temp_path(self.disk, self.folder, "incr", "aof"))
-            self.use(file, 0, is_sealed=False)
+            file = self.new_file(temp_path(self.disk, self.folder, "incr", "aof"))
+            self.use(file, 0, is_sealed=file.size > 0)
             self.has_rotated = True
             return
+        self.mend()
         if not self.is_doubtful:
             self.sync()
         self.add_increment()
         self.first_kept = len(self.manifest.increments) - 1
         self.has_rotated = True
 
+    def mend(self) -> None:
+        """Cut off what a failed write left, before another file follows this one."""
+        file = self.current()
+        if file.is_torn:
+            file.truncate(self.size)
+
     def add_increment(self) -> None:
         """A new, empty increment, named by the manifest."""
         self.manifest.increment_seq += 1
         seq = self.manifest.increment_seq
         entry = Entry(increment_name(self.name, seq), seq, INCREMENT)
-        file = self.disk.create(self.path_of(entry))
+        file = self.new_file(self.path_of(entry))
         manifest = self.manifest.copy()
         manifest.increments.append(entry)
         try:
@@ -288,12 +300,42 @@ class Journal:
             self.disk.sync_folder(self.folder)
             self.write_manifest(manifest)
         except DiskError:
-            file.close()
+            self.disown(file)
             raise
         self.other_size += self.size
         if self.file is not None:
             self.retire(self.file)
-        self.use(file, 0, is_sealed=False)
+        self.use(file, 0, is_sealed=file.size > 0)
+
+    def new_file(self, path: str) -> WriteFile:
+        """An increment with nothing in it but the seal of nothing, which says: all before is safe.
+
+        Behind a file that is doubtful the new one stays empty, so that a start after a power
+        failure takes that one for the last, whose end may be lost.
+        """
+        file = self.disk.create(path)
+        if self.is_doubtful:
+            return file
+        try:
+            file.write(seal_line(0))
+            if self.manifest.loaded():
+                file.sync()
+        except DiskError:
+            file.close()
+            raise
+        return file
+
+    def disown(self, file: WriteFile) -> None:
+        """The next increment could not be named; but perhaps the disk has that manifest.
+
+        So the file must be empty, or it would vouch for the end of the one that goes on.
+        """
+        try:
+            file.truncate(0)
+            file.sync()
+        except DiskError:
+            self.is_doubtful = True
+        file.close()
 
     def adopt(self, temp: str, kind: str) -> None:
         """A child has written (and synced) what was in memory at ``rotate``: the new base."""

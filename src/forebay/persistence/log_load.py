@@ -15,7 +15,7 @@ Rules
   2. Where no seal comes for long (a Redis wrote that part) the reader looks ahead
      to the next seal or the end of the file before it gives the first command out.
   3. Only the last file that holds anything may end unfinished: an increment is
-     synced before the next one begins.
+     synced before the first line of the next one is written.
   4. A cut never destroys: the bytes are copied and synced first, and nothing is
      cut before all that is good has been run.
 """
@@ -38,6 +38,7 @@ from forebay.persistence.manifest import (
     manifest_name,
     parse_manifest,
 )
+from forebay.persistence.records import SEAL_SIZE
 
 #: How much may wait for its seal before the reader looks ahead.
 LOOK_AHEAD = 1 << 20
@@ -277,14 +278,14 @@ class LogLoader:
     # Logs that have no manifest
 
     def strays(self) -> list[str]:
-        """Files of the log that hold data, by their names."""
+        """Files of the log that hold data (more than a first line), by their names."""
         if not self.disk.is_folder(self.folder):
             return []
         pattern = re.compile(re.escape(self.name) + r"\.[0-9]+\.(base\.(rdb|aof)|incr\.aof)")
         return [
             name
             for name in self.disk.names(self.folder)
-            if pattern.fullmatch(name) and self.disk.size(join(self.folder, name)) > 0
+            if pattern.fullmatch(name) and self.disk.size(join(self.folder, name)) > SEAL_SIZE
         ]
 
     def make_manifest(self) -> None:
