@@ -187,7 +187,7 @@ def every_step(numbers: range, seed: int, scratch: Path, outcome: Outcome) -> No
         where = f"{policy}, operations {first} to {first + length - 1}, seed {seed}"
         try:
             faults = judge(life, folder)
-        except (ForebayError, AssertionError) as error:
+        except (ForebayError, SystemExit, AssertionError) as error:
             faults = [f"it does not start again: {error}"]
         outcome.failures += [f"{where}: {fault}" for fault in faults]
         outcome.n += 1

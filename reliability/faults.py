@@ -137,9 +137,9 @@ class SyncError(Traced):
 
 
 class EarlySyncError(SyncError):
-    """The same with ``everysec``, where there are few of them."""
+    """The same with ``everysec``, where there are few of them; the first is part of the start."""
 
-    first = (1, 2)
+    first = (2, 3)
 
 
 class RenameError(Traced):

@@ -268,9 +268,9 @@ class Journal:
     def rotate(self) -> None:
         """Begin a new increment: what is in memory now will be the next base."""
         if self.is_pending:
+            file = self.new_file(temp_path(self.disk, self.folder, "incr", "aof"))
             if self.file is not None:
                 self.retire(self.file)
-            file = self.new_file(temp_path(self.disk, self.folder, "incr", "aof"))
             self.use(file, 0, is_sealed=file.size > 0)
             self.has_rotated = True
             return
