@@ -79,6 +79,7 @@ def running(names: list[str], *directives: str, pinned: bool = True) -> Iterator
             "bench: this is the interpreted build; run `make bench` on the compiled one"
         )
     root = Path(tempfile.mkdtemp(prefix="fb-bench-"))
+    unpin_client()
     pin = pin_client() if pinned else None
     directives = directives or IN_MEMORY
     peers: list[Peer] = []
@@ -101,6 +102,12 @@ def pin_client() -> int | None:
     _pinned.update(cores)
     os.sched_setaffinity(0, {cores[1]})
     return cores[0]
+
+
+def unpin_client() -> None:
+    """All cores for everybody, servers and their children too."""
+    if _pinned:
+        os.sched_setaffinity(0, _pinned)
 
 
 _pinned: set[int] = set()

@@ -24,6 +24,9 @@ from bench.peers import Peer, logging, machine, running
 from bench.report import Line
 from bench.rows import ROWS, Row, fill
 
+#: ``--only saving``: just the times of XADD while the data is saved.
+SAVING = "saving"
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -223,10 +226,15 @@ class Bench:
                     for row in logged:
                         self.add([measure(row, peers, self.plan)])
         if self.whole:
-            self.extras()
-        print(f"\nwritten: {report.write_json(self.lines, self.facts, self.more)}")
+            self.add(measure_restarts(self.names, self.plan))
+            self.add(measure_memory(self.names, self.plan))
         if self.for_readme:
             report.write_readme(self.lines, self.facts)
+        if self.whole:
+            self.pictures()
+        elif self.word == SAVING:
+            self.more[SAVING] = show_saving(self.names, self.plan)
+        print(f"\nwritten: {report.write_json(self.lines, self.facts, self.more)}")
 
     def in_memory(self) -> None:
         """The rows of the table and the latency of a delivery, with nothing kept on disk."""
@@ -239,11 +247,9 @@ class Bench:
                 self.add(measure_latency(peers, self.plan))
                 self.more["histogram"] = show_histograms(peers, self.plan)
 
-    def extras(self) -> None:
-        """What needs servers of its own."""
-        self.add(measure_restarts(self.names, self.plan))
-        self.add(measure_memory(self.names, self.plan))
-        self.more["saving"] = show_saving(self.names, self.plan)
+    def pictures(self) -> None:
+        """What is more than a line of the table."""
+        self.more[SAVING] = show_saving(self.names, self.plan)
         self.more["growth"] = show_growth(self.names, self.plan)
         if "forebay" in self.names:
             self.more["structures"] = show_structures(self.plan)

@@ -36,6 +36,7 @@ def test_a_run_is_one_json_line_and_its_exit_code_tells(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setattr(run, "GOALS", (GOAL,))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(Goal, "function", lambda self: broken_promise)
     out = tmp_path / "lines.jsonl"
     monkeypatch.setattr("sys.argv", ["run", "--seed", "5", "--out", str(out)])
@@ -47,6 +48,8 @@ def test_a_run_is_one_json_line_and_its_exit_code_tells(
     assert {"cpu", "cores", "kernel", "python", "forebay"} <= line["machine"].keys()
     assert "BROKEN: attempt 3 of seed 5" in said.err
     assert json.loads(out.read_text()) == line
+    (kept,) = tmp_path.glob("fb-r0-*")
+    assert f"the files are kept in {kept}" in said.err
 
 
 def test_an_unknown_goal_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
