@@ -11,11 +11,16 @@ from forebay.persistence.files import Disk
 from tests.support.forgetful_disk import ForgetfulDisk
 from tests.support.log_files import (
     FOLDER,
+    ONE,
+    THREE,
+    TWO,
     Notes,
     command,
+    content_of,
     increment,
     load,
     log_in_memory,
+    prefixes,
     reopen,
     seal_all,
     transaction,
@@ -23,19 +28,8 @@ from tests.support.log_files import (
     write_log,
 )
 
-ONE = command("SELECT", 0) + command("XADD", "s", "1-1", "f", "v")
-TWO = transaction(command("XACK", "s", "g", "1-1"), command("XDEL", "s", "1-1"))
-THREE = command("XADD", "s", "3-1", "f", b"\r\n*1\r\n$4\r\nPING\r\n")
 FOUR = command("SET", "k", b"x" * 110)
 UNITS = (ONE, TWO, THREE, FOUR)
-
-
-def content_of(root: Path, notes: Notes | None = None) -> bytes:
-    return load(Disk(), str(root), notes)[0]
-
-
-def prefixes(parts: tuple[bytes, ...]) -> list[bytes]:
-    return [b"".join(parts[:n]) for n in range(len(parts) + 1)]
 
 
 def copies(disk: ForgetfulDisk) -> dict[int, bytes]:

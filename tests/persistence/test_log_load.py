@@ -16,30 +16,21 @@ from forebay.persistence.records import mark_line, seal_line
 from tests.support.log_files import (
     FOLDER,
     NAME,
+    ONE,
+    THREE,
+    TWO,
     Notes,
     command,
+    content_of,
     listener,
-    load,
     reopen,
     seal_all,
-    transaction,
     units,
     write_log,
 )
 
-ONE = command("SELECT", 0) + command("XADD", "s", "1-1", "f", "v")
-TWO = transaction(command("XACK", "s", "g", "1-1"), command("XDEL", "s", "1-1"))
-THREE = command("XADD", "s", "3-1", "f", b"\r\n*1\r\n$4\r\nPING\r\n")
 FOUR = command("SET", "k", b"x" * 300)
 UNITS = (ONE, TWO, THREE, FOUR)
-
-
-def content_of(root: Path, notes: Notes | None = None) -> bytes:
-    return load(Disk(), str(root), notes)[0]
-
-
-def prefixes(parts: tuple[bytes, ...]) -> list[bytes]:
-    return [b"".join(parts[:n]) for n in range(len(parts) + 1)]
 
 
 # What is good

@@ -129,3 +129,19 @@ def write_base(disk: ForgetfulDisk, content: bytes) -> str:
     file.write(content)
     file.sync()
     return path
+
+
+def content_of(root: Path, notes: Notes | None = None) -> bytes:
+    """All commands of the log below this folder."""
+    return load(Disk(), str(root), notes)[0]
+
+
+def prefixes(parts: tuple[bytes, ...]) -> list[bytes]:
+    """What may be left of these units: none, the first, the first two ..."""
+    return [b"".join(parts[:n]) for n in range(len(parts) + 1)]
+
+
+#: Units of every shape: behind SELECT, a transaction, one whose value looks like a command.
+ONE = command("SELECT", 0) + command("XADD", "s", "1-1", "f", "v")
+TWO = transaction(command("XACK", "s", "g", "1-1"), command("XDEL", "s", "1-1"))
+THREE = command("XADD", "s", "3-1", "f", b"\r\n*1\r\n$4\r\nPING\r\n")
