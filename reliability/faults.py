@@ -63,13 +63,12 @@ class FullDisk(Fault):
     def set(self, server: ServerProcess) -> None:
         free = shutil.disk_usage(self.data).free
         spare = self.dice.choice((0, PAGE, 8 * PAGE))
-        with (self.data / "ballast").open("wb") as ballast:
-            ballast.truncate(0)
+        # Unbuffered: what the full disk refused must not be tried again when the file is closed.
+        with (self.data / "ballast").open("wb", buffering=0) as ballast:
             left = max(0, free - spare)
             try:
                 while left > 0:
                     left -= ballast.write(b"\0" * min(left, 1 << 20))
-                ballast.flush()
             except OSError:
                 pass  # the server was quicker; the disk is full all the same
 
