@@ -2,12 +2,14 @@
 # Debian packages that setup needs, installed only when they are missing.
 #   cc, Python.h   to compile the core
 #   redis-server   the oracle of tests/compat and the peer of bench/
+#   strace         lets system calls of a real server fail, for tests/reliability
 # Without the rights to install, say what is missing and what to do, loudly.
 set -u
 missing=""
 command -v cc >/dev/null 2>&1 || missing="$missing gcc libc6-dev"
 command -v redis-server >/dev/null 2>&1 || missing="$missing redis-server"
 command -v redis-cli >/dev/null 2>&1 || missing="$missing redis-tools"
+command -v strace >/dev/null 2>&1 || missing="$missing strace"
 header=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h
 [ -f "$header" ] || missing="$missing python3-dev"
 [ -n "$missing" ] || exit 0
@@ -27,7 +29,8 @@ cat >&2 <<TEXT
   setup could not install:$missing
   Install them by hand (on Debian: apt-get install$missing).
   Without a C compiler nothing can be built; without redis-server the tests
-  in tests/compat and tests/clients FAIL (they are never skipped in silence).
+  in tests/compat and tests/clients FAIL (they are never skipped in silence);
+  without strace some of tests/reliability are skipped, and pytest says so.
   ****************************************************************************
 
 TEXT
