@@ -24,9 +24,11 @@ cdef class Compressor:
     cdef int prepare(self, Py_ssize_t n) except -1
     @cython.locals(slot="Py_ssize_t", before=i64)
     cdef i64 swap(self, u64 word, i64 place) noexcept
-    @cython.locals(room="Py_ssize_t", d="u8*", floor=i64, base=i64, end="Py_ssize_t", o="Py_ssize_t", run="Py_ssize_t",
+    @cython.locals(room="Py_ssize_t", floor=i64, base=i64, end="Py_ssize_t", o="Py_ssize_t", run="Py_ssize_t",
                    at="Py_ssize_t", size="Py_ssize_t", word=u64, found=i64, ref=i64, limit="Py_ssize_t")
     cdef Py_ssize_t squeeze(self, const u8* src, Py_ssize_t start, Py_ssize_t n) except -1
+    @cython.locals(d="u8*")
+    cdef (Py_ssize_t, Py_ssize_t) put_literal(self, Py_ssize_t o, Py_ssize_t run, u8 byte) noexcept
     @cython.locals(d="u8*")
     cdef Py_ssize_t put_copy(self, Py_ssize_t o, Py_ssize_t run, Py_ssize_t back, Py_ssize_t size) noexcept
     @cython.locals(d="u8*")

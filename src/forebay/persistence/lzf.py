@@ -84,7 +84,6 @@ class Compressor:
         room = n - GAIN
         self.need(room + LITERAL_MAX)
         self.prepare(n)
-        d = self.p
         # The place of src[at] is base + at.
         floor = self.floor
         base = floor - start
@@ -111,16 +110,20 @@ class Compressor:
                 if at + 2 <= end:
                     self.swap(mem.get_le(src, at - 2, 4) & LOW_24, base + at - 2)
             else:
-                d[o] = src[at]
-                o += 1
+                o, run = self.put_literal(o, run, src[at])
                 at += 1
-                run += 1
-                if run == LITERAL_MAX:
-                    d[o - run - 1] = run - 1
-                    run = 0
-                    o += 1
         self.floor += n + 1
         return self.finish(src, at, end, o, run, room)
+
+    def put_literal(self, o: int, run: int, byte: int) -> tuple[int, int]:
+        """A byte as it is: where the next one goes, and how long the run is; a full one ends."""
+        d = self.p
+        d[o] = byte
+        run += 1
+        if run < LITERAL_MAX:
+            return o + 1, run
+        d[o - run] = run - 1
+        return o + 2, 0
 
     def put_copy(self, o: int, run: int, back: int, size: int) -> int:
         """End the literal run and write a copy; where the next run's bytes begin."""
@@ -145,14 +148,8 @@ class Compressor:
         while at < end:
             if o >= room:
                 return 0
-            d[o] = src[at]
-            o += 1
+            o, run = self.put_literal(o, run, src[at])
             at += 1
-            run += 1
-            if run == LITERAL_MAX:
-                d[o - run - 1] = run - 1
-                run = 0
-                o += 1
         if run > 0:
             d[o - run - 1] = run - 1
         else:
