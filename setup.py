@@ -33,6 +33,7 @@ COMPILED = [
     "forebay.commands.connection",
     "forebay.commands.effects",
     "forebay.commands.emit",
+    "forebay.commands.columns",
     "forebay.commands.claim_log",
     "forebay.commands.stream_args",
     "forebay.commands.ack",
