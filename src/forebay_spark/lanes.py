@@ -1,0 +1,316 @@
+"""Four ways to write rows so that a retry does no harm, or knowingly some.
+
+A task that fails is run again, perhaps beside its own ghost, and a driver that dies
+replays its last batch.  A lane takes the rows of one task in chunks:
+
+    FenceLane     exactly once, on every server.  A chunk and a marker key that says
+                  "batch b of this partition: k chunks written" change in one MULTI.
+                  A retry reads the marker and skips what is there.  WATCH keeps two
+                  attempts apart; an answer that got lost is looked up in the marker.
+                  The marker holds a digest of the skipped rows: if a retry brings
+                  other rows, or the same in another order, the task fails instead of
+                  writing them wrongly.
+    IdLane        exactly once, on every server, if rows carry their own IDs in rising
+                  order: an ID that is already there is not added again.
+    KeyLane       once per key within a window, on Redis 8.6 or Forebay (IDMP), however
+                  rows are ordered, repartitioned or run again.
+    PlainLane     at least once.
+
+In a cluster a transaction stays within one slot, so there is a lane for each hash tag.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import zlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import redis
+
+from forebay_spark.connect import PASSING, RETRY_PAUSES_S, Link, translate
+from forebay_spark.errors import ServerError, SinkError
+from forebay_spark.rows import Row
+
+#: A marker outlives any pause of a query that is worth resuming.
+MARKER_TTL_MS = 30 * 24 * 3600 * 1000
+
+#: IDMP remembers at most so many keys of a producer, for at most so long; these are the
+#: server's own limits, and keys are spread over producers to remember more of them.
+IDMP_MAXSIZE = 10_000
+IDMP_DURATION_S = 86_400
+IDMP_PRODUCERS = 64
+
+Command = tuple[Any, ...]
+
+
+class Lane:
+    """Rows of one task on their way to one node."""
+
+    def __init__(self, link: Link, where: str, max_len: int | None, chunk_rows: int) -> None:
+        self.link = link
+        self.chunk_rows = chunk_rows
+        self._where = where
+        self._trim: Command = ("MAXLEN", "~", max_len) if max_len else ()
+        self._rows: list[Row] = []
+        self._checked: set[str] = set()
+
+    def add(self, row: Row) -> None:
+        """Take a row; a full chunk is written."""
+        self._rows.append(row)
+        if len(self._rows) >= self.chunk_rows:
+            self.flush()
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._rows:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows taken, as often as needed to be sure."""
+        rows, self._rows = self._rows, []
+        for stream in {row.stream for row in rows} - self._checked:
+            self.check_stream(stream)
+            self._checked.add(stream)
+        self.write(rows)
+
+    def check_stream(self, stream: str) -> None:
+        """Refuse a key of another type before anything is written."""
+        kind = self.link.call("TYPE", stream)
+        if kind not in (b"none", b"stream"):
+            raise ServerError(
+                f"The key {stream!r} at {self._where} is a {kind.decode()}, not a stream. "
+                "Write to another name."
+            )
+
+    def write(self, rows: list[Row]) -> None:
+        """At least once: send all again if the connection breaks."""
+        for reply in self.pipeline([self.command(row) for row in rows]):
+            if isinstance(reply, Exception):
+                raise translate(reply, self._where)
+
+    def command(self, row: Row) -> Command:
+        """XADD with an ID of the server's making."""
+        return ("XADD", row.stream, *self._trim, "*", *row.fields)
+
+    def pipeline(self, commands: Sequence[Command]) -> list[Any]:
+        """Replies of all commands (errors among them); all are sent again after a break."""
+        for pause_s in (*RETRY_PAUSES_S, None):
+            try:
+                self.link.send(*commands)
+                return [self.reply() for _ in commands]
+            except PASSING as error:
+                self.link.drop()
+                if pause_s is None:
+                    raise translate(error, self._where) from None
+                time.sleep(pause_s)
+        raise AssertionError("the last pause is None")
+
+    def reply(self) -> Any:
+        """One reply; a refusal of the command is returned, a broken connection raised."""
+        try:
+            return self.link.receive()
+        except PASSING:
+            raise
+        except redis.exceptions.ResponseError as error:
+            return error
+
+
+class PlainLane(Lane):
+    """At least once."""
+
+
+class IdLane(Lane):
+    """Rows that know their IDs."""
+
+    def command(self, row: Row) -> Command:
+        """XADD with the row's own ID."""
+        if row.id is None:
+            raise SinkError("A row has no ID in the column of idColumn. Filter such rows.")
+        return ("XADD", row.stream, *self._trim, row.id, *row.fields)
+
+    def write(self, rows: list[Row]) -> None:
+        """Send all; an ID that is refused as too small must be there already."""
+        for row, reply in zip(rows, self.pipeline([self.command(r) for r in rows]), strict=True):
+            if not isinstance(reply, Exception):
+                continue
+            if "equal or smaller" not in str(reply):
+                raise translate(reply, self._where)
+            if not self._is_there(row):
+                raise SinkError(
+                    f"Row {row.id} is below the newest ID of stream {row.stream!r} and not in it. "
+                    "Rows with IDs must come in rising order: write each stream from one "
+                    "partition, sorted by the ID."
+                )
+
+    def _is_there(self, row: Row) -> bool:
+        found = self.link.call("XRANGE", row.stream, row.id, row.id)
+        wanted = [part.encode() if isinstance(part, str) else part for part in row.fields]
+        if found:
+            return bool(found[0][1] == wanted)
+        # With MAXLEN the entry may have come and gone; it would go again at once.
+        return bool(self._trim)
+
+
+class KeyLane(Lane):
+    """Rows with a key that the server remembers."""
+
+    def __init__(self, *args: Any, producer: str) -> None:
+        super().__init__(*args)
+        self._producer = producer
+
+    def command(self, row: Row) -> Command:
+        """XADD that does nothing if the key is known."""
+        if not row.key:
+            raise SinkError("A row has no key in the column of keyColumn. Filter such rows.")
+        share = zlib.crc32(row.key.encode()) % IDMP_PRODUCERS
+        names = ("IDMP", f"{self._producer}:{share}", row.key)
+        return ("XADD", row.stream, *names, *self._trim, "*", *row.fields)
+
+    def check_stream(self, stream: str) -> None:
+        """Make the stream remember as many keys as it can; the same setting again is nothing."""
+        super().check_stream(stream)
+        settings = ("IDMP-DURATION", IDMP_DURATION_S, "IDMP-MAXSIZE", IDMP_MAXSIZE)
+        try:
+            try:
+                self.link.call("XCFGSET", stream, *settings)
+            except ServerError as error:
+                if "no such key" not in str(error):
+                    raise
+                # Only a group can make an empty stream; settings must precede the first entry.
+                self.link.call("XGROUP", "CREATE", stream, self._producer, "$", "MKSTREAM")
+                self.link.call("XGROUP", "DESTROY", stream, self._producer)
+                self.link.call("XCFGSET", stream, *settings)
+        except ServerError as error:
+            if "unknown command" in str(error):
+                raise SinkError(
+                    f"The server at {self._where} does not remember keys (XADD IDMP). Use Forebay "
+                    "or Redis 8.6, or leave out keyColumn: rows are then fenced by transactions."
+                ) from None
+            raise
+
+
+class Mark(NamedTuple):
+    """What a marker key says: chunks of a batch that are written, and a digest of them."""
+
+    batch: int
+    chunks: int
+    digest: str
+    chunk_rows: int
+
+    def __str__(self) -> str:
+        return f"{self.batch}:{self.chunks}:{self.digest}:{self.chunk_rows}"
+
+
+#: A chunk of which the server refused a part: neither skipping nor repeating it is right.
+BROKEN = "broken"
+
+
+def parse_mark(value: bytes | None) -> Mark:
+    """Read a marker; a missing one is a batch before all others."""
+    if value is None:
+        return Mark(-1, 0, "", 0)
+    batch, chunks, digest, chunk_rows = value.decode().split(":")
+    return Mark(int(batch), int(chunks), digest, int(chunk_rows))
+
+
+class FenceLane(Lane):
+    """Chunks and a marker, in one transaction each."""
+
+    def __init__(self, *args: Any, marker: str, batch: int) -> None:
+        super().__init__(*args)
+        self.marker = marker
+        self._batch = batch
+        self._chunks = 0
+        self._digest = ""
+        self._done: Mark | None = self._look()
+        if self._done.batch == batch:
+            # Chunks can be skipped only if they are cut as they were the first time.
+            self.chunk_rows = self._done.chunk_rows
+
+    def close(self) -> None:
+        """Write what is left; a retry must not bring less than what was written."""
+        super().close()
+        done = self._done or self._look()
+        if done.batch == self._batch and done.chunks > self._chunks:
+            raise self._changed()
+
+    def write(self, rows: list[Row]) -> None:
+        """Write the next chunk unless the marker says that it is written."""
+        commands = [self.command(row) for row in rows]
+        self._chunks += 1
+        self._digest = _chain(self._digest, commands)
+        for pause_s in (*RETRY_PAUSES_S, None):
+            try:
+                while not self._is_written():
+                    self._done = self._transaction(commands)
+                return
+            except PASSING as error:
+                self.link.drop()
+                self._done = None
+                if pause_s is None:
+                    raise translate(error, self._where) from None
+                time.sleep(pause_s)
+
+    def _is_written(self) -> bool:
+        if self._done is None:
+            self._done = self._look()
+        done = self._done
+        if done.digest == BROKEN:
+            raise SinkError(
+                f"An earlier attempt at batch {done.batch} was refused in part by the server, so "
+                f"nobody knows what is written. Look at the streams, then delete {self.marker!r}."
+            )
+        if done.batch > self._batch:
+            return True
+        if done.batch < self._batch or done.chunks < self._chunks:
+            return False
+        if done.chunks == self._chunks and done.digest != self._digest:
+            raise self._changed()
+        return True
+
+    def _changed(self) -> SinkError:
+        return SinkError(
+            "A repeated task brought other rows than before, or in another order, so they cannot "
+            "be written exactly once. Sort within partitions, give a keyColumn, or set delivery to "
+            "at-least-once."
+        )
+
+    def _look(self) -> Mark:
+        """Watch the marker and read it, both on the same connection."""
+        watched, value = self.pipeline([("WATCH", self.marker), ("GET", self.marker)])
+        for reply in (watched, value):
+            if isinstance(reply, Exception):
+                raise translate(reply, self._where)
+        return parse_mark(value)
+
+    def _transaction(self, commands: list[Command]) -> Mark:
+        """Write a chunk if the marker is as we know it; what the marker says now."""
+        mark = Mark(self._batch, self._chunks, self._digest, self.chunk_rows)
+        self.link.send(
+            ("MULTI",),
+            *commands,
+            ("SET", self.marker, str(mark), "PX", MARKER_TTL_MS),
+            ("EXEC",),
+            ("WATCH", self.marker),
+            ("GET", self.marker),
+        )
+        queued = [self.reply() for _ in range(len(commands) + 2)]
+        results = self.reply()
+        self.reply()
+        now = self.reply()
+        if isinstance(results, Exception):
+            refused = [reply for reply in queued if isinstance(reply, Exception)]
+            raise translate((refused or [results])[0], self._where)
+        refused = [reply for reply in results or () if isinstance(reply, Exception)]
+        if refused:
+            self.link.call("SET", self.marker, str(mark._replace(digest=BROKEN)))
+            raise translate(refused[0], self._where)
+        return parse_mark(now)
+
+
+def _chain(digest: str, commands: list[Command]) -> str:
+    """The digest of all chunks so far and this one."""
+    text = digest + repr(commands)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
