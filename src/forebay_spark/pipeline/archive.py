@@ -1,0 +1,193 @@
+"""The archive job: streams to a lake, every entry once, and then off the server.
+
+    stream --> micro-batch --> files of the lake --> commit with the new cuts --> trim
+
+Rows are the entries as the source delivers them: the plain columns, or those of a schema
+with what tells about the entry (``_stream``, ``_id``, ``_timestamp``, ``_seq``) always among
+them.  They are split by stream and by day (UTC).  The lake remembers how entries were read,
+so that a table can read hot ones alike.
+
+The lake is the truth about what is archived, not the checkpoint: see ranges.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DateType, StructField, StructType
+
+from forebay_spark import loss, state
+from forebay_spark.connect import Server
+from forebay_spark.errors import OptionError
+from forebay_spark.ids import EntryId
+from forebay_spark.lake.commits import About, Commit, Cut, State
+from forebay_spark.lake.files import now_ms, open_files
+from forebay_spark.lake.lake import Lake
+from forebay_spark.offsets import Position
+from forebay_spark.pipeline import ranges, settings
+from forebay_spark.pipeline.flow import Flow, Settings
+from forebay_spark.pipeline.settings import setting
+from forebay_spark.pipeline.spec import Job, Source, offsets_json
+from forebay_spark.pipeline.trim import trim_streams
+from forebay_spark.schema import PLAIN, SPECIAL, columns_of
+
+MS_PER_DAY = 86_400_000
+#: Options that change how an entry becomes a row; the lake must remember them.
+READING = ("mode", "timestampFormat")
+
+
+@dataclass(frozen=True)
+class Trim:
+    """Whether and how to remove what is archived."""
+
+    keep_ms: int | None = None
+
+
+def _trim(value: object, where: str) -> Trim | None:
+    """``trim = true``, or ``trim = "1 hour"`` to keep that much on the server."""
+    if isinstance(value, Trim):
+        return value
+    if isinstance(value, bool):
+        return Trim() if value else None
+    return Trim(settings.duration(value, where))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Archive(Job):
+    """Streams to a lake."""
+
+    lake: str = setting(settings.text, "the folder of the lake")
+    name: str = setting(settings.text, "how the job is called", default="archive")
+    format: str = setting(settings.text, "format of the files", default="parquet")
+    trim: Trim | None = setting(_trim, "true, or how long archived entries stay", default=None)
+
+    def start(self, spark: SparkSession) -> Flow:
+        """Begin; the flow can be waited for and stopped."""
+        return Archiver(spark, self).start()
+
+
+class EntryColumns:
+    """Names of the columns that tell about the entry, plain or with a schema."""
+
+    def __init__(self, entry: StructType) -> None:
+        columns_of(entry)
+        mark = "" if entry == PLAIN else "_"
+        self.stream, self.id, self.timestamp = f"{mark}stream", f"{mark}id", f"{mark}timestamp"
+        self.date = f"{mark}date"
+        if self.date in entry.fieldNames():
+            raise OptionError(
+                f"The schema has a column {self.date}, which the lake adds. Rename it."
+            )
+
+    def dated(self, frame: DataFrame) -> DataFrame:
+        """With the day of each entry in UTC, whatever the session's time zone."""
+        days = F.floor(F.unix_millis(F.col(self.timestamp)) / MS_PER_DAY).cast("int")
+        return frame.withColumn(self.date, F.date_from_unix_date(days))
+
+    def after(self, known: Mapping[str, EntryId]) -> Column:
+        """The condition that an entry is not among the known ones of its stream."""
+        halves = F.split(F.col(self.id), "-")
+        ms, seq = (halves[at].cast("decimal(20,0)") for at in (0, 1))
+        condition = F.lit(True)
+        for stream, entry in known.items():
+            low_ms, low_seq = (F.lit(str(half)).cast("decimal(20,0)") for half in entry)
+            newer = (ms > low_ms) | ((ms == low_ms) & (seq > low_seq))
+            condition = condition & ((F.col(self.stream) != stream) | newer)
+        return condition
+
+
+def entry_schema(schema: str | None) -> StructType:
+    """How the archive reads entries: as asked for, with what tells about the entry."""
+    if schema is None:
+        return PLAIN
+    wanted = StructType(list(StructType.fromDDL(schema)))  # type: ignore[call-overload]
+    told = [name for name in SPECIAL if name in ("_stream", "_id", "_timestamp", "_seq")]
+    missing = [StructField(n, SPECIAL[n]) for n in told if n not in wanted.fieldNames()]
+    return StructType([*missing, *wanted])
+
+
+def about_archive(source: Source, format_name: str) -> About:
+    """What commit 0 of an archive says."""
+    entry = entry_schema(source.schema)
+    names = EntryColumns(entry)
+    columns = StructType([*entry, StructField(names.date, DateType())])
+    return About(
+        format_name,
+        columns.json(),
+        (names.stream, names.date),
+        entry.json(),
+        {name: source.options[name] for name in READING if name in source.options},
+    )
+
+
+class Archiver:
+    """One archive job at work."""
+
+    def __init__(self, spark: SparkSession, job: Archive) -> None:
+        self._spark = spark
+        self._job = job
+        self._server = Server(job.source.checked())
+        self._about = about_archive(job.source, job.format)
+        self._entry = entry_schema(job.source.schema)
+        self._names = EntryColumns(self._entry)
+        self._lake = Lake(spark, job.lake)
+        self._checkpoint = open_files(
+            spark, job.checkpoint or f"{self._lake.root}/_checkpoints/{job.name}"
+        )
+
+    def start(self) -> Flow:
+        """Make the lake if it is not there, see that nothing is lost, and begin at the cuts."""
+        cuts = self._lake.create(self._about).cuts
+        self._check_loss(cuts)
+        self._trim(cuts)
+        starts = {stream: f"({cut.id}" for stream, cut in cuts.items()}
+        source = self._job.source
+        frame = source.stream(
+            self._spark, self._entry, offsets_json(starts) if starts else source.start
+        )
+        common = Settings(self._job.name, self._checkpoint.root, self._job.trigger)
+        return Flow(frame, self.write, common)
+
+    def write(self, frame: DataFrame, batch: int) -> None:
+        """One micro-batch: files, commit, trim."""
+        spans = ranges.spans_of_batch(self._checkpoint, batch)
+        cuts = self._lake.state().cuts
+        todo = ranges.plan(cuts, spans, allow_gaps=not self._job.source.fail_on_data_loss)
+        if todo is not None:
+            cuts = self._commit(frame, todo)
+        self._trim(cuts)
+
+    def _commit(self, frame: DataFrame, todo: ranges.Todo) -> Mapping[str, Cut]:
+        rows = frame.where(self._names.after(todo.known)) if todo.known else frame
+        written = self._lake.write(self._names.dated(rows), self._about, todo.ranges)
+        before = self._lake.state().cuts
+
+        def decide(state: State) -> Commit | None:
+            if any(state.cuts.get(s) != before.get(s) for s in todo.cuts):
+                self._lake.discard(written)
+                raise OptionError(
+                    f"Another archive job writes the same streams to {self._lake.root}. "
+                    "Stop one of the two."
+                )
+            return Commit("append", now_ms(), written.files, cuts=todo.cuts, rows=written.rows)
+
+        return self._lake.change(decide).cuts
+
+    def _trim(self, cuts: Mapping[str, Cut]) -> None:
+        if self._job.trim is not None:
+            keep_ms = self._job.trim.keep_ms
+            oldest_kept_ms = None if keep_ms is None else now_ms() - keep_ms
+            trim_streams(self._server, cuts, self._job.source.group, oldest_kept_ms)
+
+    def _check_loss(self, cuts: Mapping[str, Cut]) -> None:
+        """A new checkpoint knows no counts, but the lake does: is all after the cut there?"""
+        options = self._job.source.checked()
+        for stream, cut in cuts.items():
+            now = state.fetch(self._server, stream)
+            place = Position(cut.id, cut.n)
+            lost = loss.went_back(stream, place, now) or (now and loss.trimmed(stream, place, now))
+            if lost:
+                loss.report(lost, options)

@@ -1,0 +1,100 @@
+"""A streaming query that runs a function of ours for each micro-batch.
+
+Spark calls the function on the driver with the rows and the number of a batch, and notes
+the batch as done when it returns (foreachBatch).  A batch may come again after a crash;
+making that harmless is the business of the function.
+
+Errors take a detour: what the function raises travels through the JVM and comes back as
+pages of text.  So the flow keeps the original and ``wait`` raises that.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from forebay_spark.errors import ConnectorError, OptionError, explain
+from forebay_spark.pipeline.settings import duration, wrong
+
+AVAILABLE_NOW = "available now"
+
+BatchFunction = Callable[[DataFrame, int], None]
+
+
+class JobError(ConnectorError):
+    """A job failed in Spark or in a function of the user."""
+
+
+class Settings(NamedTuple):
+    """What all streaming jobs have in common."""
+
+    name: str
+    checkpoint: str
+    trigger: str = AVAILABLE_NOW
+    output_mode: str = "append"
+
+
+class Flow:
+    """A query that runs."""
+
+    def __init__(self, frame: DataFrame, write: BatchFunction, settings: Settings) -> None:
+        self._failure: Exception | None = None
+        self._write = write
+        self.settings = settings
+        writer = frame.writeStream.queryName(settings.name).outputMode(settings.output_mode)
+        writer = writer.option("checkpointLocation", settings.checkpoint)
+        writer = writer.trigger(**trigger_of(settings.trigger))  # type: ignore[arg-type]
+        self.query: StreamingQuery = writer.foreachBatch(self._batch).start()
+
+    def _batch(self, frame: DataFrame, number: int) -> None:
+        try:
+            self._write(frame, number)
+        except Exception as error:
+            self._failure = error
+            raise
+
+    def wait(self, timeout_s: int | None = None) -> bool:
+        """Until the query ends, or so long; whether it has ended.  Its failure is raised."""
+        try:
+            if timeout_s is None:
+                self.query.awaitTermination()
+                return True
+            return bool(self.query.awaitTermination(timeout_s))
+        except StreamingQueryException as error:
+            raise readable(self._failure or error) from error
+
+    def stop(self, idle: threading.Event | None = None) -> None:
+        """End the query; what the current batch has not committed comes again next time."""
+        if idle is not None:
+            idle.wait()
+        self.query.stop()
+
+
+def readable(error: Exception) -> Exception:
+    """An error in words for a person; ours as it is, Spark's without the JVM."""
+    if isinstance(error, ConnectorError):
+        return error
+    ours = explain(error)
+    return JobError(ours if ours else first_sentence(error))
+
+
+def first_sentence(error: Exception) -> str:
+    """What Spark says, without the stack below it."""
+    told = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return re.sub(r"\s*SQLSTATE: \w+", "", told[0]) if told else type(error).__name__
+
+
+def trigger_of(text: str) -> dict[str, str | bool]:
+    """The trigger that a person wrote, as Spark takes it."""
+    if " ".join(text.lower().split()) == AVAILABLE_NOW:
+        return {"availableNow": True}
+    try:
+        return {"processingTime": f"{duration(text, 'trigger')} milliseconds"}
+    except OptionError:
+        raise wrong("trigger", text, "'available now' or an interval as in '10 seconds'") from None
