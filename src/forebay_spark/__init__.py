@@ -15,11 +15,24 @@ The path of an entry through the files:
     micro_batch.py, batch.py   what Spark calls to read
     sink.py, rows.py, lanes.py the way back: rows to entries, exactly once
     session.py, java.py        a Spark to run it in
+    lake/, pipeline/           on top of all that: tables on disk, and jobs that fill them
+    one_table.py               a stream and its lake as one table
 
 Nothing here imports the server: the connector works where only Redis runs.
 """
 
+from typing import Any
+
 from forebay_spark.errors import ConnectorError, explain
 from forebay_spark.session import session
 
-__all__ = ["ConnectorError", "explain", "session"]
+__all__ = ["ConnectorError", "explain", "session", "table"]
+
+
+def __getattr__(name: str) -> Any:
+    """``table`` needs all of Spark, so it is loaded when somebody asks for it."""
+    if name == "table":
+        from forebay_spark.one_table import table
+
+        return table
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,14 +15,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DateType, StructField, StructType
 
 from forebay_spark import loss, state
 from forebay_spark.connect import Server
+from forebay_spark.entries import EntryColumns, entry_schema
 from forebay_spark.errors import OptionError
-from forebay_spark.ids import EntryId
 from forebay_spark.lake.commits import About, Commit, Cut, State
 from forebay_spark.lake.files import now_ms, open_files
 from forebay_spark.lake.lake import Lake
@@ -32,9 +31,7 @@ from forebay_spark.pipeline.flow import Flow, Settings
 from forebay_spark.pipeline.settings import setting
 from forebay_spark.pipeline.spec import Job, Source, offsets_json
 from forebay_spark.pipeline.trim import trim_streams
-from forebay_spark.schema import PLAIN, SPECIAL, columns_of
 
-MS_PER_DAY = 86_400_000
 #: Options that change how an entry becomes a row; the lake must remember them.
 READING = ("mode", "timestampFormat")
 
@@ -67,46 +64,6 @@ class Archive(Job):
     def start(self, spark: SparkSession) -> Flow:
         """Begin; the flow can be waited for and stopped."""
         return Archiver(spark, self).start()
-
-
-class EntryColumns:
-    """Names of the columns that tell about the entry, plain or with a schema."""
-
-    def __init__(self, entry: StructType) -> None:
-        columns_of(entry)
-        mark = "" if entry == PLAIN else "_"
-        self.stream, self.id, self.timestamp = f"{mark}stream", f"{mark}id", f"{mark}timestamp"
-        self.date = f"{mark}date"
-        if self.date in entry.fieldNames():
-            raise OptionError(
-                f"The schema has a column {self.date}, which the lake adds. Rename it."
-            )
-
-    def dated(self, frame: DataFrame) -> DataFrame:
-        """With the day of each entry in UTC, whatever the session's time zone."""
-        days = F.floor(F.unix_millis(F.col(self.timestamp)) / MS_PER_DAY).cast("int")
-        return frame.withColumn(self.date, F.date_from_unix_date(days))
-
-    def after(self, known: Mapping[str, EntryId]) -> Column:
-        """The condition that an entry is not among the known ones of its stream."""
-        halves = F.split(F.col(self.id), "-")
-        ms, seq = (halves[at].cast("decimal(20,0)") for at in (0, 1))
-        condition = F.lit(True)
-        for stream, entry in known.items():
-            low_ms, low_seq = (F.lit(str(half)).cast("decimal(20,0)") for half in entry)
-            newer = (ms > low_ms) | ((ms == low_ms) & (seq > low_seq))
-            condition = condition & ((F.col(self.stream) != stream) | newer)
-        return condition
-
-
-def entry_schema(schema: str | None) -> StructType:
-    """How the archive reads entries: as asked for, with what tells about the entry."""
-    if schema is None:
-        return PLAIN
-    wanted = StructType(list(StructType.fromDDL(schema)))  # type: ignore[call-overload]
-    told = [name for name in SPECIAL if name in ("_stream", "_id", "_timestamp", "_seq")]
-    missing = [StructField(n, SPECIAL[n]) for n in told if n not in wanted.fieldNames()]
-    return StructType([*missing, *wanted])
 
 
 def about_archive(source: Source, format_name: str) -> About:

@@ -82,10 +82,10 @@ class Transform:
     def apply(self, frame: DataFrame) -> DataFrame:
         """The table after this step."""
         if self.sql is not None:
-            return frame.sparkSession.sql(
-                self.sql.replace("{", "{{").replace("}", "}}"), input=frame
-            )
-        return self._function()(frame)
+            frame.createOrReplaceTempView(INPUT)
+            return frame.sparkSession.sql(self.sql)
+        result: DataFrame = self._function()(frame)
+        return result
 
     def _function(self) -> Any:
         module, _, name = (self.function or "").partition(":")
