@@ -150,7 +150,7 @@ class _Maker:
         self._check_loss(before, cuts)
         now = self._look(streams)
         ranges = self._hot_ranges(now, cuts)
-        entry = self._entry_of(cold)
+        entry = self._entry if cold is None else entry_of(cold)
         columns = EntryColumns(entry)
         hot = self._copy(ranges, entry, cold)
         known = self._overtaken(ranges, before, cuts)
@@ -158,24 +158,12 @@ class _Maker:
             return None
         if hot is not None:
             hot = columns.dated(hot.where(columns.after(known)) if known else hot)
-        parts = [part for part in (self._cold(cold, streams, columns), hot) if part is not None]
+        parts = [] if hot is None else [hot]
+        if cold is not None and self._lake is not None:
+            parts.append(_cold(self._lake, cold, streams, self._window))
         if not parts:
-            empty = self._spark.createDataFrame([], entry)
-            parts = [columns.dated(empty)]
-        return parts[0] if len(parts) == 1 else parts[0].unionByName(parts[1])
-
-    def _entry_of(self, cold: State | None) -> StructType:
-        """How entries are read: as the lake did it, if there is one."""
-        if cold is None:
-            return self._entry
-        if cold.about.entry is None:
-            raise LakeError(
-                "This lake has results, not entries of streams, so there is nothing hot to add. "
-                "Read it as it is: forebay sql --lake PATH."
-            )
-        return StructType.fromJson(json.loads(cold.about.entry))
-
-    # The server.
+            return columns.dated(self._spark.createDataFrame([], entry))
+        return parts[0] if len(parts) == 1 else parts[1].unionByName(parts[0])
 
     def _streams_on_server(self) -> list[str]:
         if self._pattern is not None:
@@ -261,27 +249,47 @@ class _Maker:
             left_out[stream] = gone
         return left_out
 
-    # The lake.
 
-    def _cold(
-        self, cold: State | None, streams: Sequence[str], columns: EntryColumns
-    ) -> DataFrame | None:
-        if cold is None or self._lake is None:
-            return None
-        files = [f for f in cold.files.values() if f.stream in streams and self._touches(f)]
-        frame = self._lake.read(cold, files)
-        time = F.col(columns.timestamp)
-        if self._window.low > FIRST:
-            moment = F.timestamp_millis(F.lit(self._window.low.ms + 1))
-            frame = frame.where((time >= moment) | time.isNull())
-        if self._window.high < LAST:
-            frame = frame.where(time < F.timestamp_millis(F.lit(self._window.high.ms + 1)))
-        return frame
+def cold_table(
+    spark: SparkSession, stream: str, lake: str, since: Moment = None, until: Moment = None
+) -> DataFrame:
+    """The entries of one stream that a lake has."""
+    opened = Lake(spark, lake)
+    state = opened.state()
+    entry_of(state)
+    if stream not in state.cuts:
+        raise OptionError(
+            f"The lake {opened.root} has no stream {stream!r}. "
+            f"It has: {', '.join(sorted(state.cuts)) or 'none yet'}."
+        )
+    return _cold(opened, state, [stream], _window(since, until))
 
-    def _touches(self, file: DataFile) -> bool:
-        """Whether a file may have entries of the window."""
-        low, high = file.low or FIRST, file.high or LAST
-        return low < self._window.high and high > self._window.low
+
+def entry_of(state: State) -> StructType:
+    """How an archive reads entries; LakeError if the lake is none."""
+    if state.about.entry is None:
+        raise LakeError(
+            "This lake has results, not entries of streams. "
+            "Read it as it is: forebay sql --lake PATH."
+        )
+    return StructType.fromJson(json.loads(state.about.entry))
+
+
+def _cold(lake: Lake, state: State, streams: Sequence[str], window: Stretch) -> DataFrame:
+    """The rows of some streams and some time."""
+    files = [f for f in state.files.values() if f.stream in streams and _touches(f, window)]
+    frame = lake.read(state, files)
+    time = F.col(EntryColumns(entry_of(state)).timestamp)
+    if window.low > FIRST:
+        frame = frame.where((time >= F.timestamp_millis(F.lit(window.low.ms + 1))) | time.isNull())
+    if window.high < LAST:
+        frame = frame.where(time < F.timestamp_millis(F.lit(window.high.ms + 1)))
+    return frame
+
+
+def _touches(file: DataFile, window: Stretch) -> bool:
+    """Whether a file may have entries of the window."""
+    return (file.low or FIRST) < window.high and (file.high or LAST) > window.low
 
 
 def _gone(now: StreamState | None) -> EntryId:

@@ -6,7 +6,6 @@ import pytest
 
 from forebay_spark import ids
 from forebay_spark.connect import Server
-from forebay_spark.lake.commits import Cut
 from forebay_spark.options import BATCH
 from forebay_spark.pipeline.trim import safe_bound, trim_streams
 from tests.support.spark_streams import Target
@@ -60,7 +59,7 @@ def test_young_entries_stay(server: Server) -> None:
 
 def test_trimming_removes_up_to_the_bound_and_nothing_else(target: Target, server: Server) -> None:
     target.add_at("t", IDS)
-    cuts = {name: Cut(ids.parse(cut), None) for name, cut in (("s", "4-0"), ("t", "10-0"))}
+    cuts = {name: ids.parse(cut) for name, cut in (("s", "4-0"), ("t", "10-0"))}
     assert trim_streams(server, cuts, None, None) == 14
     assert target.ids("s") == IDS[4:]
     assert target.ids("t") == []
@@ -69,4 +68,4 @@ def test_trimming_removes_up_to_the_bound_and_nothing_else(target: Target, serve
 
 def test_a_stream_that_is_gone_is_no_error(target: Target, server: Server) -> None:
     target.client.delete("s")
-    assert trim_streams(server, {"s": Cut(ids.parse("4-0"), None)}, None, None) == 0
+    assert trim_streams(server, {"s": ids.parse("4-0")}, None, None) == 0

@@ -99,14 +99,14 @@ class Archiver:
         """Make the lake if it is not there, see that nothing is lost, and begin at the cuts."""
         cuts = self._lake.create(self._about).cuts
         self._check_loss(cuts)
-        self._trim(cuts)
+        self.trim()
         starts = {stream: f"({cut.id}" for stream, cut in cuts.items()}
         source = self._job.source
         frame = source.stream(
             self._spark, self._entry, offsets_json(starts) if starts else source.start
         )
         common = Settings(self._job.name, self._checkpoint.root, self._job.trigger)
-        return Flow(frame, self.write, common)
+        return Flow(frame, self.write, common, at_end=self.trim)
 
     def write(self, frame: DataFrame, batch: int) -> None:
         """One micro-batch: files, commit, trim."""
@@ -114,10 +114,10 @@ class Archiver:
         cuts = self._lake.state().cuts
         todo = ranges.plan(cuts, spans, allow_gaps=not self._job.source.fail_on_data_loss)
         if todo is not None:
-            cuts = self._commit(frame, todo)
-        self._trim(cuts)
+            self._commit(frame, todo)
+        self.trim()
 
-    def _commit(self, frame: DataFrame, todo: ranges.Todo) -> Mapping[str, Cut]:
+    def _commit(self, frame: DataFrame, todo: ranges.Todo) -> None:
         rows = frame.where(self._names.after(todo.known)) if todo.known else frame
         written = self._lake.write(self._names.dated(rows), self._about, todo.ranges)
         before = self._lake.state().cuts
@@ -131,13 +131,17 @@ class Archiver:
                 )
             return Commit("append", now_ms(), written.files, cuts=todo.cuts, rows=written.rows)
 
-        return self._lake.change(decide).cuts
+        self._lake.change(decide)
 
-    def _trim(self, cuts: Mapping[str, Cut]) -> None:
-        if self._job.trim is not None:
-            keep_ms = self._job.trim.keep_ms
-            oldest_kept_ms = None if keep_ms is None else now_ms() - keep_ms
-            trim_streams(self._server, cuts, self._job.source.group, oldest_kept_ms)
+    def trim(self) -> None:
+        """Remove what is in the lake, is not asked for again by Spark, and nobody needs."""
+        if self._job.trim is None:
+            return
+        keep_ms = self._job.trim.keep_ms
+        oldest_kept_ms = None if keep_ms is None else now_ms() - keep_ms
+        cuts, done = self._lake.state().cuts, ranges.committed(self._checkpoint)
+        bounds = {stream: min(cuts[stream].id, done[stream]) for stream in cuts if stream in done}
+        trim_streams(self._server, bounds, self._job.source.group, oldest_kept_ms)
 
     def _check_loss(self, cuts: Mapping[str, Cut]) -> None:
         """A new checkpoint knows no counts, but the lake does: is all after the cut there?"""

@@ -43,7 +43,14 @@ class Settings(NamedTuple):
 class Flow:
     """A query that runs."""
 
-    def __init__(self, frame: DataFrame, write: BatchFunction, settings: Settings) -> None:
+    def __init__(
+        self,
+        frame: DataFrame,
+        write: BatchFunction,
+        settings: Settings,
+        at_end: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._at_end = at_end
         self._failure: Exception | None = None
         self._write = write
         self.settings = settings
@@ -62,12 +69,13 @@ class Flow:
     def wait(self, timeout_s: int | None = None) -> bool:
         """Until the query ends, or so long; whether it has ended.  Its failure is raised."""
         try:
-            if timeout_s is None:
-                self.query.awaitTermination()
-                return True
-            return bool(self.query.awaitTermination(timeout_s))
+            ended = self.query.awaitTermination(timeout_s)
         except StreamingQueryException as error:
             raise readable(self._failure or error) from error
+        if timeout_s is None or ended:
+            self._at_end()
+            return True
+        return False
 
     def stop(self, idle: threading.Event | None = None) -> None:
         """End the query; what the current batch has not committed comes again next time."""

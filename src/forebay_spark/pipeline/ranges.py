@@ -24,7 +24,7 @@ from forebay_spark.lake.errors import LakeError
 from forebay_spark.lake.files import Files
 from forebay_spark.offsets import Span
 
-OFFSETS = "offsets"
+OFFSETS, COMMITS = "offsets", "commits"
 HEAD_LINES = 2
 #: What Spark writes in place of an offset that a source does not have yet.
 NO_OFFSET = "-"
@@ -65,6 +65,13 @@ def _offsets(checkpoint: Files, batch: int) -> dict[str, offsets.Json] | None:
     for line in content.decode().splitlines()[HEAD_LINES:]:
         merged |= {} if line == NO_OFFSET else json.loads(line)
     return merged
+
+
+def committed(checkpoint: Files) -> dict[str, EntryId]:
+    """Up to where Spark has noted each stream as done; it never asks for that again."""
+    done = [int(name) for name in checkpoint.names(COMMITS) if name.isdigit()]
+    record = _offsets(checkpoint, max(done)) if done else None
+    return {stream: offsets.position(entry).id for stream, entry in (record or {}).items()}
 
 
 def plan(cuts: Mapping[str, Cut], spans: Mapping[str, Span], *, allow_gaps: bool) -> Todo | None:

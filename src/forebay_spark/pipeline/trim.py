@@ -1,6 +1,6 @@
 """What may go from the server: archived, acknowledged by everybody, and old enough.
 
-    archived      ====================================| cut of the lake
+    archived      ====================================| cut of the lake, and done for Spark
     group a       delivered ===================|
     group b       delivered ==========================|
     pending of b                         x                      not acknowledged
@@ -22,14 +22,13 @@ from forebay_spark import ids
 from forebay_spark.connect import Link, Server
 from forebay_spark.errors import ServerError
 from forebay_spark.ids import LAST, EntryId
-from forebay_spark.lake.commits import Cut
 
 
 def safe_bound(
-    link: Link, stream: str, cut: EntryId, own_group: str | None, oldest_kept_ms: int | None
+    link: Link, stream: str, archived: EntryId, own_group: str | None, oldest_kept_ms: int | None
 ) -> EntryId:
     """The newest entry that may go, with all before it."""
-    bounds = [cut]
+    bounds = [archived]
     if oldest_kept_ms is not None:
         bounds.append(EntryId(max(oldest_kept_ms, 0), 0).before())
     for reply in link.call("XINFO", "GROUPS", stream):
@@ -57,14 +56,14 @@ def _before_pending(link: Link, stream: str, group: bytes) -> EntryId:
 
 
 def trim_streams(
-    server: Server, cuts: Mapping[str, Cut], own_group: str | None, oldest_kept_ms: int | None
+    server: Server, bounds: Mapping[str, EntryId], own_group: str | None, oldest_kept_ms: int | None
 ) -> int:
     """Remove what may go of every stream; how many entries went."""
     gone = 0
-    for stream, cut in cuts.items():
+    for stream, archived in bounds.items():
         link = server.link(stream)
         try:
-            bound = safe_bound(link, stream, cut.id, own_group, oldest_kept_ms)
+            bound = safe_bound(link, stream, archived, own_group, oldest_kept_ms)
             gone += link.call("XTRIM", stream, "MINID", "=", str(_after(bound)))
         except ServerError as error:
             # Somebody has deleted the whole stream; the source will tell if that matters.
