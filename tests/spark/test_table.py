@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -85,39 +87,29 @@ def test_tables_taken_while_everything_runs_have_no_gap_and_no_duplicate(
     job = archive(target, tmp_path, "s", trim=Trim(), most=40)
     run(spark, job)
     stop = threading.Event()
-    failures: list[BaseException] = []
-
-    def guarded(work: Any) -> threading.Thread:
-        def loop() -> None:
-            try:
-                while not stop.is_set():
-                    work()
-            except BaseException as error:
-                failures.append(error)
-
-        thread = threading.Thread(target=loop)
-        thread.start()
-        return thread
-
     added = [50]
+
+    def repeat(work: Callable[[], Any]) -> None:
+        while not stop.is_set():
+            work()
 
     def produce() -> None:
         target.add("s", 5, first=added[0])
         added[0] += 5
         stop.wait(0.05)
 
-    threads = [guarded(produce), guarded(lambda: run(spark, job))]
-    try:
-        for _ in range(4):
-            at_least = added[0]
-            found = numbers(one_table.table(spark, "s", lake=str(tmp_path), url=target.url))
-            assert found == list(range(len(found)))
-            assert len(found) >= at_least
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-    assert failures == []
+    with ThreadPoolExecutor() as pool:
+        others = [pool.submit(repeat, produce), pool.submit(repeat, lambda: run(spark, job))]
+        try:
+            for _ in range(4):
+                at_least = added[0]
+                found = numbers(one_table.table(spark, "s", lake=str(tmp_path), url=target.url))
+                assert found == list(range(len(found)))
+                assert len(found) >= at_least
+        finally:
+            stop.set()
+    for other in others:
+        other.result()
 
 
 def test_a_stream_without_a_lake_shows_what_was_there_at_the_end(
@@ -143,7 +135,7 @@ def test_entries_that_are_neither_hot_nor_cold_are_told(
     lost = redis_target.add("s", 10)
     redis_target.trim("s", lost[3])
     with pytest.raises(
-        DataLossError, match="3 entries after .* are gone. They are not in the lake"
+        DataLossError, match=r"3 entries after .* are gone. They are not in the lake"
     ):
         one_table.table(spark, "s", lake=str(tmp_path), url=redis_target.url)
 

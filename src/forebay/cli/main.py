@@ -20,6 +20,8 @@ from forebay.errors import ForebayError
 #: name -> (module with run(), what it does in a few words)
 COMMANDS = {
     "serve": ("forebay.cli.serve", "start a server"),
+    "pipeline": ("forebay.cli.pipeline", "jobs on Spark: streams to a lake, windows, replay"),
+    "sql": ("forebay.cli.sql", "SQL over streams and their lake as one table"),
 }
 
 HELP = """\
@@ -66,7 +68,7 @@ def run(name: str, args: list[str]) -> int:
 
 def help_text() -> str:
     """What ``forebay --help`` prints."""
-    rows = [f"  {name:<10}{summary}" for name, (_, summary) in COMMANDS.items()]
+    rows = [f"  {name:<12}{summary}" for name, (_, summary) in COMMANDS.items()]
     return HELP.format(commands="\n".join(rows))
 
 

@@ -106,7 +106,7 @@ class Archiver:
             self._spark, self._entry, offsets_json(starts) if starts else source.start
         )
         common = Settings(self._job.name, self._checkpoint.root, self._job.trigger)
-        return Flow(frame, self.write, common, at_end=self.trim)
+        return Flow(frame, self.write, common, at_end=self.finish)
 
     def write(self, frame: DataFrame, batch: int) -> None:
         """One micro-batch: files, commit, trim."""
@@ -114,16 +114,15 @@ class Archiver:
         cuts = self._lake.state().cuts
         todo = ranges.plan(cuts, spans, allow_gaps=not self._job.source.fail_on_data_loss)
         if todo is not None:
-            self._commit(frame, todo)
+            self._commit(frame, todo, cuts)
         self.trim()
 
-    def _commit(self, frame: DataFrame, todo: ranges.Todo) -> None:
+    def _commit(self, frame: DataFrame, todo: ranges.Todo, cuts: Mapping[str, Cut]) -> None:
         rows = frame.where(self._names.after(todo.known)) if todo.known else frame
         written = self._lake.write(self._names.dated(rows), self._about, todo.ranges)
-        before = self._lake.state().cuts
 
         def decide(state: State) -> Commit | None:
-            if any(state.cuts.get(s) != before.get(s) for s in todo.cuts):
+            if any(state.cuts.get(stream) != cuts.get(stream) for stream in todo.cuts):
                 self._lake.discard(written)
                 raise OptionError(
                     f"Another archive job writes the same streams to {self._lake.root}. "
@@ -142,6 +141,11 @@ class Archiver:
         cuts, done = self._lake.state().cuts, ranges.committed(self._checkpoint)
         bounds = {stream: min(cuts[stream].id, done[stream]) for stream in cuts if stream in done}
         trim_streams(self._server, bounds, self._job.source.group, oldest_kept_ms)
+
+    def finish(self) -> None:
+        """The query has ended, and with it the wait for Spark's last note."""
+        self.trim()
+        self._server.close()
 
     def _check_loss(self, cuts: Mapping[str, Cut]) -> None:
         """A new checkpoint knows no counts, but the lake does: is all after the cut there?"""

@@ -11,7 +11,6 @@ pages of text.  So the flow keeps the original and ``wait`` raises that.
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -77,11 +76,13 @@ class Flow:
             return True
         return False
 
-    def stop(self, idle: threading.Event | None = None) -> None:
+    def stop(self) -> None:
         """End the query; what the current batch has not committed comes again next time."""
-        if idle is not None:
-            idle.wait()
         self.query.stop()
+
+    def is_between_batches(self) -> bool:
+        """Whether the query waits for its next trigger."""
+        return not self.query.status["isTriggerActive"]
 
 
 def readable(error: Exception) -> Exception:
