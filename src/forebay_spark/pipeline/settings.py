@@ -24,7 +24,7 @@ Reader = Callable[[Any, str], Any]
 
 _UNIT_MS = {"ms": 1, "millisecond": 1, "s": 1000, "second": 1000, "m": 60_000, "minute": 60_000,
             "h": 3_600_000, "hour": 3_600_000, "d": 86_400_000, "day": 86_400_000}  # fmt: skip
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+?)s?", re.IGNORECASE)
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
 
 
 def setting(read: Reader, doc: str, **default: Any) -> Any:
@@ -104,7 +104,8 @@ def mapping(value: Any, where: str) -> dict[str, str]:
 def duration(value: Any, where: str) -> int:
     """Milliseconds, from a text such as 10 seconds, 1.5h or 250ms."""
     found = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
-    unit_ms = _UNIT_MS.get(found[2].lower()) if found else None
+    word = found[2].lower() if found else ""
+    unit_ms = _UNIT_MS.get(word) or _UNIT_MS.get(word.removesuffix("s"))
     if found is None or unit_ms is None:
         raise wrong(where, value, "a time such as '10 seconds', '5 minutes', '1h' or '250ms'")
     return round(float(found[1]) * unit_ms)
