@@ -103,7 +103,7 @@ def test_a_stretch_of_the_lake_comes_back_in_order_and_a_crash_loses_nothing(
     assert job.run(spark) == 2
     assert target.numbers("again") == [3, 4, 5, 6, 7, 8]
     assert job.run(spark) == 6
-    with pytest.raises(OptionError, match="has no stream 'x'. It has: s"):
+    with pytest.raises(OptionError, match=r"has no stream 'x'. It has: s"):
         Replay(lake=str(tmp_path), stream="x", to="again", url=target.url).run(spark)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from forebay.errors import ForebayError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import SparkSession as Session
 
 URL = "redis://127.0.0.1:6379"
 
@@ -43,8 +43,10 @@ def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def spark_of(args: argparse.Namespace, name: str) -> Iterator[SparkSession]:
-    """A session as the arguments want it, stopped at the end."""
+def spark_of(args: argparse.Namespace, name: str) -> Iterator[Session]:
+    """A session as the arguments want it, stopped at the end; or the one that is there."""
+    from pyspark.sql import SparkSession
+
     from forebay_spark import session
 
     pairs = [text.partition("=") for text in args.conf]
@@ -53,11 +55,13 @@ def spark_of(args: argparse.Namespace, name: str) -> Iterator[SparkSession]:
             raise SparkCommandError(f"--conf {key} has no value; write --conf {key}=VALUE")
     # What a function of ours raises inside Spark is told once, by us.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    was_there = SparkSession.getActiveSession() is not None
     spark = session(name, args.master, {key: value for key, _, value in pairs})
     try:
         yield spark
     finally:
-        spark.stop()
+        if not was_there:
+            spark.stop()
 
 
 @contextmanager
