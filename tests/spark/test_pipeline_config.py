@@ -180,3 +180,11 @@ def test_a_job_without_a_lake_needs_a_checkpoint() -> None:
 @pytest.mark.parametrize("name", JOBS)
 def test_every_setting_of_every_job_says_what_it_is(name: str) -> None:
     assert all(doc for _, _, doc in settings_of(config.JOBS[name]))
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "pipelines"
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
+def test_the_examples_have_no_fault(path: Path) -> None:
+    assert load(path).name

@@ -16,11 +16,8 @@ def archive(target: Target, lake: Path, *streams: str, **more: Any) -> Archive:
     """An archive job of some streams; ``most`` limits the entries of a batch."""
     most = more.pop("most", None)
     options = {"maxEntriesPerTrigger": str(most)} if most else {}
-    about_source = {
-        name: more.pop(name) for name in ("schema", "group", "fail_on_data_loss") if name in more
-    }
-    if "pattern" in more:
-        about_source["pattern"] = more.pop("pattern")
+    names = ("schema", "group", "pattern", "fail_on_data_loss")
+    about_source = {name: more.pop(name) for name in names if name in more}
     options |= more.pop("options", {})
     source = Source(url=target.url, streams=streams, options=options, **about_source)
     return Archive(source=source, lake=str(lake), **more)
