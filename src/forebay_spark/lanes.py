@@ -172,23 +172,20 @@ class KeyLane(Lane):
         """Make the stream remember as many keys as it can; the same setting again is nothing."""
         super().check_stream(stream)
         settings = ("IDMP-DURATION", IDMP_DURATION_S, "IDMP-MAXSIZE", IDMP_MAXSIZE)
-        try:
-            try:
-                self.link.call("XCFGSET", stream, *settings)
-            except ServerError as error:
-                if "no such key" not in str(error):
-                    raise
-                # Only a group can make an empty stream; settings must precede the first entry.
-                self.link.call("XGROUP", "CREATE", stream, self._producer, "$", "MKSTREAM")
-                self.link.call("XGROUP", "DESTROY", stream, self._producer)
-                self.link.call("XCFGSET", stream, *settings)
-        except ServerError as error:
-            if "unknown command" in str(error):
-                raise SinkError(
-                    f"The server at {self._where} does not remember keys (XADD IDMP). Use Forebay "
-                    "or Redis 8.6, or leave out keyColumn: rows are then fenced by transactions."
-                ) from None
-            raise
+        configure = ("XCFGSET", stream, *settings)
+        outcome = self.pipeline([configure])[0]
+        if "no such key" in str(outcome):
+            # Only a group can make an empty stream; settings must precede the first entry.
+            group = (stream, self._producer)
+            create = ("XGROUP", "CREATE", *group, "$", "MKSTREAM")
+            outcome = self.pipeline([create, ("XGROUP", "DESTROY", *group), configure])[-1]
+        if "unknown command" in str(outcome):
+            raise SinkError(
+                f"The server at {self._where} does not remember keys (XADD IDMP). Use Forebay "
+                "or Redis 8.6, or leave out keyColumn: rows are then fenced by transactions."
+            )
+        if isinstance(outcome, Exception):
+            raise translate(outcome, self._where)
 
 
 class Mark(NamedTuple):
