@@ -270,6 +270,9 @@ class Server:
                 self._cluster = redis.RedisCluster(
                     startup_nodes=hosts, ssl=self._address.tls, **self._settings()
                 )
+            except redis.exceptions.RedisClusterException as error:
+                unreachable = redis.exceptions.ConnectionError(str(error.__cause__ or error))
+                raise translate(unreachable, self.where) from None
             except redis.exceptions.RedisError as error:
                 raise translate(error, self.where) from None
         return self._cluster
@@ -277,7 +280,11 @@ class Server:
     def _pool_of_slot(self, key: str) -> Pool:
         """The pool of the node that has the key now; a new link asks for the map anew."""
         cluster = self._nodes()
-        cluster.nodes_manager.initialize()
+        try:
+            cluster.nodes_manager.initialize()
+        except redis.exceptions.RedisClusterException as error:
+            # In the middle of a failover no node may have a whole map; it will have soon.
+            raise redis.exceptions.ConnectionError(str(error)) from None
         return self._opener_pool(cluster.get_node_from_key(key))
 
     def _opener(self, node: Any) -> Callable[[], Any]:
