@@ -10,7 +10,7 @@ import pytest
 import redis
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from forebay_spark import lanes
+from forebay_spark import connect, lanes
 from forebay_spark.connect import Link
 from forebay_spark.errors import ServerError, SinkError
 from forebay_spark.options import WRITE
@@ -64,7 +64,8 @@ class CutLink(Link):
 def cut(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int, bool], None]]:
     """Break the connection at a use, with the reply lost or the command."""
     monkeypatch.setattr("forebay_spark.connect.Link", CutLink)
-    monkeypatch.setattr(lanes, "RETRY_PAUSES_S", (0.0, 0.0))
+    for module in (lanes, connect):
+        monkeypatch.setattr(module, "RETRY_PAUSES_S", (0.0, 0.0))
 
     def at(use: int, lose_reply: bool) -> None:
         CutLink.left, CutLink.lose_reply = use, lose_reply
