@@ -26,7 +26,7 @@ def pip(*arguments: str) -> None:
 
 
 def install_tools() -> None:
-    """The dependencies of the package and of its extras `dev` and `spark`, without the package."""
+    """The dependencies of the package and of its extras, without the package."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     pip(*project["dependencies"], *extras["dev"], *extras["spark"])

@@ -8,9 +8,9 @@ A ``Link`` is one connection on which nothing is decoded: replies stay bytes and
 lists, because turning them into Arrow is done a page at a time and not a value at
 a time.  RESP2 is asked for, so that a reply has one shape on every server.
 
-What ``call`` sends is safe to send twice (reads, and writes that only set), so it
-repeats a command on a fresh connection when the old one broke or the primary
-moved.  Whoever sends anything else uses ``send`` and ``receive`` and decides alone.
+What ``call`` and ``call_all`` send is safe to send twice (reads, and writes that only
+set), so they repeat it on a fresh connection when the old one broke or the primary
+moved.  Whoever sends anything else uses ``send`` and ``reply`` and decides alone.
 """
 
 from __future__ import annotations
@@ -34,10 +34,12 @@ RETRY_PAUSES_S = (0.05, 0.2, 0.5, 1.0, 2.0)
 SENTINEL, CLUSTER = "+sentinel", "+cluster"
 SCHEMES = ("redis", "rediss", "unix")
 
+#: Nothing was heard.
+BROKEN = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError)
+
 #: Replies after which the same command may succeed, here or on another node.
 PASSING = (
-    redis.exceptions.ConnectionError,
-    redis.exceptions.TimeoutError,
+    *BROKEN,
     redis.exceptions.MovedError,
     redis.exceptions.AskError,
     redis.exceptions.TryAgainError,
@@ -134,7 +136,7 @@ class Link:
             raise redis.exceptions.ConnectionError("the connection was closed")
         try:
             return self._connection.read_response(disable_decoding=True)
-        except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
+        except BROKEN:
             self.drop()
             raise
 
@@ -152,6 +154,28 @@ class Link:
             except redis.exceptions.RedisError as error:
                 raise translate(error, self._where, command) from None
         raise AssertionError("the last pause is None")
+
+    def call_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Replies of many commands, refusals among them; all are sent again after a fault."""
+        for pause_s in (*RETRY_PAUSES_S, None):
+            try:
+                self.send(*commands)
+                return [self.reply() for _ in commands]
+            except PASSING as error:
+                self.drop()
+                if pause_s is None or isinstance(error, redis.exceptions.AuthenticationError):
+                    raise translate(error, self._where) from None
+                time.sleep(pause_s)
+        raise AssertionError("the last pause is None")
+
+    def reply(self) -> Any:
+        """The next reply; a refusal is returned, a fault that may pass is raised."""
+        try:
+            return self.receive()
+        except PASSING:
+            raise
+        except redis.exceptions.ResponseError as error:
+            return error
 
     def drop(self) -> None:
         """Close; the next use opens anew, perhaps to another node."""
@@ -270,6 +294,9 @@ class Server:
                 self._cluster = redis.RedisCluster(
                     startup_nodes=hosts, ssl=self._address.tls, **self._settings()
                 )
+            except redis.exceptions.RedisClusterException as error:
+                unreachable = redis.exceptions.ConnectionError(str(error.__cause__ or error))
+                raise translate(unreachable, self.where) from None
             except redis.exceptions.RedisError as error:
                 raise translate(error, self.where) from None
         return self._cluster
@@ -277,7 +304,11 @@ class Server:
     def _pool_of_slot(self, key: str) -> Pool:
         """The pool of the node that has the key now; a new link asks for the map anew."""
         cluster = self._nodes()
-        cluster.nodes_manager.initialize()
+        try:
+            cluster.nodes_manager.initialize()
+        except redis.exceptions.RedisClusterException as error:
+            # In the middle of a failover no node may have a whole map; it will have soon.
+            raise redis.exceptions.ConnectionError(str(error)) from None
         return self._opener_pool(cluster.get_node_from_key(key))
 
     def _opener(self, node: Any) -> Callable[[], Any]:

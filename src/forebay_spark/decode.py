@@ -118,13 +118,13 @@ def _id(_stream: str, page: Page) -> pa.Array:
 
 
 def _timestamp(_stream: str, page: Page) -> pa.Array:
-    ms, _ = page.halves()
+    ms, _ = page.halves
     micros = pc.multiply(_signed(ms, _SIGNED_MAX // 1000), 1000)
     return micros.cast(pa.timestamp("us", "UTC"))
 
 
 def _seq(_stream: str, page: Page) -> pa.Array:
-    return _signed(page.halves()[1], _SIGNED_MAX)
+    return _signed(page.halves[1], _SIGNED_MAX)
 
 
 def _signed(numbers: pa.Array, most: int) -> pa.Array:

@@ -24,10 +24,7 @@ from __future__ import annotations
 import hashlib
 import time
 import zlib
-from collections.abc import Sequence
 from typing import Any, NamedTuple
-
-import redis
 
 from forebay_spark.connect import PASSING, RETRY_PAUSES_S, Link, translate
 from forebay_spark.errors import ServerError, SinkError
@@ -86,35 +83,13 @@ class Lane:
 
     def write(self, rows: list[Row]) -> None:
         """At least once: send all again if the connection breaks."""
-        for reply in self.pipeline([self.command(row) for row in rows]):
+        for reply in self.link.call_all([self.command(row) for row in rows]):
             if isinstance(reply, Exception):
                 raise translate(reply, self._where)
 
     def command(self, row: Row) -> Command:
         """XADD with an ID of the server's making."""
         return ("XADD", row.stream, *self._trim, "*", *row.fields)
-
-    def pipeline(self, commands: Sequence[Command]) -> list[Any]:
-        """Replies of all commands (errors among them); all are sent again after a break."""
-        for pause_s in (*RETRY_PAUSES_S, None):
-            try:
-                self.link.send(*commands)
-                return [self.reply() for _ in commands]
-            except PASSING as error:
-                self.link.drop()
-                if pause_s is None:
-                    raise translate(error, self._where) from None
-                time.sleep(pause_s)
-        raise AssertionError("the last pause is None")
-
-    def reply(self) -> Any:
-        """One reply; a refusal of the command is returned, a broken connection raised."""
-        try:
-            return self.link.receive()
-        except PASSING:
-            raise
-        except redis.exceptions.ResponseError as error:
-            return error
 
 
 class PlainLane(Lane):
@@ -132,7 +107,9 @@ class IdLane(Lane):
 
     def write(self, rows: list[Row]) -> None:
         """Send all; an ID that is refused as too small must be there already."""
-        for row, reply in zip(rows, self.pipeline([self.command(r) for r in rows]), strict=True):
+        for row, reply in zip(
+            rows, self.link.call_all([self.command(r) for r in rows]), strict=True
+        ):
             if not isinstance(reply, Exception):
                 continue
             if "equal or smaller" not in str(reply):
@@ -172,23 +149,20 @@ class KeyLane(Lane):
         """Make the stream remember as many keys as it can; the same setting again is nothing."""
         super().check_stream(stream)
         settings = ("IDMP-DURATION", IDMP_DURATION_S, "IDMP-MAXSIZE", IDMP_MAXSIZE)
-        try:
-            try:
-                self.link.call("XCFGSET", stream, *settings)
-            except ServerError as error:
-                if "no such key" not in str(error):
-                    raise
-                # Only a group can make an empty stream; settings must precede the first entry.
-                self.link.call("XGROUP", "CREATE", stream, self._producer, "$", "MKSTREAM")
-                self.link.call("XGROUP", "DESTROY", stream, self._producer)
-                self.link.call("XCFGSET", stream, *settings)
-        except ServerError as error:
-            if "unknown command" in str(error):
-                raise SinkError(
-                    f"The server at {self._where} does not remember keys (XADD IDMP). Use Forebay "
-                    "or Redis 8.6, or leave out keyColumn: rows are then fenced by transactions."
-                ) from None
-            raise
+        configure = ("XCFGSET", stream, *settings)
+        outcome = self.link.call_all([configure])[0]
+        if "no such key" in str(outcome):
+            # Only a group can make an empty stream; settings must precede the first entry.
+            group = (stream, self._producer)
+            create = ("XGROUP", "CREATE", *group, "$", "MKSTREAM")
+            outcome = self.link.call_all([create, ("XGROUP", "DESTROY", *group), configure])[-1]
+        if "unknown command" in str(outcome):
+            raise SinkError(
+                f"The server at {self._where} does not remember keys (XADD IDMP). Use Forebay "
+                "or Redis 8.6, or leave out keyColumn: rows are then fenced by transactions."
+            )
+        if isinstance(outcome, Exception):
+            raise translate(outcome, self._where)
 
 
 class Mark(NamedTuple):
@@ -279,7 +253,7 @@ class FenceLane(Lane):
 
     def _look(self) -> Mark:
         """Watch the marker and read it, both on the same connection."""
-        watched, value = self.pipeline([("WATCH", self.marker), ("GET", self.marker)])
+        watched, value = self.link.call_all([("WATCH", self.marker), ("GET", self.marker)])
         for reply in (watched, value):
             if isinstance(reply, Exception):
                 raise translate(reply, self._where)
@@ -296,10 +270,10 @@ class FenceLane(Lane):
             ("WATCH", self.marker),
             ("GET", self.marker),
         )
-        queued = [self.reply() for _ in range(len(commands) + 2)]
-        results = self.reply()
-        self.reply()
-        now = self.reply()
+        queued = [self.link.reply() for _ in range(len(commands) + 2)]
+        results = self.link.reply()
+        self.link.reply()
+        now = self.link.reply()
         if isinstance(results, Exception):
             refused = [reply for reply in queued if isinstance(reply, Exception)]
             raise translate((refused or [results])[0], self._where)

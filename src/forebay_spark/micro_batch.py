@@ -6,11 +6,10 @@ Spark drives one ``MicroBatchReader`` in a process that lives as long as the que
     latestOffset(start)      plan the next batch; the record of its end says how (offsets.py)
     partitions(start, end)   the tasks of a batch, new or replayed, after a check for loss
     read(task)               in a worker: the entries of one task
-    commit(end)              a batch is done, one batch late
 
 That Spark asks for what follows ``start`` means that everything up to ``start`` is
-committed; that is earlier than ``commit`` says it, and it is also said after the last
-batch.  So the consumer group that mirrors the progress is moved at that moment.
+committed.  It says so again with ``commit``, but one batch late and not after the last
+one; so the group that mirrors the progress is moved when the next batch is planned.
 The group only mirrors: nothing is ever read through it.
 """
 
@@ -93,10 +92,6 @@ class MicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """In a worker: the entries of one task."""
         return read_task(self._schema, self._options, partition)
-
-    def commit(self, end: Json) -> None:
-        """A batch is done."""
-        self.driver.mirror.move(end)
 
     def stop(self) -> None:
         """The query ends."""
@@ -193,8 +188,7 @@ class _Driver:
     def _look(self, known: Sequence[str] | Json) -> None:
         """Fetch the state of every stream: named, known from before, or newly found."""
         names = {*self._names, *known, *self._discovered()}
-        found = {stream: state.fetch(self._server, stream) for stream in sorted(names)}
-        self._states = {stream: now for stream, now in found.items() if now is not None}
+        self._states = state.fetch_all(self._server, sorted(names))
 
     def _discovered(self) -> list[str]:
         pattern = self._options.streamsPattern

@@ -13,6 +13,7 @@ the slow way, through a dictionary each (of a field named twice the last one cou
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
 from itertools import accumulate, chain
 from typing import Any, Protocol
 
@@ -30,6 +31,7 @@ class Page(Protocol):
     def ids(self) -> pa.Array:
         """IDs as text."""
 
+    @property
     def halves(self) -> tuple[pa.Array, pa.Array]:
         """Milliseconds and sequence numbers, unsigned."""
 
@@ -41,6 +43,12 @@ class Page(Protocol):
 
     def nbytes(self) -> int:
         """About how much memory the values take."""
+
+
+@lru_cache(maxsize=16)
+def repeated(names: tuple[bytes, ...], rows: int) -> pa.Array:
+    """The same names for every row; pages of one stream ask for the same again and again."""
+    return pa.array(names * rows, pa.binary())
 
 
 class EntryPage:
@@ -57,6 +65,7 @@ class EntryPage:
         """IDs as text."""
         return self._ids
 
+    @cached_property
     def halves(self) -> tuple[pa.Array, pa.Array]:
         """Milliseconds and sequence numbers, unsigned."""
         parts = pc.split_pattern(self._ids, "-")
@@ -79,15 +88,15 @@ class EntryPage:
         if self._names is not None:
             width = len(self._names)
             offsets: Iterable[int] = range(0, self.rows * width + 1, width)
-            keys, values = self._flat[0::2], self._flat[1::2]
+            keys, values = repeated(tuple(self._names), self.rows), self._flat[1::2]
         else:
             dicts = self._rows_as_dicts()
             offsets = accumulate(map(len, dicts), initial=0)
-            keys = list(chain.from_iterable(dicts))
+            keys = pa.array(chain.from_iterable(dicts), pa.binary())
             values = list(chain.from_iterable(fields.values() for fields in dicts))
         return pa.MapArray.from_arrays(
             pa.array(offsets, pa.int32()),
-            pa.array(keys, pa.binary()),
+            keys,
             pa.array(values, pa.binary()),
         )
 

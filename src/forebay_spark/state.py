@@ -15,6 +15,7 @@ Redis before 7.0 counts neither; then ``added`` is None and loss cannot be seen.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from forebay_spark import ids
@@ -64,6 +65,23 @@ def fetch_on(link: Link, stream: str) -> StreamState | None:
         if "no such key" in str(error):
             return None
         raise
+
+
+def fetch_all(server: Server, streams: Iterable[str]) -> dict[str, StreamState]:
+    """The states of those streams that exist, in one round trip to each node."""
+    by_link: dict[Link, list[str]] = {}
+    for stream in streams:
+        by_link.setdefault(server.link(stream), []).append(stream)
+    found: dict[str, StreamState | None] = {}
+    for link, names in by_link.items():
+        replies = link.call_all([("XINFO", "STREAM", name) for name in names])
+        for name, reply in zip(names, replies, strict=True):
+            if isinstance(reply, list):
+                found[name] = parse_reply(reply)
+            else:
+                # Missing or refused; asked alone, it is told apart and put into words.
+                found[name] = fetch_on(link, name)
+    return {stream: now for stream, now in found.items() if now is not None}
 
 
 def discover(server: Server, pattern: str) -> list[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from forebay_spark.session import session
+from tests.support.spark_driver import SETTINGS, worker_path
+from tests.support.spark_faults import FaultySource
 from tests.support.spark_streams import Target
 
 
@@ -32,16 +32,10 @@ def redis_target(redis_server: Any) -> Iterator[Target]:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """The one session; workers can import the tests as well."""
-    root = str(Path(__file__).resolve().parents[2])
-    paths = [root, *(p for p in sys.path if p)]
-    spark = session(
-        master="local[2]",
-        settings={
-            "spark.sql.shuffle.partitions": "2",
-            "spark.executorEnv.PYTHONPATH": ":".join(paths),
-            "spark.driver.memory": "1g",
-        },
-        quiet=True,
-    )
-    yield spark
-    spark.stop()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", worker_path())
+        # A task may fail twice before its job does.
+        spark = session(master="local[2,3]", settings=SETTINGS, quiet=True)
+        spark.dataSource.register(FaultySource)
+        yield spark
+        spark.stop()

@@ -63,7 +63,7 @@ def test_a_server_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch)
 def test_a_wrong_password_is_named(make_forebay: Callable[..., ServerProcess]) -> None:
     port = make_forebay("--requirepass", "right").port
     for url in (f"redis://127.0.0.1:{port}", f"redis://:wrong@127.0.0.1:{port}"):
-        with pytest.raises(ServerError, match="refuses the login .*Check user and password"):
+        with pytest.raises(ServerError, match=r"refuses the login .*Check user and password"):
             state.fetch(server_at(url), "s")
     assert state.fetch(server_at(f"redis://:right@127.0.0.1:{port}"), "s") is None
     assert state.fetch(server_at(f"redis://127.0.0.1:{port}", password="right"), "s") is None
@@ -71,7 +71,7 @@ def test_a_wrong_password_is_named(make_forebay: Callable[..., ServerProcess]) -
 
 def test_a_key_of_another_type_is_named(target: Target) -> None:
     target.client.set("s", "text")
-    with pytest.raises(ServerError, match="The key 's' at .* is not a stream"):
+    with pytest.raises(ServerError, match=r"The key 's' at .* is not a stream"):
         state.fetch(server_at(target.url), "s")
 
 

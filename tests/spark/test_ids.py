@@ -35,7 +35,9 @@ def test_a_missing_sequence_number_is_what_the_caller_says() -> None:
     assert ids.parse("5", default_seq=WORD_MAX) == EntryId(5, WORD_MAX)
 
 
-@pytest.mark.parametrize("text", ["", "-", "1-", "-1", "a-1", "1-b", "1-2-3", "+1", " 1", "٣", "-1-1"])
+@pytest.mark.parametrize(
+    "text", ["", "-", "1-", "-1", "a-1", "1-b", "1-2-3", "+1", " 1", "٣", "-1-1"]
+)
 def test_other_text_is_not_an_id(text: str) -> None:
     with pytest.raises(ValueError, match="not an ID"):
         ids.parse(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -24,7 +25,7 @@ COUNTS = st.one_of(st.none(), st.integers(0, 100))
 @st.composite
 def spans(draw: st.DrawFn) -> Span:
     bounds = sorted(draw(st.sets(ENTRY_IDS, min_size=2, max_size=5)))
-    pieces = [Piece(a, b, draw(COUNTS)) for a, b in zip(bounds, bounds[1:], strict=False)]
+    pieces = [Piece(a, b, draw(COUNTS)) for a, b in pairwise(bounds)]
     start = Position(bounds[0], draw(COUNTS), draw(st.booleans()))
     return Span(start, Position(bounds[-1], draw(COUNTS)), tuple(pieces))
 

@@ -36,7 +36,7 @@ def test_entries_of_one_shape_take_the_quick_way(values: list[tuple[bytes, bytes
 
 def test_the_halves_of_ids_are_unsigned_numbers() -> None:
     page = EntryPage([[b"1-2", [b"f", b"v"]], [b"18446744073709551615-18446744073709551615", []]])
-    ms, seq = page.halves()
+    ms, seq = page.halves
     assert ms.to_pylist() == [1, 2**64 - 1]
     assert seq.to_pylist() == [2, 2**64 - 1]
     assert page.ids().to_pylist()[0] == "1-2"

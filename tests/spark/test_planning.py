@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,7 +62,7 @@ def test_interpolated_pieces_tile_the_span(low: int, length: int, parts: int) ->
     pieces = planning.interpolate(start, end, parts)
     assert pieces[0].start == start and pieces[-1].end == end
     assert len(pieces) <= parts
-    assert all(a.end == b.start for a, b in zip(pieces, pieces[1:], strict=False))
+    assert all(a.end == b.start for a, b in pairwise(pieces))
     assert all(piece.start < piece.end for piece in pieces)
 
 

@@ -98,7 +98,9 @@ def test_json_becomes_structs_lists_and_maps() -> None:
             ("more", pa.map_(pa.string(), pa.float64())),
         ]
     )
-    text = '{"a": 1, "when": "2026-01-31T12:00:00Z", "tags": ["x", null], "more": {"k": 2.5}, "z": 0}'
+    text = (
+        '{"a": 1, "when": "2026-01-31T12:00:00Z", "tags": ["x", null], "more": {"k": 2.5}, "z": 0}'
+    )
     values, bad = read(kind, text, '{"a": null}', "null", None)
     assert bad == []
     assert values[0] == {"a": 1, "when": NOON, "tags": ["x", None], "more": [("k", 2.5)]}

@@ -34,7 +34,8 @@ class Target:
         """Add numbered entries; their IDs."""
         pipeline = self.client.pipeline(transaction=False)
         for number in range(first, first + count):
-            pipeline.xadd(stream, {"n": number, **fields})
+            entry: Any = {"n": number, **fields}
+            pipeline.xadd(stream, entry)
         return [entry_id.decode() for entry_id in pipeline.execute()]
 
     def add_at(self, stream: str, ids: Iterable[str]) -> None:
@@ -50,11 +51,15 @@ class Target:
 
     def ids(self, stream: str) -> list[str]:
         """All IDs of a stream, in order."""
-        return [entry_id.decode() for entry_id, _ in self.client.xrange(stream)]
+        return [entry_id.decode() for entry_id, _ in self._entries(stream)]
 
     def numbers(self, stream: str) -> list[int]:
         """The field ``n`` of all entries, in order."""
-        return [int(fields[b"n"]) for _, fields in self.client.xrange(stream)]
+        return [int(fields[b"n"]) for _, fields in self._entries(stream)]
+
+    def _entries(self, stream: str) -> list[Any]:
+        entries: Any = self.client.xrange(stream)
+        return list(entries)
 
     def options(self, where: str, **given: Any) -> Options:
         """Options of the connector for this server."""
