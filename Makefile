@@ -3,14 +3,15 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-interpreted test-compiled test-spark lint format bench docs clean
+.PHONY: help setup demo test test-interpreted test-compiled test-spark lint format bench \
+	reliability docs clean
 
 PYTHON  ?= python3
 JOBS    ?= 2
 BIN     := .venv/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.pxd') setup.py pyproject.toml
 PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --ignore tests/tidy
-CODE    := src tests bench examples tools setup.py
+CODE    := src tests bench reliability examples tools setup.py
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,7 +35,7 @@ setup: .venv/.system .venv/.installed ## .venv with the compiled package and all
 	$(BIN)/python tools/install.py package
 	@mv $@.begun $@
 
-demo: setup ## a bike race: producers, a consumer group, a crash and a claim
+demo: setup ## a bike race, two crashes, a lake on Spark, and SQL over all of it
 	$(BIN)/python -m examples.demo
 
 test: setup lint test-interpreted test-compiled test-spark ## all that CI checks
@@ -63,10 +64,15 @@ format: setup ## let ruff write what it can
 bench: setup ## measure against redis-server; QUICK=1 for two minutes, ONLY=word for some rows
 	$(BIN)/python -m bench.run $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
 
+reliability: setup ## attack the promises; FULL=1 for a night, ONLY=R1,R5 for some, SEED=n again
+	$(BIN)/python -m reliability.run $(if $(FULL),--full) $(if $(ONLY),--only $(ONLY)) \
+		$(if $(SEED),--seed $(SEED)) --out reliability/out.jsonl
+	$(BIN)/python -m reliability.table reliability/out.jsonl
+
 docs: setup ## write the generated pages anew
 	PYTHONPATH=src $(BIN)/python tools/generate_docs.py
 
 clean: ## remove all that was built; the next setup starts afresh
-	rm -rf .venv build dist src/*.egg-info bench/out .mypy_cache .ruff_cache .pytest_cache \
+	rm -rf .venv build dist src/*.egg-info bench/out reliability/out.jsonl .mypy_cache .ruff_cache .pytest_cache \
 		.hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

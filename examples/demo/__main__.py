@@ -1,12 +1,13 @@
-"""``make demo``: a race on a server, a crash, and everything in a lake that SQL can ask.
+"""``make demo``: a race on a server, two crashes, and everything in a lake that SQL can ask.
 
     server   <-- crews report passages, some bad, some late, some sent twice
              --> alice, bob, carol keep time as a consumer group; bob is killed
+    server   killed as well, starts again from its log
              --> Spark: quarantine, aggregate, archive and trim; SQL over hot and cold
 
-The director starts everything as separate processes, so that the crash is a real one: bob
-is killed with SIGKILL while he holds reports that he has not acknowledged.  Spark starts
-while the race runs.  At the end all is stopped and removed.
+The director starts everything as separate processes, so that the crashes are real ones: bob
+is killed with SIGKILL while he holds reports that he has not acknowledged, and so is the
+server itself.  Spark starts while the race runs.  At the end all is stopped and removed.
 """
 
 from __future__ import annotations
@@ -57,12 +58,12 @@ def say(text: str = "") -> None:
 STARTED = time.perf_counter()
 
 
-def start_server() -> tuple[subprocess.Popen[bytes], int]:
-    """A server on a free port, ready when it answers."""
+def start_server(folder: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """A server on a free port that keeps its log in ``folder``, ready when it answers."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
-    command = [sys.executable, "-m", "forebay", "serve", "--port", str(port)]
+    command = [sys.executable, "-m", "forebay", "serve", "--port", str(port), "--dir", str(folder)]
     server = subprocess.Popen([*command, "--loglevel", "warning"])
     wait_for(lambda: answers(port), "the server to answer")
     return server, port
@@ -73,7 +74,7 @@ def answers(port: int) -> bool:
     try:
         with connect(port) as client:
             return bool(client.ping())
-    except redis.ConnectionError:
+    except (redis.ConnectionError, redis.BusyLoadingError):
         return False
 
 
@@ -95,25 +96,37 @@ def launch(work: Callable[..., None], *args: Any) -> BaseProcess:
 
 def main() -> None:
     """The whole story."""
-    server, port = start_server()
+    with (
+        tempfile.TemporaryDirectory(prefix="forebay-demo-") as folder,
+        ThreadPoolExecutor(1) as background,
+    ):
+        code = tell(Path(folder), background)
+    if code:
+        raise SystemExit(code)
+
+
+def tell(folder: Path, background: ThreadPoolExecutor) -> int:
+    """The same in a folder of its own; the exit code of the server."""
+    server, port = start_server(folder)
     try:
-        with (
-            connect(port) as client,
-            tempfile.TemporaryDirectory(prefix="forebay-demo-") as folder,
-            ThreadPoolExecutor(1) as background,
-        ):
+        with connect(port) as client:
             level = client.info("server")["redis_version"]
             say(f"forebay {forebay.__version__} on port {port} speaks Redis {level}")
             say("Spark starts in the background, which takes about 15 s")
             spark = background.submit(start_spark)
             race(client, port)
-            to_the_lake(client, port, spark, Path(folder))
+        server.kill()
+        server.wait()
+        say("the server itself was killed (SIGKILL); it starts again from its log")
+        server, port = start_server(folder)
+        with connect(port) as client:
+            check_books(client)
+            to_the_lake(client, port, spark, folder)
     finally:
         server.terminate()
         code = server.wait(PATIENCE_S)
         say(f"server stopped, exit code {code}")
-    if code:
-        raise SystemExit(code)
+    return code
 
 
 def race(client: Any, port: int) -> None:
@@ -130,7 +143,6 @@ def race(client: Any, port: int) -> None:
     for process in (*crews, workers[0], workers[2]):
         process.join()
     say("all crews are home, alice and carol have nothing left to do")
-    check_books(client)
 
 
 def crash(client: Any, bob: BaseProcess) -> None:

@@ -10,6 +10,12 @@ ctypedef uint64_t u64
 ctypedef int64_t i64
 
 
+cdef extern from *:
+    u64 __builtin_bswap64(u64) noexcept nogil
+    int __builtin_clzll(unsigned long long) noexcept nogil
+    int __builtin_ctzll(unsigned long long) noexcept nogil
+
+
 cdef inline void copy(u8* dst, Py_ssize_t dst_at, const u8* src, Py_ssize_t src_at, Py_ssize_t n) noexcept nogil:
     memcpy(dst + dst_at, src + src_at, n)
 
@@ -57,6 +63,37 @@ cdef inline Py_ssize_t find(const u8* p, Py_ssize_t at, Py_ssize_t end, int byte
         return -1
     hit = <const u8*>memchr(p + at, byte, end - at)
     return -1 if hit == NULL else hit - p
+
+
+cdef inline Py_ssize_t common(const u8* p, Py_ssize_t a_at, Py_ssize_t b_at, Py_ssize_t limit) noexcept nogil:
+    cdef Py_ssize_t i = 0
+    cdef u64 a, b
+    while i + 8 <= limit:
+        memcpy(&a, p + a_at + i, 8)
+        memcpy(&b, p + b_at + i, 8)
+        if a != b:
+            return i + (__builtin_ctzll(a ^ b) >> 3)
+        i += 8
+    while i < limit and p[a_at + i] == p[b_at + i]:
+        i += 1
+    return i
+
+
+cdef inline void repeat(u8* p, Py_ssize_t at, Py_ssize_t back, Py_ssize_t n) noexcept nogil:
+    # Blocks no longer than ``back`` never overlap what they are copied from.
+    cdef Py_ssize_t done = 0
+    if back >= 16:
+        while done < n:
+            memcpy(p + at + done, p + at + done - back, 16)
+            done += 16
+    elif back >= 8:
+        while done < n:
+            memcpy(p + at + done, p + at + done - back, 8)
+            done += 8
+    else:
+        while done < n:
+            p[at + done] = p[at + done - back]
+            done += 1
 
 
 cdef inline bytes to_bytes(const u8* p, Py_ssize_t at, Py_ssize_t n):
@@ -125,12 +162,6 @@ cdef inline u64 get_le(const u8* p, Py_ssize_t at, int n) noexcept nogil:
 
 cdef inline void put_le(u8* p, Py_ssize_t at, int n, u64 value) noexcept nogil:
     memcpy(p + at, &value, n)
-
-
-cdef extern from *:
-    u64 __builtin_bswap64(u64) noexcept nogil
-    int __builtin_clzll(unsigned long long) noexcept nogil
-    int __builtin_ctzll(unsigned long long) noexcept nogil
 
 
 cdef inline u64 get_be64(const u8* p, Py_ssize_t at) noexcept nogil:

@@ -80,6 +80,25 @@ def find(p: Pointer, at: int, end: int, byte: int) -> int:
     return found
 
 
+def common(p: Pointer, a_at: int, b_at: int, limit: int) -> int:
+    """How many bytes from a_at and from b_at on are the same, ``limit`` at most."""
+    assert a_at + limit <= len(p) and b_at + limit <= len(p), "compare past the end"
+    for i in range(limit):
+        if p[a_at + i] != p[b_at + i]:
+            return i
+    return limit
+
+
+def repeat(p: Pointer, at: int, back: int, n: int) -> None:
+    """Write n bytes at ``at``, each as the one ``back`` before it; may spoil SLACK bytes behind.
+
+    Where n is greater than ``back`` the same bytes come again and again.
+    """
+    assert 0 < back <= at and at + n + SLACK <= len(p), "no slack behind the target"
+    pattern = bytes(p[at - back : at])
+    p[at : at + n] = (pattern * (n // back + 1))[:n]
+
+
 def to_bytes(p: Pointer, at: int, n: int) -> bytes:
     """A new bytes object with n bytes from ``at``."""
     assert 0 <= at and at + n <= len(p), "read past the end"

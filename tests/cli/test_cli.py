@@ -9,6 +9,7 @@ import pytest
 
 import forebay
 from forebay.cli.main import COMMANDS, main
+from tests.support.servers import free_port
 
 
 def run(*args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -73,7 +74,11 @@ def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> No
         (["--port", "0"], "", "nowhere to listen"),
         (["--bind", "192.0.2.1"], "", "cannot listen on 192.0.2.1"),
         (["--logfile", "/does/not/exist/log"], "", "/does/not/exist/log"),
-        (["--port", "45123", "--pidfile", "/does/not/exist/pid"], "", "/does/not/exist/pid"),
+        (
+            ["--port", "45123", "--appendonly", "no", "--pidfile", "/does/not/exist/pid"],
+            "",
+            "/does/not/exist/pid",
+        ),
         (["--unixsocket", "/does/not/exist/sock", "--port", "0"], "", "/does/not/exist/sock"),
     ],
 )
@@ -86,6 +91,17 @@ def test_a_start_that_cannot_be_is_one_sentence_and_exit_code_one(
     assert result.stderr.startswith("forebay: ")
     assert result.stderr.count("\n") == 1
     assert "Traceback" not in result.stderr + result.stdout
+
+
+@pytest.mark.parametrize(
+    ("folder", "message"), [("/does/not/exist", "is not there"), ("/proc", "--appendonly no")]
+)
+def test_a_directory_that_cannot_be_used_is_one_sentence(folder: str, message: str) -> None:
+    result = run("serve", "--port", str(free_port()), "--dir", folder)
+    assert result.returncode == 1
+    assert folder in result.stderr
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 def test_asking_for_the_version_loads_nothing_of_the_server() -> None:

@@ -1,5 +1,8 @@
 """DEBUG: who may use it, and what it answers."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from tests.support.admin_client import AdminClient
@@ -18,8 +21,8 @@ VALUE_DIGESTS = {
 DATASET_DIGEST = "6bb74036bc9a807868f6687f5ce48159ced7ee2a"
 
 
-def debugger() -> AdminClient:
-    return AdminClient(enable_debug_command="yes")
+def debugger(**settings: Any) -> AdminClient:
+    return AdminClient(enable_debug_command="yes", **settings)
 
 
 def filled() -> AdminClient:
@@ -152,9 +155,48 @@ def test_stringmatch_answers_whether_the_pattern_fits() -> None:
     assert client("DEBUG", "STRINGMATCH-LEN", "a*c", "abb") == 0
 
 
-def test_reload_and_loadaof_say_that_there_is_no_persistence() -> None:
-    for words in (["RELOAD"], ["RELOAD", "NOSAVE"], ["LOADAOF"]):
-        assert "needs persistence" in str(debugger()("DEBUG", *words))
+def test_reload_goes_to_the_snapshot_and_back(tmp_path: Path) -> None:
+    client = debugger(data_dir=str(tmp_path))
+    client("XADD", "s", "1-1", "f", "v")
+    client("XGROUP", "CREATE", "s", "g", "0")
+    client("XREADGROUP", "GROUP", "g", "me", "STREAMS", "s", ">")
+    client("SET", "a", "1", "PXAT", "99999999999999")
+    digest = client("DEBUG", "DIGEST")
+    assert client("DEBUG", "RELOAD") == "OK"
+    assert client("DEBUG", "DIGEST") == digest
+    assert client("XPENDING", "s", "g")[0] == 1
+
+
+def test_reload_without_saving_takes_the_snapshot_that_is_there(tmp_path: Path) -> None:
+    client = debugger(data_dir=str(tmp_path))
+    client("SET", "a", "saved")
+    client("SAVE")
+    client("SET", "a", "changed")
+    client("SET", "b", "new")
+    assert client("DEBUG", "RELOAD", "NOSAVE") == "OK"
+    assert client("MGET", "a", "b") == [b"saved", None]
+    client("SET", "a", "changed")
+    client("SET", "b", "new")
+    assert client("DEBUG", "RELOAD", "NOSAVE", "NOFLUSH", "MERGE") == "OK"
+    assert client("MGET", "a", "b") == [b"saved", b"new"]
+
+
+def test_reload_without_a_snapshot_fails(tmp_path: Path) -> None:
+    client = debugger(data_dir=str(tmp_path))
+    assert client("DEBUG", "RELOAD", "NOSAVE") == ReplyError(
+        "ERR Error trying to load the RDB dump, check server logs."
+    )
+    assert client("DEBUG", "RELOAD", "NOSAFE") == ReplyError(
+        "ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options."
+    )
+
+
+def test_reload_and_loadaof_are_not_for_transactions() -> None:
+    for words in (["RELOAD"], ["LOADAOF"]):
+        client = debugger()
+        client("MULTI")
+        client("DEBUG", *words)
+        assert client("EXEC") == [ReplyError("ERR Command not allowed inside a transaction")]
 
 
 def test_unknown_subcommands_and_wrong_counts_get_the_same_error() -> None:

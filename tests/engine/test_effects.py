@@ -80,19 +80,19 @@ def test_when_nobody_listens_nothing_is_written() -> None:
     effects.begin()
     effects.command(b"SET", b"a", b"1")
     effects.verbatim(argv_of([b"SET", b"a", b"1"]))
-    effects.replaced(argv_of([b"SET", b"a", b"1"]), 2, b"2")
+    effects.with_id(argv_of([b"SET", b"a", b"1"]), 2, 2, 0)
     effects.end()
     assert effects.take() == b""
     assert list(effects.ends) == []
 
 
-def test_a_call_is_repeated_as_it_came_or_with_one_word_replaced() -> None:
+def test_a_call_is_repeated_as_it_came_or_with_the_id_that_was_made() -> None:
     effects = enabled()
     effects.begin()
     effects.verbatim(argv_of([b"xadd", b"s\r\n", b"1-1", b"", b"v"]))
     effects.end()
     effects.begin()
-    effects.replaced(argv_of([b"XADD", b"s", b"*", b"f", b"*"]), 2, b"5-0")
+    effects.with_id(argv_of([b"XADD", b"s", b"*", b"f", b"*"]), 2, 5, 0)
     effects.end()
     assert recorded(effects)[1:] == [
         [b"xadd", b"s\r\n", b"1-1", b"", b"v"],

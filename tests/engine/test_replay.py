@@ -31,8 +31,8 @@ def replay(log: bytes, now_ms: int = MUCH_LATER_MS, *, skip_foreign: bool = Fals
 def assert_same_data(client: EngineClient, replayer: Replayer) -> None:
     check_keyspace(replayer.engine.keyspace)
     assert replayer.errors == 0, replayer.first_error
-    want = portrait(client.engine.keyspace, times=False)
-    got = portrait(replayer.engine.keyspace, times=False)
+    want = portrait(client.engine.keyspace)
+    got = portrait(replayer.engine.keyspace)
     assert got == want
 
 

@@ -28,7 +28,8 @@ def test_every_default_is_a_value_that_its_own_directive_accepts() -> None:
     for row in ROWS.values():
         text = config.text(row)
         words = text.split() if row.kind.many else [text]
-        assert row.kind.parse(words or [""], config.value(row)) == config.value(row), row.name
+        value = row.kind.parse(words or [""], config.value(row))
+        assert row.kind.show(value) == text, row.name
 
 
 # The command line
@@ -83,19 +84,49 @@ def test_output_limits_change_only_the_class_that_is_named() -> None:
 
 
 def test_inert_directives_that_were_set_are_warned_of_once_by_name() -> None:
-    config = Config.load(
-        ["--appendonly", "yes", "--dbfilename", "x.rdb", "--rdbcompression", "yes"]
-    )
+    config = Config.load(["--tls-port", "1", "--activedefrag", "yes", "--dynamic-hz", "yes"])
     (warning,) = config.warnings()
-    assert "appendonly" in warning
-    assert "dbfilename" in warning
-    assert "rdbcompression" not in warning
+    assert "tls-port" in warning
+    assert "activedefrag" in warning
+    assert "dynamic-hz" not in warning
 
 
 def test_directives_that_would_be_dangerous_to_ignore_are_accepted_when_they_ask_for_nothing() -> (
     None
 ):
     assert Config.load(["--cluster-enabled", "no"]).settings == Settings()
+
+
+def test_save_points_of_several_lines_add_up_and_an_empty_one_clears_them() -> None:
+    config = Config()
+    config.load_text("save 900 1\nsave 300 10 60 100\n", "a.conf")
+    assert config.settings.save_points == ((900, 1), (300, 10), (60, 100))
+    assert config.get([b"save"]) == {b"save": b"900 1 300 10 60 100"}
+    changed(config, save="5 6")
+    assert config.settings.save_points == ((5, 6),)
+    config.load_text('save ""\n', "b.conf")
+    assert config.settings.save_points == ()
+
+
+@pytest.mark.parametrize("words", ["1", "0 1", "x 1", "1 -1", "1 2 3"])
+def test_save_points_that_make_no_sense_are_refused(words: str) -> None:
+    with pytest.raises(CommandError, match="Invalid save parameters"):
+        changed(Config(), save=words)
+
+
+def test_file_names_may_not_be_paths() -> None:
+    with pytest.raises(ConfigError, match="appendfilename can't be a path, just a filename"):
+        Config.load(["--appendfilename", "a/b"])
+
+
+def test_the_words_of_a_shutdown_by_signal_are_checked() -> None:
+    config = Config()
+    assert config.get([b"shutdown-on-sigterm"]) == {b"shutdown-on-sigterm": b"default"}
+    changed(config, shutdown_on_sigterm="nosave FORCE")
+    assert config.settings.shutdown_on_sigterm == ("nosave", "force")
+    for wrong in ("later", "save nosave", "default now"):
+        with pytest.raises(CommandError):
+            changed(config, shutdown_on_sigterm=wrong)
 
 
 # CONFIG GET
@@ -113,7 +144,7 @@ def test_old_names_answer_too() -> None:
 
 def test_the_questions_of_redis_benchmark_are_answered() -> None:
     assert Config().get([b"save"]) == {b"save": b""}
-    assert Config().get([b"appendonly"]) == {b"appendonly": b"no"}
+    assert Config().get([b"appendonly"]) == {b"appendonly": b"yes"}
 
 
 # CONFIG SET

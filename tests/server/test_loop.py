@@ -11,30 +11,11 @@ import pytest
 
 from forebay.commands.settings import Settings
 from forebay.engine.engine import Engine
-from forebay.server.connection import Connection
 from forebay.server.listen import Door
 from forebay.server.log import Log
 from forebay.server.server import Server
-from forebay.server.timers import Clock
+from tests.support.hand_server import Client, HandClock
 from tests.support.resp import encode
-
-
-class HandClock(Clock):
-    """Both times as the test says."""
-
-    def __init__(self) -> None:
-        self.wall_ms = 1_700_000_000_000
-        self.steady_ms = 5_000_000
-
-    def now_ms(self) -> int:
-        return self.wall_ms
-
-    def monotonic_ms(self) -> int:
-        return self.steady_ms
-
-    def pass_ms(self, ms: int) -> None:
-        self.wall_ms += ms
-        self.steady_ms += ms
 
 
 @pytest.fixture
@@ -50,31 +31,6 @@ def server(clock: HandClock) -> Iterator[Server]:
     for conn in server.loop.connections():
         server.loop.close(conn)
     server.loop.epoll.close()
-
-
-class Client:
-    """One end of a connection whose other end the server has."""
-
-    def __init__(self, server: Server) -> None:
-        self.server = server
-        self.socket, theirs = socket.socketpair()
-        self.socket.setblocking(False)
-        theirs.setblocking(False)
-        self.conn: Connection = server.admit(theirs, "test:0", "test:0")
-
-    def ask(self, data: bytes) -> bytes:
-        """Send, let the server have one turn, and take what there is."""
-        if data:
-            self.socket.send(data)
-        self.server.loop.next_beat_ms = 0
-        self.server.loop.turn()
-        return self.answer()
-
-    def answer(self) -> bytes:
-        try:
-            return self.socket.recv(1 << 16)
-        except BlockingIOError:
-            return b"(nothing)"
 
 
 @pytest.fixture
@@ -127,10 +83,29 @@ def test_the_log_is_written_after_the_commands_and_before_the_replies(
     server: Server, client: Client
 ) -> None:
     seen: list[bytes] = []
+    server.engine.effects.enabled = True
     server.loop.before_replies = lambda: seen.append(client.answer())
     assert client.ask(encode("XADD", "s", "1-1", "f", "v")) == b"$3\r\n1-1\r\n"
     assert seen == [b"(nothing)"]
     assert server.engine.keyspace.databases[0].values
+
+
+def test_a_turn_without_changes_does_not_ask_for_the_log(server: Server, client: Client) -> None:
+    seen: list[str] = []
+    server.engine.effects.enabled = True
+    server.loop.before_replies = lambda: seen.append("log")
+    server.loop.after_log = lambda: seen.append("after")
+    assert client.ask(encode("XLEN", "s")) == b":0\r\n"
+    assert seen == []
+    server.loop.is_log_due = True
+    client.ask(encode("XADD", "s", "1-1", "f", "v"))
+    assert seen == ["log", "after"]
+
+
+def test_no_command_runs_after_the_loop_was_stopped(server: Server, client: Client) -> None:
+    server.stop()
+    assert client.ask(encode("SET", "b", "2")) == b"(nothing)"
+    assert not server.engine.keyspace.databases[0].values
 
 
 DAY_MS = 86_400_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.resp import RawClient, encode
-from tests.support.servers import ServerProcess, free_port, start_forebay
+from tests.support.servers import ServerProcess, environment, free_port, start_forebay
 from tests.support.waiting import wait_until
 
 
@@ -39,6 +38,7 @@ def test_a_signal_ends_it_with_exit_code_zero(server: ServerProcess, number: int
 def test_replies_under_way_are_sent_before_the_end(server: ServerProcess) -> None:
     """More than the kernel buffers is owed to the client when the signal comes."""
     with server.client() as client, server.client() as other:
+        client("CONFIG", "SET", "appendonly", "no")  # interpreted, its checksum takes long
         client("XADD", "s", "1-1", "f", b"x" * 20_000_000)
         client.send(encode("XRANGE", "s", "-", "+"))
         wait_until_run(other)
@@ -91,7 +91,9 @@ def test_in_the_background_it_leaves_a_pid_file_and_takes_it_away(tmp_path: Path
     port, pidfile = free_port(), tmp_path / "pid"
     command = [sys.executable, "-m", "forebay", "serve", "--port", str(port)]
     options = ["--daemonize", "yes", "--pidfile", str(pidfile), "--logfile", str(tmp_path / "log")]
-    started = subprocess.run([*command, *options], timeout=60, check=False)
+    started = subprocess.run(
+        [*command, *options], cwd=tmp_path, env=environment(), timeout=60, check=False
+    )
     assert started.returncode == 0
     wait_until("the pid file", pidfile.exists)
     wait_until("its content", lambda: pidfile.read_text().endswith("\n"))
@@ -109,8 +111,8 @@ def test_readiness_is_told_to_a_supervisor_that_wants_to_know(tmp_path: Path) ->
         supervisor.bind(address)
         supervisor.settimeout(60)
         command = [sys.executable, "-m", "forebay", "serve", "--port", str(free_port())]
-        environment = {**os.environ, "NOTIFY_SOCKET": address}
-        with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as server:
+        told = {**environment(), "NOTIFY_SOCKET": address}
+        with subprocess.Popen(command, cwd=tmp_path, env=told, stdout=subprocess.DEVNULL) as server:
             assert supervisor.recv(100) == b"READY=1"
             server.send_signal(signal.SIGTERM)
             assert supervisor.recv(100) == b"STOPPING=1"

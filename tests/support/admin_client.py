@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from forebay.commands.context import Context
 from forebay.server.config import Config
+from forebay.server.durability import Durability
 from forebay.server.info import Info
+from forebay.server.info_persistence import persistence
+from forebay.server.log import Log
 from forebay.server.timers import Clock
 from tests.support.engine_client import EngineClient
 
@@ -16,6 +20,26 @@ class Traffic:
 
     bytes_in = 100
     bytes_out = 200
+
+
+class StillLoop:
+    """A loop that never turns; it remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.is_log_due = False
+        self.errand: Callable[[], None] | None = None
+        self.before_replies: Callable[[], None] | None = None
+        self.watchers: dict[int, Callable[[], None]] = {}
+        self.forsaken = 0
+
+    def watch(self, fd: int, watcher: Callable[[], None]) -> None:
+        self.watchers[fd] = watcher
+
+    def unwatch(self, fd: int) -> None:
+        del self.watchers[fd]
+
+    def forsake(self) -> None:
+        self.forsaken += 1
 
 
 class AdminClient(EngineClient):
@@ -30,7 +54,15 @@ class AdminClient(EngineClient):
         self.shutdowns: list[list[bytes]] = []
         services = self.engine.services
         services.config = self.config
-        services.info = Info(self.config, Traffic(), Clock(), "r" * 40)
+        clock = Clock()
+        self.loop = StillLoop()
+        log = Log(clock, level="nothing")
+        loop: Any = self.loop
+        self.durability = Durability(self.config.settings, self.engine, loop, log, clock)
+        services.durability = self.durability
+        info = Info(self.config, Traffic(), clock, "r" * 40)
+        info.facts.persistence = lambda: persistence(self.durability)
+        services.info = info
         services.memory_used = lambda: 10 << 20
         services.memory_peak = lambda: 20 << 20
         services.sleep = self.slept_s.append

@@ -16,7 +16,7 @@ from forebay.core.keyspace import Keyspace, Value
 from forebay.core.stream import Stream
 
 
-def portrait(keyspace: Keyspace, *, times: bool = True, deliveries: bool = True) -> dict[Any, Any]:
+def portrait(keyspace: Keyspace, *, times: bool = False, deliveries: bool = True) -> dict[Any, Any]:
     """(database, key) -> (expiry time or None, value)."""
     return {
         (db.index, key): (db.expires.get(key), of_value(value, times, deliveries))
@@ -25,11 +25,13 @@ def portrait(keyspace: Keyspace, *, times: bool = True, deliveries: bool = True)
     }
 
 
-def of_value(value: Value, times: bool = True, deliveries: bool = True) -> Any:
+def of_value(value: Value, times: bool = False, deliveries: bool = True) -> Any:
     """One value."""
     if isinstance(value, Stream):
         return of_stream(value, times, deliveries)
-    return list(value) if isinstance(value, deque) else value
+    if isinstance(value, deque):
+        return list(value)
+    return frozenset(value) if isinstance(value, set) else value
 
 
 def of_stream(stream: Stream, times: bool, deliveries: bool) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Real server processes for tests and benches: start, wait until ready, stop by pid.
 
 A server gets a free TCP port and a unix socket in a directory of its own, and
-writes its log there.  Ready means that a PING over the unix socket is answered
-(with anything): no sleeping for luck.  Stopping sends SIGTERM to that one pid
+writes its log and its data there.  Ready means that a PING over the unix socket is
+answered with anything but -LOADING: no sleeping for luck.  Stopping sends SIGTERM to that one pid
 and takes longer means only if they are needed.
 """
 
@@ -48,6 +48,8 @@ class ServerProcess:
         self.port = port
         self.unix_path = str(directory / "sock")
         self.log_path = directory / "log"
+        #: How often it has asked to wait while it was loading.
+        self.loading_replies = 0
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(
                 command,
@@ -71,8 +73,9 @@ class ServerProcess:
                 break
             try:
                 with RawClient(self.unix_path, timeout_s=START_TIMEOUT_S) as client:
-                    client.raw("PING")
-                    return
+                    if not client.raw("PING").startswith(b"-LOADING"):
+                        return
+                    self.loading_replies += 1
             except (OSError, EOFError):
                 time.sleep(0.01)
         code = self.process.poll()
@@ -128,12 +131,14 @@ def _listening(directory: Path, port: int) -> list[str]:
     return ["--port", str(port), "--bind", "127.0.0.1", "--unixsocket", str(directory / "sock")]
 
 
-def start_forebay(directory: Path, *directives: str, pin: int | None = None) -> ServerProcess:
+def start_forebay(
+    directory: Path, *directives: str, pin: int | None = None, tracer: Sequence[str] = ()
+) -> ServerProcess:
     """Forebay as this interpreter sees it: compiled when installed, plain with PYTHONPATH=src."""
     directory.mkdir(parents=True, exist_ok=True)
     port = free_port()
     command = [sys.executable, "-m", "forebay", "serve", *_listening(directory, port), *directives]
-    return ServerProcess("forebay", _pinned(command, pin), directory, port)
+    return ServerProcess("forebay", [*tracer, *_pinned(command, pin)], directory, port)
 
 
 def _pinned(command: list[str], core: int | None) -> list[str]:
@@ -141,10 +146,15 @@ def _pinned(command: list[str], core: int | None) -> list[str]:
 
 
 def start_program(
-    program: str, directory: Path, *directives: str, pin: int | None = None
+    program: str,
+    directory: Path,
+    *directives: str,
+    pin: int | None = None,
+    tracer: Sequence[str] = (),
 ) -> ServerProcess:
     """A server binary that takes redis.conf directives on its command line."""
     directory.mkdir(parents=True, exist_ok=True)
     port = free_port()
     command = [program, *_listening(directory, port), "--dir", str(directory), *directives]
-    return ServerProcess(Path(program).name, _pinned(command, pin), directory, port)
+    command = [*tracer, *_pinned(command, pin)]
+    return ServerProcess(Path(program).name, command, directory, port)

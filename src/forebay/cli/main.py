@@ -20,6 +20,8 @@ from forebay.errors import ForebayError
 #: name -> (module with run(), what it does in a few words)
 COMMANDS = {
     "serve": ("forebay.cli.serve", "start a server"),
+    "check": ("forebay.cli.check", "verify a data directory, a log or a snapshot; repair it"),
+    "dump": ("forebay.cli.dump", "show what is inside of a log or a snapshot"),
     "pipeline": ("forebay.cli.pipeline", "jobs on Spark: streams to a lake, windows, replay"),
     "sql": ("forebay.cli.sql", "SQL over streams and their lake as one table"),
 }

@@ -21,6 +21,10 @@ The ones used most:
   --maxclients 10000               further connections are turned away
   --timeout 0                      close clients idle for so many seconds
   --maxmemory 0                    refuse writes above, e.g. 512mb
+  --dir .                          where the files are
+  --appendonly yes                 a log of every change: what was acknowledged is kept
+  --appendfsync everysec           always: on disk before each reply; no: when the system likes
+  --save ""                        snapshots, e.g. 3600 1 300 100
   --client-output-buffer-limit normal 1gb 0 0
                                    close clients that do not read
   --stream-node-max-entries 100    entries in one node of a stream

@@ -49,8 +49,8 @@ cdef class AddOptions:
 
     cdef int refuse_without_strategy(self, bint is_add) except -1
 
-    @cython.locals(approx="bint", words=list)
-    cpdef record(self, Context ctx, Argv argv, Stream stream, Py_ssize_t id_at, bytes new_id)
+    @cython.locals(makes_id="bint", words=list)
+    cpdef record(self, Context ctx, Argv argv, Stream stream, Py_ssize_t id_at)
 
     @cython.locals(node=Node)
     cdef bytes result(self, Stream stream)

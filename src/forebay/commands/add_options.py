@@ -197,18 +197,18 @@ class AddOptions:
             raise CommandError(LIMIT_ALONE)
         raise CommandError(LIMIT_EXACT if is_add else NO_STRATEGY)
 
-    def record(self, ctx: Context, argv: Argv, stream: Stream, id_at: int, new_id: bytes) -> None:
-        """Leave the command for log and replicas; ``new_id`` replaces what stands at id_at."""
-        approx = self.trimmer is not None and self.trimmer.approx
-        if not approx and not new_id:
-            ctx.propagate(argv)
-            return
-        if not approx:
-            ctx.effects.replaced(argv, id_at, new_id)
+    def record(self, ctx: Context, argv: Argv, stream: Stream, id_at: int) -> None:
+        """Leave the command for log and replicas; of XADD, with the ID that was made (at id_at)."""
+        makes_id = id_at != 0 and not self.seq_given
+        if self.trimmer is None or not self.trimmer.approx:
+            if makes_id:
+                ctx.effects.with_id(argv, id_at, self.ms, self.seq)
+            else:
+                ctx.propagate(argv)
             return
         words = argv.list()
-        if new_id:
-            words[id_at] = new_id
+        if makes_id:
+            words[id_at] = ids.text(self.ms, self.seq)
         words[self.threshold_at - 1] = b"="
         words[self.threshold_at] = self.result(stream)
         ctx.effects.command(*words)

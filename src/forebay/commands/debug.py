@@ -10,7 +10,7 @@ this machine.  What works:
     PROTOCOL type                 one reply of each type, to test a client's parser
     STRINGMATCH-LEN pattern text  whether the glob pattern fits: 1 or 0
     JMAP                          nothing, but answers
-    RELOAD, LOADAOF               an error: nothing is kept on disk
+    RELOAD, LOADAOF               to the snapshot and back; all data from the log again
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from forebay.errors import NO_SUCH_KEY, CommandError
 from forebay.wire.argv import Argv
 from forebay.wire.reply import Reply
 
-NO_PERSISTENCE = b"ERR DEBUG %s needs persistence, which this server does not have yet"
+BAD_RELOAD = b"ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options."
 BAD_TYPE = (
     b"ERR Wrong protocol type name. Please use one of the following: "
     b"string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false"
@@ -102,9 +102,29 @@ def debug_nothing(ctx: Context, argv: Argv) -> None:
     ctx.out.ok()
 
 
-def debug_no_persistence(ctx: Context, argv: Argv) -> None:
-    """DEBUG RELOAD and LOADAOF."""
-    raise CommandError(NO_PERSISTENCE % argv[1].upper())
+def debug_reload(ctx: Context, argv: Argv) -> None:
+    """DEBUG RELOAD [MERGE] [NOFLUSH] [NOSAVE]."""
+    words = [word.upper() for word in argv.list()[2:]]
+    if any(word not in (b"MERGE", b"NOFLUSH", b"NOSAVE") for word in words):
+        raise CommandError(BAD_RELOAD)
+    check_alone(ctx)
+    ctx.services.durability.reload(
+        b"NOSAVE" not in words, b"NOFLUSH" not in words, b"MERGE" in words
+    )
+    ctx.out.ok()
+
+
+def debug_loadaof(ctx: Context, argv: Argv) -> None:
+    """DEBUG LOADAOF."""
+    check_alone(ctx)
+    ctx.services.durability.reload_log()
+    ctx.out.ok()
+
+
+def check_alone(ctx: Context) -> None:
+    """In a transaction the data would be replaced in the middle of its effects."""
+    if not ctx.may_block:
+        raise CommandError(b"ERR Command not allowed inside a transaction")
 
 
 def debug_protocol(ctx: Context, argv: Argv) -> None:
@@ -182,12 +202,19 @@ DIGEST-VALUE <key> [<key> ...]
     Output a hex signature of the values of all the specified keys.
 JMAP
     Accepted and without effect.
+LOADAOF
+    Flush the AOF buffers on disk and reload the AOF in memory.
 OBJECT <key>
     Show low level info about `key` and associated value.
 PROTOCOL <type>
     Reply with a test value of the specified type. <type> can be: string,
     integer, double, bignum, null, array, set, map, attrib, push, verbatim,
     true, false.
+RELOAD [option ...]
+    Save the RDB on disk and reload it back to memory. Valid <option> values:
+    * MERGE: conflicting keys will be loaded from RDB.
+    * NOFLUSH: the existing database will not be removed before load.
+    * NOSAVE: the database will be loaded from an existing RDB file.
 SET-ACTIVE-EXPIRE <0|1>
     Setting it to 0 disables expiring keys in background when they are not
     accessed. Setting it to 1 reenables back the default.
@@ -216,8 +243,8 @@ _SUBCOMMANDS: dict[bytes, tuple[int, int, Handler]] = {
     b"stringmatch-len": (4, 4, debug_stringmatch),
     b"jmap": (2, 2, debug_nothing),
     b"quicklist-packed-threshold": (3, 3, debug_nothing),
-    b"reload": (2, _ANY, debug_no_persistence),
-    b"loadaof": (2, 2, debug_no_persistence),
+    b"reload": (2, _ANY, debug_reload),
+    b"loadaof": (2, 2, debug_loadaof),
 }
 
 ROWS = [

@@ -104,7 +104,7 @@ def xtrim(ctx: Context, argv: Argv) -> None:
     if removed > 0:
         ctx.notify(NOTIFY_STREAM, b"xtrim", ctx.key)
         if ctx.effects.enabled:
-            options.record(ctx, argv, stream, 0, b"")
+            options.record(ctx, argv, stream, 0)
         ctx.db.touch(ctx.key)
     ctx.out.integer(removed)
 

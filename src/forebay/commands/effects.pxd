@@ -2,10 +2,13 @@
 cimport cython
 from cpython cimport array
 
+from forebay.mem cimport u8, u64
+from forebay.wire cimport reply
 from forebay.wire.argv cimport Argv
 from forebay.wire.reply cimport Reply
 
 cdef int NO_DATABASE
+cdef Py_ssize_t BULK_ROOM
 
 
 @cython.final
@@ -19,11 +22,13 @@ cdef class Effects:
     cdef public array.array ends
     cpdef int begin(self) except -1
     cpdef int end(self) except -1
-    @cython.locals(i=Py_ssize_t)
     cpdef verbatim(self, Argv argv)
-    @cython.locals(i=Py_ssize_t)
-    cpdef replaced(self, Argv argv, Py_ssize_t at, bytes new)
+    cpdef with_id(self, Argv argv, Py_ssize_t at, u64 ms, u64 seq)
+    @cython.locals(out=Reply, src="const u8*", w="u64*", room=Py_ssize_t, i=Py_ssize_t, p="u8*", o=Py_ssize_t)
+    cdef int copy(self, Argv argv, Py_ssize_t first, Py_ssize_t end) except -1
     cpdef int head(self, Py_ssize_t n) except -1
     cpdef int select(self) except -1
+    @cython.locals(units=bytes)
     cpdef bytes take(self)
+    cpdef int clear(self) except -1
     cpdef forget_database(self)

@@ -19,12 +19,15 @@ from __future__ import annotations
 
 from array import array
 
+from forebay.wire import reply
 from forebay.wire.argv import Argv
 from forebay.wire.reply import Reply
 
 MULTI = b"*1\r\n$5\r\nMULTI\r\n"
 EXEC = b"*1\r\n$4\r\nEXEC\r\n"
 NO_DATABASE = -1
+# What a bulk string takes beside its bytes, at most.
+BULK_ROOM = 32
 
 
 class Effects:
@@ -67,18 +70,31 @@ class Effects:
         """Record the call as it came."""
         if self.enabled:
             self.head(argv.n)
-            for i in range(argv.n):
-                self.out.span(argv.p, argv.w[2 * i], argv.w[2 * i + 1])
+            self.copy(argv, 0, argv.n)
 
-    def replaced(self, argv: Argv, at: int, new: bytes) -> None:
-        """Record the call with argument ``at`` replaced."""
+    def with_id(self, argv: Argv, at: int, ms: int, seq: int) -> None:
+        """Record the call with this ID in the place of argument ``at``."""
         if self.enabled:
             self.head(argv.n)
-            for i in range(argv.n):
-                if i == at:
-                    self.out.bulk(new)
-                else:
-                    self.out.span(argv.p, argv.w[2 * i], argv.w[2 * i + 1])
+            self.copy(argv, 0, at)
+            self.out.stream_id(ms, seq)
+            self.copy(argv, at + 1, argv.n)
+
+    def copy(self, argv: Argv, first: int, end: int) -> int:
+        """Arguments as they came, from ``first`` up to ``end``."""
+        out = self.out
+        src = argv.p
+        w = argv.w
+        room = 0
+        for i in range(first, end):
+            room += w[2 * i + 1] + BULK_ROOM
+        out.need(room)
+        p = out.p
+        o = out.size
+        for i in range(first, end):
+            o = reply.put_bulk(p, o, src, w[2 * i], w[2 * i + 1])
+        out.size = o
+        return 0
 
     def command(self, *args: bytes) -> None:
         """Record another command; outside of any call (expiry) it is a unit of its own."""
@@ -111,9 +127,16 @@ class Effects:
 
     def take(self) -> bytes:
         """All units since the last time; ``ends`` is emptied too."""
+        units = self.out.take()
+        self.clear()
+        return units
+
+    def clear(self) -> int:
+        """Forget all units: whoever wanted them has them."""
         del self.ends[:]
         self.mark = 0
-        return self.out.take()
+        self.out.clear()
+        return 0
 
     def forget_database(self) -> None:
         """A new reader begins: say SELECT again before the next command."""

@@ -1,7 +1,8 @@
 """What handlers need from above: small Protocols, filled in by engine and server.
 
     engine fills   sessions  pubsub  blocking  stats  slowlog  latency  executor
-    server fills   config  info  memory_used  random_below  shutdown  host
+                   payloads
+    server fills   config  info  memory_used  random_below  shutdown  durability  host
 
 A handler reaches them as ``ctx.services.<name>``.  Nothing here knows who stands
 behind a name: tests put whatever they like in the place of the server's part.
@@ -16,8 +17,14 @@ if TYPE_CHECKING:
     from forebay.commands.context import Context
     from forebay.commands.session import Session
     from forebay.commands.spec import Command
+    from forebay.core.keyspace import Value
     from forebay.wire.argv import Argv
     from forebay.wire.reply import Reply
+
+
+#: What a child may be doing: see Durability.job.
+SAVE = "save"
+REWRITE = "rewrite"
 
 
 class Sessions(Protocol):
@@ -140,6 +147,46 @@ class Config(Protocol):
     def rewrite(self) -> None: ...
 
 
+class Durability(Protocol):
+    """What is on disk, and how safe it is."""
+
+    #: What a child does, or will do at the end of this turn: SAVE, REWRITE, or nothing ("").
+    @property
+    def job(self) -> str: ...
+    @property
+    def last_save_s(self) -> int: ...
+    @property
+    def log_is_on(self) -> bool: ...
+    def save(self) -> None:
+        """Write the snapshot now; raises CommandError."""
+
+    def ask_for(self, job: str) -> None:
+        """Start a child for it at the end of this turn, or as soon as there is no other."""
+
+    def mark(self) -> int:
+        """A mark behind everything that was recorded for the log so far."""
+
+    def is_synced(self, mark: int) -> bool:
+        """Whether all before the mark is on disk."""
+
+    def wake_when_synced(self, mark: int, session: Session) -> None:
+        """Let time be up for a blocked client as soon as all before the mark is on disk."""
+
+    def reload(self, save: bool, flush: bool, merge: bool) -> None:
+        """DEBUG RELOAD: to the snapshot and back."""
+
+    def reload_log(self) -> None:
+        """DEBUG LOADAOF: forget all data and take it from the log."""
+
+
+class Payloads(Protocol):
+    """Values as bytes: DUMP and RESTORE."""
+
+    def dump(self, value: Value) -> bytes: ...
+    def restore(self, data: bytes) -> Value:
+        """The value of a payload; raises the CommandError that RESTORE answers."""
+
+
 class Services:
     """The bundle; attributes of the server are set by server/startup.py."""
 
@@ -161,5 +208,7 @@ class Services:
     random_below: Callable[[int], int]
     #: SHUTDOWN: flags as given; returns only if it was refused.
     shutdown: Callable[[Context, list[bytes]], None]
+    durability: Durability
+    payloads: Payloads
     #: What commands of the server's own need; nobody else looks into it.
     host: Any

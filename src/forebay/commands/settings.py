@@ -43,7 +43,11 @@ def _default_output_limits() -> dict[str, OutputLimit]:
 
 @dataclass(slots=True)
 class Settings:
-    """One server's settings; every attribute has the default of Redis, but for one output limit."""
+    """One server's settings; every attribute has the default of Redis, but for these:
+
+    normal clients have an output limit; the log is on, and no save points are set, because
+    the log is the durable form of the data.
+    """
 
     # Streams.  0 means no limit for the two node limits.
     stream_node_max_bytes: int = 4096
@@ -76,6 +80,25 @@ class Settings:
     latency_tracking: bool = True
     latency_percentiles: tuple[float, ...] = (50.0, 99.0, 99.9)
 
+    # What is kept on disk.  A save point is a pair: seconds and changes.
+    data_dir: str = "."
+    appendonly: bool = True
+    appendfsync: str = "everysec"
+    appendfilename: str = "appendonly.aof"
+    appenddirname: str = "appendonlydir"
+    no_appendfsync_on_rewrite: bool = False
+    auto_aof_rewrite_percentage: int = 100
+    auto_aof_rewrite_min_size: int = 64 << 20
+    aof_load_truncated: bool = True
+    aof_use_rdb_preamble: bool = True
+    save_points: tuple[tuple[int, int], ...] = ()
+    dbfilename: str = "dump.rdb"
+    rdb_format: str = "7.0"
+    rdbcompression: bool = True
+    rdbchecksum: bool = True
+    stop_writes_on_bgsave_error: bool = True
+    skip_foreign_types: bool = False
+
     # The process and its sockets; read by server/ alone.
     hz: int = 10
     bind: tuple[str, ...] = ("127.0.0.1", "-::1")
@@ -91,4 +114,6 @@ class Settings:
     loglevel: str = "notice"
     set_proc_title: bool = True
     shutdown_timeout_s: int = 10
+    shutdown_on_sigint: tuple[str, ...] = ()
+    shutdown_on_sigterm: tuple[str, ...] = ()
     always_show_logo: bool = False

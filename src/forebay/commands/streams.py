@@ -91,8 +91,7 @@ def finish_add(ctx: Context, argv: Argv, stream: Stream, options: AddOptions, id
         if trimmed > 0:
             ctx.notify(NOTIFY_STREAM, b"xtrim", ctx.key)
     if ctx.effects.enabled:
-        new_id = b"" if options.seq_given else ids.text(options.ms, options.seq)
-        options.record(ctx, argv, stream, id_at, new_id)
+        options.record(ctx, argv, stream, id_at)
     ctx.db.touch(ctx.key)
     ctx.db.signal(ctx.key)
     return 0

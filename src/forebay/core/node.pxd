@@ -49,5 +49,7 @@ cdef class Node:
     cdef Py_ssize_t before(self, Py_ssize_t end) noexcept
     cpdef bytes blob(self)
 
+    cdef int load(self, bytes buf, i64 count, i64 deleted, i64 nfields, Py_ssize_t fields_at) except -1
+
     @cython.locals(twin=Node)
     cpdef Node copy(self)

@@ -214,6 +214,21 @@ class Node:
         """The listpack as Redis would store it."""
         return mem.to_bytes(self.p, 0, self.size)
 
+    def load(self, buf: bytes, count: int, deleted: int, nfields: int, fields_at: int) -> int:
+        """Take over a listpack, which has SLACK bytes behind it, as a sealed node.
+
+        Whoever checks its elements also sets ``elements`` and ``entries_at``.
+        """
+        self.buf = buf
+        self.p = self.buf
+        self.cap = len(buf)
+        self.size = self.cap - SLACK
+        self.count = count
+        self.deleted = deleted
+        self.nfields = nfields
+        self.fields_at = fields_at
+        return 0
+
     def copy(self) -> Node:
         """A node of its own with the same bytes."""
         twin = Node(self.ms, self.seq)

@@ -41,6 +41,7 @@ from forebay.engine.latency import Latency
 from forebay.engine.monitors import Monitors
 from forebay.engine.names import Names
 from forebay.engine.pause import Pause
+from forebay.engine.payloads import Payloads
 from forebay.engine.pubsub import Pubsub
 from forebay.engine.secrecy import without_secrets
 from forebay.engine.sessions import Sessions
@@ -124,6 +125,7 @@ class Engine:
         services.stats = self.stats
         services.slowlog = self.slowlog
         services.latency = self.latency
+        services.payloads = Payloads(self.settings)
 
     def refresh_settings(self) -> None:
         """Take over the settings that are copied because they are needed in every call."""

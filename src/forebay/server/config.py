@@ -92,7 +92,7 @@ class Config:
         if row is None:
             raise line.error("Bad directive or wrong number of arguments")
         words = _split(row, line.words)
-        if row.kind.adds_up and row.name in self._seen and row.attribute == "" and any(words):
+        if row.kind.adds_up and row.name in self._seen and any(words):
             words = [*_words(row, self.text(row)), *words]
         self._seen.add(row.name)
         try:

@@ -17,11 +17,9 @@ from forebay.server.config_kinds import (
     LONG_MAX,
     Bool,
     Choice,
-    Folder,
     Int,
     Kind,
     Memory,
-    SavePoints,
     Words,
 )
 from forebay.server.config_table import AT_ONCE, AT_START, Directive
@@ -33,39 +31,17 @@ _LONG = Int(0, LONG_MAX)
 _SIZE = Memory()
 _PORT = Int(0, 65535)
 _PERCENT = Int(0, 1000)
-_SIGNAL = Choice("default", "save", "nosave", "now", "force")
 
 Row = tuple[str, Kind, str]
 
 _PERSISTENCE: list[Row] = [
-    ("save", SavePoints(), ""),
-    ("appendonly", _YES_NO, "no"),
-    ("appendfsync", Choice("everysec", "always", "no"), "everysec"),
-    ("no-appendfsync-on-rewrite", _YES_NO, "no"),
-    ("auto-aof-rewrite-percentage", _NUMBER, "100"),
-    ("auto-aof-rewrite-min-size", _SIZE, "64mb"),
-    ("aof-load-truncated", _YES_NO, "yes"),
     ("aof-load-corrupt-tail-max-size", _SIZE, "0"),
-    ("aof-use-rdb-preamble", _YES_NO, "yes"),
     ("aof-timestamp-enabled", _YES_NO, "no"),
     ("aof-disable-auto-gc", _YES_NO, "no"),
     ("aof-rewrite-incremental-fsync", _YES_NO, "yes"),
     ("rdb-save-incremental-fsync", _YES_NO, "yes"),
     ("rdb-del-sync-files", _YES_NO, "no"),
-    ("rdbcompression", _YES_NO, "yes"),
-    ("stop-writes-on-bgsave-error", _YES_NO, "yes"),
     ("sanitize-dump-payload", Choice("no", "yes", "clients"), "no"),
-    ("shutdown-on-sigint", _SIGNAL, "default"),
-    ("shutdown-on-sigterm", _SIGNAL, "default"),
-]
-_PERSISTENCE_FIXED: list[Row] = [
-    ("appendfilename", _TEXT, "appendonly.aof"),
-    ("appenddirname", _TEXT, "appendonlydir"),
-    ("rdbchecksum", _YES_NO, "yes"),
-]
-_PERSISTENCE_FILES: list[Row] = [
-    ("dir", Folder(), "."),
-    ("dbfilename", _TEXT, "dump.rdb"),
 ]
 
 _REPLICATION: list[Row] = [
@@ -226,25 +202,23 @@ _PROCESS_FIXED: list[Row] = [
     ("bgsave-cpulist:bgsave_cpulist", _TEXT, ""),
 ]
 
-_PARTS: list[tuple[str, bool, bool, list[Row]]] = [
-    ("persistence", AT_ONCE, False, _PERSISTENCE),
-    ("persistence", AT_START, False, _PERSISTENCE_FIXED),
-    ("persistence", AT_ONCE, True, _PERSISTENCE_FILES),
-    ("replication", AT_ONCE, False, _REPLICATION),
-    ("replication", AT_START, False, _REPLICATION_FIXED),
-    ("TLS", AT_ONCE, False, _TLS),
-    ("cluster mode", AT_ONCE, False, _CLUSTER),
-    ("cluster mode", AT_START, False, _CLUSTER_FIXED),
-    ("access control", AT_ONCE, False, _ACCESS),
-    ("access control", AT_START, False, _ACCESS_FIXED),
-    ("eviction and defragmentation", AT_ONCE, False, _MEMORY),
-    ("other data types and scripts", AT_ONCE, False, _TYPES),
-    ("process", AT_ONCE, False, _PROCESS),
-    ("process", AT_START, False, _PROCESS_FIXED),
+_PARTS: list[tuple[str, bool, list[Row]]] = [
+    ("persistence", AT_ONCE, _PERSISTENCE),
+    ("replication", AT_ONCE, _REPLICATION),
+    ("replication", AT_START, _REPLICATION_FIXED),
+    ("TLS", AT_ONCE, _TLS),
+    ("cluster mode", AT_ONCE, _CLUSTER),
+    ("cluster mode", AT_START, _CLUSTER_FIXED),
+    ("access control", AT_ONCE, _ACCESS),
+    ("access control", AT_START, _ACCESS_FIXED),
+    ("eviction and defragmentation", AT_ONCE, _MEMORY),
+    ("other data types and scripts", AT_ONCE, _TYPES),
+    ("process", AT_ONCE, _PROCESS),
+    ("process", AT_START, _PROCESS_FIXED),
 ]
 
 
-def _directive(area: str, mutable: bool, protected: bool, row: Row) -> Directive:
+def _directive(area: str, mutable: bool, row: Row) -> Directive:
     name, _, alias = row[0].partition(":")
     return Directive(
         name,
@@ -253,14 +227,9 @@ def _directive(area: str, mutable: bool, protected: bool, row: Row) -> Directive
         mutable,
         f"Accepted without effect ({area}).",
         alias=alias,
-        protected=protected,
         default=row[2],
         area=area,
     )
 
 
-INERT = [
-    _directive(area, mutable, protected, row)
-    for area, mutable, protected, rows in _PARTS
-    for row in rows
-]
+INERT = [_directive(area, mutable, row) for area, mutable, rows in _PARTS for row in rows]

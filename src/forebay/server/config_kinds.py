@@ -60,7 +60,7 @@ class Kind:
 
     #: Takes several words; CONFIG SET then splits its one argument at spaces.
     many = False
-    #: Later lines of a file add to earlier ones instead of replacing them.
+    #: Words of later lines of a file are added to those of earlier ones instead of replacing them.
     adds_up = False
     #: For the documentation.
     name = "text"
@@ -96,12 +96,26 @@ class Secret(Kind):
 
 
 class Folder(Kind):
-    """A directory, kept as an absolute path."""
+    """A directory, shown as an absolute path."""
 
     name = "path"
 
+    def show(self, value: str) -> str:
+        return str(Path(value).absolute())
+
+
+class FileName(Kind):
+    """The name of a file inside a directory that another directive names."""
+
+    name = "file name"
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
     def one(self, word: str) -> str:
-        return str(Path(word).absolute())
+        if not word or "/" in word:
+            raise ValueError(f"{self.what} can't be a path, just a filename")
+        return word
 
 
 class Bool(Kind):
@@ -230,22 +244,54 @@ class Percentiles(Words):
         return [self.show(value) or '""']
 
 
-class SavePoints(Words):
+class Flags(Words):
+    """Any of a few words; ``default`` is none of them."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__(len(names))
+        self.names = names
+        self.name = " ".join(("default |", *names))
+
+    def parse(self, words: Sequence[str], current: Any) -> tuple[str, ...]:
+        chosen = [word.lower() for word in words if word]
+        if chosen == ["default"]:
+            return ()
+        if not chosen or any(word not in self.names for word in chosen):
+            listed = ", ".join(("default", *self.names))
+            raise ValueError(f"argument(s) must be one of the following: {listed}")
+        if "save" in chosen and "nosave" in chosen:
+            raise ValueError("SAVE and NOSAVE can't be used together")
+        return tuple(chosen)
+
+    def show(self, value: Sequence[str]) -> str:
+        return " ".join(value) or "default"
+
+    def lines(self, value: Sequence[str]) -> list[str]:
+        return [self.show(value)]
+
+
+class SavePoints(Kind):
     """Pairs of seconds and changes; ``save ""`` means never."""
 
+    many = True
     adds_up = True
     name = "seconds changes ..."
 
-    def parse(self, words: Sequence[str], current: Any) -> tuple[str, ...]:
+    def parse(
+        self, words: Sequence[str], current: tuple[tuple[int, int], ...]
+    ) -> tuple[tuple[int, int], ...]:
         words = [word for word in words if word]
         good = len(words) % 2 == 0 and all(_INTEGER.match(w) and int(w) >= 0 for w in words)
         if not good or any(int(seconds) < 1 for seconds in words[::2]):
             raise ValueError("Invalid save parameters")
-        return tuple(words)
+        numbers = [int(word) for word in words]
+        return tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
-    def lines(self, value: Sequence[str]) -> list[str]:
-        pairs = zip(value[::2], value[1::2], strict=True)
-        return [f"{seconds} {changes}" for seconds, changes in pairs] or ['""']
+    def show(self, value: Sequence[tuple[int, int]]) -> str:
+        return " ".join(f"{seconds} {changes}" for seconds, changes in value)
+
+    def lines(self, value: Sequence[tuple[int, int]]) -> list[str]:
+        return [f"{seconds} {changes}" for seconds, changes in value] or ['""']
 
 
 class Events(Kind):
@@ -267,7 +313,6 @@ class OutputLimits(Kind):
     """class hard soft seconds, for one or more of the classes normal, replica, pubsub."""
 
     many = True
-    adds_up = True
     name = "class hard soft seconds ..."
 
     #: CONFIG GET prints the old name of the class, which is what exporters look for.

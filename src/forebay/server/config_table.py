@@ -21,12 +21,16 @@ from forebay.server.config_kinds import (
     Bool,
     Choice,
     Events,
+    FileName,
+    Flags,
+    Folder,
     Int,
     Kind,
     Memory,
     Octal,
     OutputLimits,
     Percentiles,
+    SavePoints,
     Secret,
     Words,
 )
@@ -51,6 +55,7 @@ class Directive:
 
 
 _ONE_MIB = 1 << 20
+_SHUTDOWN = Flags("save", "nosave", "now", "force")
 _ALLOWED = Choice("no", "yes", "local")
 _POLICIES = Choice(
     "volatile-lru",
@@ -233,6 +238,130 @@ _WATCHING = [
     ),
 ]
 
+_DISK = [
+    Directive(
+        "dir",
+        "data_dir",
+        Folder(),
+        AT_ONCE,
+        "The directory of all files. It cannot be changed while the log is on.",
+        protected=True,
+    ),
+    Directive(
+        "appendonly",
+        "appendonly",
+        Bool(),
+        AT_ONCE,
+        "Keep a log of every change: what was acknowledged survives the end of the process.",
+    ),
+    Directive(
+        "appendfsync",
+        "appendfsync",
+        Choice("everysec", "always", "no"),
+        AT_ONCE,
+        "When the log is forced onto the disk: before each reply (always), once a second in the "
+        "background, or whenever the system likes. It is written before each reply in any case.",
+    ),
+    Directive(
+        "appendfilename",
+        "appendfilename",
+        FileName("appendfilename"),
+        AT_START,
+        "How the files of the log begin.",
+    ),
+    Directive(
+        "appenddirname",
+        "appenddirname",
+        FileName("appenddirname"),
+        AT_START,
+        "The directory of the log, inside dir.",
+    ),
+    Directive(
+        "no-appendfsync-on-rewrite",
+        "no_appendfsync_on_rewrite",
+        Bool(),
+        AT_ONCE,
+        "Leave out the fsync of every second while a child writes files; no effect on always.",
+    ),
+    Directive(
+        "auto-aof-rewrite-percentage",
+        "auto_aof_rewrite_percentage",
+        Int(),
+        AT_ONCE,
+        "Rewrite the log when it grew by so many percent since the last time; 0 is never.",
+    ),
+    Directive(
+        "auto-aof-rewrite-min-size",
+        "auto_aof_rewrite_min_size",
+        Memory(),
+        AT_ONCE,
+        "... but not while it is smaller than this.",
+    ),
+    Directive(
+        "aof-load-truncated",
+        "aof_load_truncated",
+        Bool(),
+        AT_ONCE,
+        "Start although the last command of the log is not whole; what is cut off is kept.",
+    ),
+    Directive(
+        "aof-use-rdb-preamble",
+        "aof_use_rdb_preamble",
+        Bool(),
+        AT_ONCE,
+        "A rewritten log begins with a snapshot; otherwise with commands, which is slower.",
+    ),
+    Directive(
+        "save",
+        "save_points",
+        SavePoints(),
+        AT_ONCE,
+        "Save a snapshot when so many seconds have passed and so many changes were made; "
+        "empty is never.",
+    ),
+    Directive(
+        "dbfilename",
+        "dbfilename",
+        FileName("dbfilename"),
+        AT_ONCE,
+        "The file of the snapshot, inside dir.",
+        protected=True,
+    ),
+    Directive(
+        "rdb-format",
+        "rdb_format",
+        Choice("7.0", "7.2", "7.4", "8.6", "8.8"),
+        AT_ONCE,
+        "The oldest Redis that can read the snapshots written here. Nothing is lost by an old "
+        "one: what it has no place for stands in fields that Redis ignores.",
+    ),
+    Directive(
+        "rdbcompression", "rdbcompression", Bool(), AT_ONCE, "Compress long strings in snapshots."
+    ),
+    Directive(
+        "rdbchecksum",
+        "rdbchecksum",
+        Bool(),
+        AT_START,
+        "Write a checksum behind a snapshot, and verify it when loading.",
+    ),
+    Directive(
+        "stop-writes-on-bgsave-error",
+        "stop_writes_on_bgsave_error",
+        Bool(),
+        AT_ONCE,
+        "Refuse writes with MISCONF after a snapshot that a save point asked for has failed.",
+    ),
+    Directive(
+        "skip-foreign-types",
+        "skip_foreign_types",
+        Bool(),
+        AT_ONCE,
+        "Leave out keys of types that this server does not have (hashes, sorted sets, module "
+        "values) when loading; otherwise such a file is refused.",
+    ),
+]
+
 _PROCESS = [
     Directive(
         "bind",
@@ -291,6 +420,20 @@ _PROCESS = [
         "How many seconds a shutdown waits for work under way.",
     ),
     Directive(
+        "shutdown-on-sigint",
+        "shutdown_on_sigint",
+        _SHUTDOWN,
+        AT_ONCE,
+        "How SIGINT ends the server: with the words of SHUTDOWN.",
+    ),
+    Directive(
+        "shutdown-on-sigterm",
+        "shutdown_on_sigterm",
+        _SHUTDOWN,
+        AT_ONCE,
+        "How SIGTERM ends the server: with the words of SHUTDOWN.",
+    ),
+    Directive(
         "always-show-logo", "always_show_logo", Bool(), AT_START, "Print the banner at start."
     ),
 ]
@@ -299,6 +442,7 @@ _PROCESS = [
 SECTIONS = [
     ("Streams", _STREAMS),
     ("Keyspace", _KEYSPACE),
+    ("Files", _DISK),
     ("Clients", _CLIENTS),
     ("Watching", _WATCHING),
     ("Process and sockets", _PROCESS),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import forebay
@@ -36,6 +36,9 @@ class Facts:
     commands_per_second: int = 0
     input_kbps: float = 0.0
     output_kbps: float = 0.0
+    #: The section about files, and how often and how fast the process was forked.
+    persistence: Callable[[], Fields] = list
+    forks: Callable[[], tuple[int, int]] = lambda: (0, 0)
     is_compiled: bool = field(default_factory=forebay.compiled)
 
 
@@ -168,30 +171,14 @@ def memory(ctx: Context, facts: Facts) -> Fields:
 
 
 def persistence(ctx: Context, facts: Facts) -> Fields:
-    """Nothing is kept on disk."""
-    return [
-        *zeros("loading async_loading current_cow_peak current_cow_size current_cow_size_age"),
-        ("current_fork_perc", "0.00"),
-        *zeros("current_save_keys_processed current_save_keys_total"),
-        *zeros("rdb_changes_since_last_save rdb_bgsave_in_progress"),
-        ("rdb_last_save_time", facts.started_ms // 1000),
-        ("rdb_last_bgsave_status", "ok"),
-        ("rdb_last_bgsave_time_sec", -1),
-        ("rdb_current_bgsave_time_sec", -1),
-        *zeros("rdb_saves rdb_last_cow_size rdb_last_load_keys_expired rdb_last_load_keys_loaded"),
-        *zeros("aof_enabled aof_rewrite_in_progress aof_rewrite_scheduled"),
-        ("aof_last_rewrite_time_sec", -1),
-        ("aof_current_rewrite_time_sec", -1),
-        ("aof_last_bgrewrite_status", "ok"),
-        *zeros("aof_rewrites aof_rewrites_consecutive_failures"),
-        ("aof_last_write_status", "ok"),
-        *zeros("aof_last_cow_size module_fork_in_progress module_fork_last_cow_size"),
-    ]
+    """What is on disk, and how safe it is."""
+    return facts.persistence()
 
 
 def stats(ctx: Context, facts: Facts) -> Fields:
     """Counters since the start or CONFIG RESETSTAT."""
     counted, pubsub = ctx.services.stats, ctx.services.pubsub
+    forks, fork_us = facts.forks()
     return [
         ("total_connections_received", counted.connections),
         ("total_commands_processed", counted.commands),
@@ -215,7 +202,10 @@ def stats(ctx: Context, facts: Facts) -> Fields:
         ("keyspace_misses", counted.keyspace_misses),
         ("pubsub_channels", len(pubsub.channel_names(None))),
         ("pubsub_patterns", pubsub.pattern_count()),
-        *zeros("pubsubshard_channels latest_fork_usec total_forks migrate_cached_sockets"),
+        ("pubsubshard_channels", 0),
+        ("latest_fork_usec", fork_us),
+        ("total_forks", forks),
+        ("migrate_cached_sockets", 0),
         *zeros("slave_expires_tracked_keys active_defrag_hits active_defrag_misses"),
         *zeros("active_defrag_key_hits active_defrag_key_misses total_active_defrag_time"),
         *zeros("current_active_defrag_time tracking_total_keys tracking_total_items"),

@@ -25,7 +25,8 @@ cdef class Loop:
     cdef public dict watchers
     cdef public int count
     cdef list to_settle, busy
-    cdef public object before_replies
+    cdef public object before_replies, after_log, errand
+    cdef public bint is_log_due, is_stopping
     cdef public long long next_beat_ms, beat_ms
     cdef long long steady_ms, offset_ms
     cdef public bint running
@@ -34,6 +35,7 @@ cdef class Loop:
     cpdef close(self, Connection conn)
     @cython.locals(bench=Bench, w="u64*", ready=int, i=int, step_ms="long long")
     cpdef int turn(self) except -1
+    cdef run_after_log(self)
     cdef follow_clock(self)
     cdef int between(self) except -1
     @cython.locals(wait_ms="long long", deadline_ms="long long")
@@ -48,6 +50,8 @@ cdef class Loop:
     cpdef int queue(self, Connection conn) except -1
     @cython.locals(session=Session, conn=Connection, asked=list, waited=list)
     cdef int settle_all(self) except -1
+    @cython.locals(session=Session, conn=Connection)
+    cpdef forsake(self)
     @cython.locals(conn=Connection)
     cdef int settle_each(self, list connections) except -1
     @cython.locals(mask=int)

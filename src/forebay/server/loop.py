@@ -3,7 +3,7 @@
     turn:  1  wait       for sockets that are ready, at most until the nearest deadline
            2  run        every whole command of every ready socket         (connection.read)
            3  engine     wakes who waited for a key, ends who waited too long (before_sleep)
-           4  log        whatever must be on disk before a reply may go out (before_replies)
+           4  log        what was changed is written before a reply goes out (before_replies)
            5  settle     one send for each client that has output          (settle)
 
 It is the order in which Redis works, and the reason why one write of the log
@@ -21,6 +21,9 @@ Rules
   5. Deadlines are kept in wall time, like everything in the engine, but measured
      by the monotonic clock: when the wall clock is set, they move with it.
   6. A fault of ours is logged and ends the connection it met, not the loop.
+  7. Step 4 happens when commands left effects: a turn that only reads does not pay for the
+     log.  What must wait until the log has all of the turn sets ``is_log_due`` (after_log).
+  8. After stop() no more commands are run: the turn ends with what was run so far.
 """
 
 from __future__ import annotations
@@ -84,7 +87,12 @@ class Loop:
         self.count = 0
         self.to_settle: list[Connection] = []
         self.busy: list[Connection] = []
-        self.before_replies: Callable[[], None] | None = None
+        self.before_replies: Callable[[], object] | None = None
+        self.after_log: Callable[[], None] | None = None
+        self.is_log_due = False
+        #: Work that is done a piece at a time, one in each turn, without sleep between.
+        self.errand: Callable[[], None] | None = None
+        self.is_stopping = False
         self.next_beat_ms = 0
         self.beat_ms = 100
         #: Monotonic time of this turn, and how far wall time is ahead of it.
@@ -144,6 +152,11 @@ class Loop:
         while self.running:
             self.turn()
 
+    def stop(self) -> None:
+        """End with this turn, and run no more commands in it."""
+        self.running = False
+        self.is_stopping = True
+
     def turn(self) -> int:
         """One turn; see the head of this file."""
         bench = self.bench
@@ -158,14 +171,22 @@ class Loop:
         if self.busy:
             self.run_busy()
         for i in range(ready):
-            self.serve(w[2 * i], w[2 * i + 1])
-            if bench.produced > TURN_BYTES:
+            if bench.produced > TURN_BYTES or self.is_stopping:
                 break
+            self.serve(w[2 * i], w[2 * i + 1])
         self.between()
-        if self.before_replies is not None:
+        if self.before_replies is not None and bench.engine.effects.out.size > 0:
             self.before_replies()
+        if self.is_log_due:
+            self.run_after_log()
         self.settle_all()
         return 0
+
+    def run_after_log(self) -> None:
+        """What somebody wanted done when the log holds all of this turn."""
+        self.is_log_due = False
+        if self.after_log is not None:
+            self.after_log()
 
     def follow_clock(self) -> None:
         """The wall clock was set: tell the host, unless only we were held up between two looks."""
@@ -181,6 +202,8 @@ class Loop:
             if self.steady_ms >= self.next_beat_ms:
                 self.next_beat_ms = self.steady_ms + self.beat_ms
                 self.host.beat()
+            if self.errand is not None:
+                self.errand()
             self.bench.engine.before_sleep(self.bench.now_ms)
         except Exception as fault:  # noqa: BLE001 - rule 6
             self.host.broken(None, fault)
@@ -188,7 +211,7 @@ class Loop:
 
     def wait_ms(self) -> int:
         """How long this turn may sleep."""
-        if self.busy:
+        if self.busy or self.errand is not None:
             return 0
         wait_ms = self.next_beat_ms - self.clock.monotonic_ms()
         deadline_ms = self.bench.engine.next_deadline_ms()
@@ -239,7 +262,7 @@ class Loop:
         self.busy = []
         for conn in busy:
             conn.busy = False
-            if conn.fd < 0:
+            if conn.fd < 0 or self.is_stopping:
                 continue
             try:
                 conn.resume(self.bench)
@@ -275,6 +298,20 @@ class Loop:
         self.settle_each(waited)
         self.settle_each(asked)
         return 0
+
+    def forsake(self) -> None:
+        """End every client to whom this turn has written: its reply would not be true."""
+        for session in self.bench.engine.take_touched():
+            conn = session.link
+            if conn is not None and not conn.queued:
+                self.queue(conn)
+        for conn in self.to_settle:
+            conn.queued = False
+            if conn.fd >= 0 and conn.out.size > 0:
+                self.close(conn)
+        self.to_settle = [conn for conn in self.to_settle if conn.fd >= 0]
+        for conn in self.to_settle:
+            conn.queued = True
 
     def settle_each(self, connections: list[Connection]) -> int:
         """See to each of these that is still there."""

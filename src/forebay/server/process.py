@@ -124,3 +124,10 @@ def notify_systemd(state: str) -> None:
             sock.sendto(state.encode(), address)
         except OSError:
             return
+
+
+class Halt(SystemExit):
+    """Ends the process with this exit code from wherever it is raised; no reply is sent any more.
+
+    It is not an Exception, so that nothing that guards the loop against faults stops it.
+    """

@@ -280,7 +280,13 @@ class Server(Host):
 
     def stop(self) -> None:
         """End with this turn of the loop."""
-        self.loop.running = False
+        self.loop.stop()
+
+    def abandon(self) -> None:
+        """Close everything at once; what clients have not been sent yet is not sent."""
+        self._close_doors(list(self.doors))
+        for conn in self.loop.connections():
+            self.loop.close(conn)
 
     def _farewell(self) -> None:
         """Give the last replies a moment to leave, then close everything."""

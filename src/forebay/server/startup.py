@@ -1,15 +1,17 @@
 """Start-up: the one place that knows everybody and puts them together.
 
-    command line -> Config -> Settings -+-> Engine -+
-                                        |           +-> Server -> doors open -> loop
-                                Log, Clock ---------+
-    services that commands need of the server: config, info, memory, dice, SHUTDOWN
+    command line -> Config -> Settings -+-> Engine ----.
+                                        |-> Server -----+-> doors open -> load -> ready
+                                        '-> Durability -'
+    services that commands need of the server: config, info, memory, dice, SHUTDOWN, files
 
-Whatever can go wrong before the doors are open is one sentence and exit code 1.
+Whatever can go wrong before the doors are open is one sentence and exit code 1; so is a
+file that cannot be loaded.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -20,10 +22,13 @@ from forebay.commands.context import Context
 from forebay.commands.session import Session
 from forebay.commands.settings import Settings
 from forebay.engine.engine import Engine
-from forebay.errors import ConfigError
+from forebay.errors import CommandError, ConfigError
+from forebay.persistence.files import Disk
 from forebay.server import process, usage
 from forebay.server.config import Config
+from forebay.server.durability import Durability
 from forebay.server.info import Info
+from forebay.server.info_persistence import persistence
 from forebay.server.log import Log
 from forebay.server.server import Server
 from forebay.server.timers import Clock
@@ -41,15 +46,29 @@ def serve(argv: Sequence[str]) -> int:
         log = Log(clock, config.settings.logfile, config.settings.loglevel)
         log.check()
         server = assemble(config, log, clock)
-        server.open()
-        if config.settings.daemonize:
-            process.go_to_background()
-        if config.settings.pidfile:
-            process.write_pidfile(config.settings.pidfile)
+        durability = keep_on_disk(config, server)
+        open_up(server, durability)
     except ConfigError as error:
         sys.stderr.write(f"forebay: {error}\n")
         return 1
-    return live(server, config)
+    return live(server, config, durability)
+
+
+def open_up(server: Server, durability: Durability) -> None:
+    """Take what is ours alone: addresses, the data directory, the pid file; all or nothing."""
+    settings = server.settings
+    server.open()
+    try:
+        durability.prepare()
+        if settings.daemonize:
+            durability.release_folder()  # its lock names the process that holds it
+            process.go_to_background()
+            durability.prepare()
+        if settings.pidfile:
+            process.write_pidfile(settings.pidfile)
+    except ConfigError:
+        server.abandon()
+        raise
 
 
 def assemble(config: Config, log: Log, clock: Clock) -> Server:
@@ -68,6 +87,27 @@ def assemble(config: Config, log: Log, clock: Clock) -> Server:
     return server
 
 
+def keep_on_disk(config: Config, server: Server, disk: Disk | None = None) -> Durability:
+    """Who keeps the data on disk, connected to the server, its commands and its settings."""
+    durability = Durability(
+        config.settings, server.engine, server.loop, server.log, server.clock, disk
+    )
+    services = server.engine.services
+    services.durability = durability
+    services.shutdown = Shutdown(server, durability)
+    durability.background.used_bytes = services.memory_used
+    server.on_beat.append(durability.beat)
+    config.on_change("appendonly", durability.set_appendonly)
+    config.on_change("appendfsync", durability.set_policy)
+    config.on_change("save", durability.set_save_points)
+    config.on_change("dir", durability.set_folder)
+    config.on_change("stop-writes-on-bgsave-error", lambda _: durability.refresh_gate())
+    facts = services.info.facts  # type: ignore[attr-defined]
+    facts.persistence = lambda: persistence(durability)
+    facts.forks = lambda: (durability.children.forks, durability.children.last_fork_us)
+    return durability
+
+
 def offer_services(engine: Engine, config: Config, server: Server) -> None:
     """Fill in what commands need of the server."""
     services = engine.services
@@ -81,7 +121,6 @@ def offer_services(engine: Engine, config: Config, server: Server) -> None:
     services.memory_used = gauge.used
     services.memory_peak = gauge.peak
     services.sleep = time.sleep
-    services.shutdown = Shutdown(server)
     services.host = server
 
 
@@ -105,35 +144,61 @@ class Faults:
 class Shutdown:
     """The SHUTDOWN command: the loop ends with this turn and the caller gets no reply."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, durability: Durability) -> None:
         self.server = server
+        self.durability = durability
 
     def __call__(self, ctx: Context, flags: list[bytes]) -> None:
         self.server.log.notice("User requested shutdown...")
+        self.durability.finish(flags)
         self.server.stop()
+        ctx.services.sessions.close(ctx.session)
 
 
-def live(server: Server, config: Config) -> int:
+def live(server: Server, config: Config, durability: Durability) -> int:
     """From open doors to the end."""
     settings, log = config.settings, server.log
-    signals = process.Signals(lambda name: on_signal(server, name))
+    signals = process.Signals(lambda name: on_signal(server, durability, name))
     server.loop.watch(signals.fileno(), signals.on_readable)
     fit_clients(settings, log)
     greet(server, config)
     process.settle_memory()
-    process.notify_systemd("READY=1")
-    server.run()
+    durability.start(on_ready=lambda: welcome(server, config))
+    code = run(server, durability)
     process.notify_systemd("STOPPING=1")
     if settings.pidfile:
         process.remove_pidfile(settings.pidfile)
     signals.close()
     log.notice("Forebay is now ready to exit, bye bye...")
-    return 0
+    return code
 
 
-def on_signal(server: Server, name: str) -> None:
+def run(server: Server, durability: Durability) -> int:
+    """Serve until the end; the exit code."""
+    try:
+        server.run()
+    except process.Halt as halt:
+        server.abandon()
+        durability.release_folder()
+        if isinstance(halt.code, str):
+            sys.stderr.write(f"forebay: {halt.code}\n")
+        return 1
+    return 0 if durability.close() else 1
+
+
+def on_signal(server: Server, durability: Durability, name: str) -> None:
     """The operator wants it to end."""
     server.log.notice(f"Received {name}, stopping after this turn; again to stop at once")
+    settings = server.settings
+    on_int, on_term = settings.shutdown_on_sigint, settings.shutdown_on_sigterm
+    words = on_int if name == "SIGINT" else on_term
+    try:
+        durability.finish([word.upper().encode() for word in words])
+    except CommandError:
+        server.log.warning(
+            f"{name} received but errors trying to shut down the server, check the logs"
+        )
+        return
     server.stop()
 
 
@@ -159,7 +224,7 @@ def fit_clients(settings: Settings, log: Log) -> None:
 
 
 def greet(server: Server, config: Config) -> None:
-    """Say who is here, where, and what to try."""
+    """Say who is here, and where."""
     log = server.log
     how = "compiled" if forebay.compiled() else "interpreted, slow: for tests only"
     log.notice(f"Forebay {forebay.__version__} ({how}) starts, pid {os.getpid()}")
@@ -167,7 +232,13 @@ def greet(server: Server, config: Config) -> None:
         log.warning(warning)
     for door in server.doors:
         log.notice(f"Listening on {door.name}")
-    log.notice(f"Ready to accept connections. Try: {first_step(config.settings)}")
+
+
+def welcome(server: Server, config: Config) -> None:
+    """All data is there."""
+    gc.freeze()
+    server.log.notice(f"Ready to accept connections. Try: {first_step(config.settings)}")
+    process.notify_systemd("READY=1")
 
 
 def first_step(settings: Settings) -> str:

@@ -1,0 +1,281 @@
+"""``forebay check``: is this file, or this whole data directory, good?
+
+Judges with the eyes of the loader (persistence/verify.py): what it calls good, a
+server loads.  Looks only, unless ``--fix`` is given; and ``--fix`` never deletes a
+byte: what it cuts off stays beside the file.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from forebay.cli.output import (
+    Arguments,
+    Bar,
+    complain,
+    counted,
+    number,
+    run_tool,
+    write_json,
+)
+from forebay.errors import DiskError
+from forebay.persistence.files import Disk, join, last_name, parent
+from forebay.persistence.log_damage import Damage
+from forebay.persistence.manifest import parse_manifest
+from forebay.persistence.verify import (
+    MANIFEST,
+    PartReport,
+    Report,
+    fix,
+    lock_around,
+    look_at,
+    verify,
+)
+
+HELP = """\
+usage: forebay check PATH [--fix [--cut-at OFFSET]] [--json]
+
+Verifies everything that a server would load, and says in plain words what is
+there, what is damaged, and what that means.  PATH is one of
+  a data directory           its log and its snapshots
+  a log                      its folder (appendonlydir) or its manifest
+  one file                   a log file (.aof) or a snapshot (.rdb), ours or of Redis
+
+  --fix             repair an unfinished end, as a crash leaves it: the file is cut behind
+                    its last good record.  The bytes that are cut off stay beside it, in
+                    FILE.corrupt-OFFSET; nothing is ever deleted.
+  --cut-at OFFSET   with --fix: also cut a file that is damaged in its middle.  That loses
+                    good records, so the offset must be said: it is the one that check
+                    reports.  Files of the log that come later are set aside as well.
+  --json            the same as one line of JSON; after a repair a second one
+
+A snapshot is only good as a whole and cannot be repaired: restore a copy.
+Stop the server first; check refuses while one runs there.
+
+exit code: 0 all is good; 1 something is damaged, or could not be read; 2 wrong usage
+
+examples:
+  forebay check .                         the data directory of a server
+  forebay check --fix appendonlydir
+  forebay check --fix --cut-at 81234 appendonlydir/appendonly.aof.3.incr.aof
+  forebay check --json dump.rdb
+"""
+
+#: What is read at a time when records are counted.
+PIECE = 1 << 20
+SEAL = b"#CRC:"
+
+
+def run(args: list[str]) -> int:
+    """Check what the line names."""
+    parser = Arguments()
+    parser.add_argument("path", metavar="PATH")
+    parser.add_argument("--fix", action="store_true")
+    parser.add_argument("--cut-at", type=int, default=None, metavar="OFFSET")
+    parser.add_argument("--json", action="store_true")
+    return run_tool("check", HELP, parser, check, args)
+
+
+def check(options: Any) -> int:
+    """Look, say, repair if that was asked for; 1 if it is not good in the end."""
+    if options.cut_at is not None and not options.fix:
+        complain("--cut-at goes with --fix; try: forebay check --help")
+        return 2
+    disk = Disk()
+    path = whole_log(disk, options.path) if options.fix else options.path
+    report = look(disk, path)
+    tell(disk, report, options.json)
+    if options.fix and not report.is_good:
+        done = repair(disk, report, path, options.cut_at)
+        if not done:
+            return 1
+        report = look(disk, path)
+        tell(disk, report, options.json, done)
+    return 0 if report.is_good else 1
+
+
+def look(disk: Disk, path: str) -> Report:
+    """Verify all that belongs to a path, with no server writing meanwhile."""
+    locks = lock(disk, path)
+    bar = Bar("verifying")
+    try:
+        return verify(disk, path, bar)
+    finally:
+        bar.wipe()
+        for held in locks:
+            held.release()
+
+
+def whole_log(disk: Disk, path: str) -> str:
+    """The manifest that names this file, if one does: a file of a log is repaired with the rest,
+    since what comes later makes no sense without what was cut."""
+    if disk.is_folder(path) or path.endswith(MANIFEST):
+        return path
+    folder = parent(path)
+    for name in disk.names(folder):
+        if name.endswith(MANIFEST):
+            manifest = parse_manifest(disk.read(join(folder, name)), join(folder, name))
+            if last_name(path) in [entry.name for entry in manifest.loaded()]:
+                return join(folder, name)
+    return path
+
+
+def lock(disk: Disk, path: str) -> list[Any]:
+    """Keep a server from writing under our eyes; ConfigError if one is there already.
+
+    A snapshot is replaced as a whole and never written to, so it needs no lock.
+    """
+    if not disk.is_folder(path) and look_at(disk, path).kind == "rdb":
+        return []
+    try:
+        return lock_around(disk, path)
+    except DiskError:
+        return []  # a disk that only lets itself be read: no server writes there either
+
+
+def repair(disk: Disk, report: Report, path: str, cut_at: int | None) -> list[str]:
+    """Cut what may be cut; what was done, and nothing if it needs another word."""
+    for part in report.parts:
+        damage = part.damage
+        if damage is not None and not damage.is_tail and cut_at != damage.offset:
+            complain(refusal(path, damage, cut_at))
+            return []
+    return fix(disk, path)
+
+
+def refusal(path: str, damage: Damage, cut_at: int | None) -> str:
+    """Why the middle of a file is not cut just so."""
+    if cut_at is not None:
+        return f"{damage.path} is damaged at offset {damage.offset}, not at {cut_at}; not repaired"
+    return (
+        f"{damage.path} is damaged in its middle, and a cut loses good records; restore a copy, "
+        f"or say so: forebay check --fix --cut-at {damage.offset} {path}"
+    )
+
+
+# What is said
+
+
+def tell(disk: Disk, report: Report, as_json: bool, done: list[str] | None = None) -> None:
+    """The whole report."""
+    if as_json:
+        write_json(facts(disk, report, done or []))
+        return
+    lines = [*(done or []), *headline(report)]
+    for part in report.parts:
+        lines += part_lines(disk, part)
+    lines.append(verdict(report))
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def headline(report: Report) -> list[str]:
+    """The log, if there is one."""
+    if report.manifest is None:
+        return []
+    if report.problem:
+        return [f"{report.manifest}: a log", f"    {report.problem}"]
+    parts = [part for part in report.parts if part.is_in_log]
+    size = sum(part.size for part in parts)
+    return [f"{report.manifest}: a log of {counted(len(parts), 'file')}, {number(size)} bytes"]
+
+
+def part_lines(disk: Disk, part: PartReport) -> list[str]:
+    """One file: what it holds, and what is wrong with it."""
+    name = f"  {last_name(part.path)}" if part.is_in_log else part.path
+    state = "good" if part.is_good else "DAMAGED"
+    lines = [f"{name}: {contents(part)}, {number(part.size)} bytes: {state}"]
+    if part.foreign:
+        kinds = ", ".join(counted(n, name) for name, n in sorted(part.foreign.items()))
+        lines.append(f"    holds {kinds}, which a server leaves out with skip-foreign-types yes")
+    if part.is_good:
+        return lines
+    lines.append(f"    {part.problem}")
+    if part.damage is not None:
+        lines.append(f"    {loss(disk, part.damage)}")
+    lines.append(f"    {part.advice}")
+    return lines
+
+
+def contents(part: PartReport) -> str:
+    """What a file holds, in a few words."""
+    said = []
+    if part.kind == "rdb":
+        said.append(f"a snapshot of {counted(part.keys, 'key')}" if part.keys else "a snapshot")
+    if part.kind == "commands" or part.commands:
+        checksums = f"with {counted(part.seals, 'checksum')}" if part.seals else "no checksums"
+        said.append(f"{counted(part.commands, 'command')}, {checksums}")
+    return ", then ".join(said)
+
+
+def loss(disk: Disk, damage: Damage) -> str:
+    """What lies behind the damage."""
+    records = records_behind(disk, damage)
+    known = f", with {counted(records, 'record')} in them" if records else ""
+    return (
+        f"good up to offset {number(damage.offset)}; "
+        f"behind it are {counted(damage.lost_bytes, 'byte')}{known}"
+    )
+
+
+def records_behind(disk: Disk, damage: Damage) -> int:
+    """How many checksum lines stand behind the damage: each ends a record."""
+    count, held = 0, b""
+    with disk.open_read(damage.path) as file:
+        file.seek(damage.offset)
+        while data := file.read(PIECE):
+            held = held[-len(SEAL) + 1 :] + data
+            count += held.count(SEAL)
+    return count
+
+
+def verdict(report: Report) -> str:
+    """The last line."""
+    if report.is_good and any(part.foreign for part in report.parts):
+        return "good: a server loads it with skip-foreign-types yes, without what it does not have"
+    if report.is_good:
+        return "good: a server loads all of it"
+    if report.is_loadable:
+        return "an unfinished end, as a crash leaves it: a server cuts it off and loads the rest"
+    return "damaged: a server does not start with it"
+
+
+def facts(disk: Disk, report: Report, done: list[str]) -> dict[str, Any]:
+    """The report for programs."""
+    return {
+        "path": report.path,
+        "manifest": report.manifest,
+        "good": report.is_good,
+        "loadable": report.is_loadable,
+        "problem": report.problem,
+        "parts": [part_facts(disk, part) for part in report.parts],
+        "done": done,
+    }
+
+
+def part_facts(disk: Disk, part: PartReport) -> dict[str, Any]:
+    """One file for programs."""
+    damage = part.damage
+    return {
+        "path": part.path,
+        "kind": part.kind,
+        "in_log": part.is_in_log,
+        "bytes": part.size,
+        "good_bytes": part.good_bytes,
+        "keys": part.keys,
+        "commands": part.commands,
+        "records": part.units,
+        "checksums": part.seals,
+        "foreign": part.foreign,
+        "good": part.is_good,
+        "problem": part.problem,
+        "advice": part.advice,
+        "damage": damage
+        and {
+            "offset": damage.offset,
+            "reason": damage.reason,
+            "is_tail": damage.is_tail,
+            "bytes_behind": damage.lost_bytes,
+            "records_behind": records_behind(disk, damage),
+        },
+    }

@@ -1,0 +1,264 @@
+"""``forebay dump``: what is inside of a log or a snapshot, as text or as JSON lines.
+
+Reads with the loader's own eyes, so what it shows is what a server would load,
+up to the first damage; keys are shown one by one and not kept, so that a file
+may be larger than memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from forebay.cli.dump_values import ALL, KeyView
+from forebay.cli.output import (
+    Arguments,
+    Bar,
+    complain,
+    json_of,
+    run_tool,
+    text_of,
+    write_json,
+)
+from forebay.commands.glob import Glob
+from forebay.commands.table import TABLE
+from forebay.core.keyspace import Keyspace, Value
+from forebay.errors import CommandError, CorruptDataError, DiskError
+from forebay.persistence.files import Disk
+from forebay.persistence.log_load import LogPart, LogReader
+from forebay.persistence.rdb_reader import Read
+from forebay.persistence.snapshot import LoadOptions, SnapshotLoader
+from forebay.persistence.verify import DATABASES, Place, look_at
+
+HELP = """\
+usage: forebay dump PATH [--json] [--keys PATTERN] [--entries N]
+
+Shows what is inside: of a log every command with its offset, of a snapshot every
+key with its type, length, expiry and groups.  PATH is one of
+  a data directory           its log, then its snapshots
+  a log                      its folder (appendonlydir) or its manifest
+  one file                   a log file (.aof) or a snapshot (.rdb), ours or of Redis
+
+  --keys PATTERN    only keys that match, and commands that name one: 'orders:*'
+  --entries N       show so many entries of a stream, items of a list or set
+                    (5, with --json all)
+  --json            JSON lines; a word that is not UTF-8 becomes {"base64": "..."}
+
+Nothing is changed, and a server may run there: then the end of its log may be
+seen unfinished.  Damage is one line on standard error, with the offset, after
+everything before it was shown.
+
+exit code: 0 all was shown; 1 something is damaged, or could not be read; 2 wrong usage
+
+examples:
+  forebay dump dump.rdb
+  forebay dump --keys 'orders:*' appendonlydir | tail
+  forebay dump --json --entries 0 . | jq 'select(.type == "stream") | .key'
+"""
+
+DEFAULT_ENTRIES = 5
+
+
+def run(args: list[str]) -> int:
+    """Show what the line names."""
+    parser = Arguments()
+    parser.add_argument("path", metavar="PATH")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--keys", default=None, metavar="PATTERN")
+    parser.add_argument("--entries", type=at_least_none, default=None, metavar="N")
+    return run_tool("dump", HELP, parser, dump, args)
+
+
+def at_least_none(text: str) -> int:
+    """A number of entries."""
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of entries")
+    return int(text)
+
+
+def dump(options: Any) -> int:
+    """Every file that belongs to the path; 1 if one of them is not good to its end."""
+    disk = Disk()
+    parts = parts_of(disk, options.path)
+    teller = Teller(options, sum(part.size for part in parts))
+    is_good = True
+    for part in parts:
+        try:
+            teller.tell_part(disk, part)
+        except (CorruptDataError, DiskError) as error:
+            teller.bar.wipe()
+            sys.stdout.flush()
+            complain(error_line(part, error))
+            is_good = False
+        teller.before += part.size
+    teller.bar.wipe()
+    return 0 if is_good else 1
+
+
+def parts_of(disk: Disk, path: str) -> list[LogPart]:
+    """The files, in the order in which a server loads them."""
+    place = Place(disk, path)
+    parts: list[LogPart] = []
+    if place.manifest is not None:
+        loader = place.loader()
+        loader.look()
+        parts = list(loader.parts())
+    for file in place.files:
+        single = look_at(disk, file)
+        single.is_last = True
+        parts.append(single)
+    return parts
+
+
+def error_line(part: LogPart, error: Exception) -> str:
+    """The error, with the name of its file."""
+    text = str(error)
+    return text if part.path in text else f"{part.path}: {text}"
+
+
+class Teller:
+    """Writes what it is shown, in the form that was asked for."""
+
+    def __init__(self, options: Any, total: int) -> None:
+        self.is_json: bool = options.json
+        pattern = options.keys
+        self.glob = None if pattern is None else Glob(pattern.encode("utf-8", "surrogateescape"))
+        limit = ALL if options.json else DEFAULT_ENTRIES
+        self.limit: int = limit if options.entries is None else options.entries
+        self.total = total
+        #: Bytes of the files that are done.
+        self.before = 0
+        self.bar = Bar("reading")
+        # A bar between the lines would be in the way.
+        self.bar.is_wanted = self.bar.is_wanted and not sys.stdout.isatty()
+
+    def wants(self, key: bytes) -> bool:
+        """Whether a key is asked for."""
+        return self.glob is None or self.glob.matches(key)
+
+    def write(self, text: str) -> None:
+        """One line for people."""
+        sys.stdout.write(text + "\n")
+
+    # Files
+
+    def tell_part(self, disk: Disk, part: LogPart) -> None:
+        """One file, from its first byte to its last."""
+        if not self.is_json:
+            self.write(f"# {part.path}")
+        start = self.tell_snapshot(disk, part) if part.kind == "rdb" else 0
+        if start < part.size:
+            self.tell_commands(disk, part, start)
+
+    def tell_snapshot(self, disk: Disk, part: LogPart) -> int:
+        """The keys of a snapshot; where it ends."""
+        with disk.open_read(part.path) as file:
+            loader = Visitor(file.read, part.size, self)
+            for done in loader.steps():
+                self.bar(self.before + done, self.total)
+            return loader.end
+
+    def tell_commands(self, disk: Disk, part: LogPart, start: int) -> None:
+        """The commands of a log; CorruptDataError if it does not end as it should."""
+        reader = LogReader(disk, part, start)
+        try:
+            while reader.next_range():
+                for at, words in commands_in(reader):
+                    if self.glob is None or any(map(self.glob.matches, keys_of(words))):
+                        self.tell_command(part, reader.file_offset(at), words)
+                self.bar(self.before + reader.done, self.total)
+        finally:
+            reader.close()
+        damage = reader.damage
+        if damage is not None:
+            raise CorruptDataError(
+                f"{part.path}: an unfinished end at offset {damage.offset}: {damage.reason}; "
+                f"{damage.lost_bytes:,} bytes are not shown"
+            )
+
+    def tell_command(self, part: LogPart, offset: int, words: list[bytes]) -> None:
+        """One command."""
+        if self.is_json:
+            command = [json_of(word) for word in words]
+            write_json({"file": part.name, "offset": offset, "command": command})
+        else:
+            self.write(f"{offset:>10} {' '.join(map(text_of, words))}")
+
+    # Keys
+
+    def tell_key(self, view: KeyView) -> None:
+        """One key of a snapshot."""
+        if self.is_json:
+            write_json(view.facts())
+            return
+        for line in view.lines():
+            self.write(line)
+
+    def tell_foreign(self, db: int, key: bytes | None, name: str, offset: int) -> None:
+        """Something that this server does not have, and leaves out or refuses."""
+        if self.is_json:
+            known = None if key is None else json_of(key)
+            write_json({"db": db, "key": known, "type": name, "offset": offset, "foreign": True})
+        else:
+            shown = "" if key is None else f"{db} {text_of(key)}: "
+            self.write(f"{shown}{name}, which this server does not have, at offset {offset}")
+
+
+class Visitor(SnapshotLoader):
+    """A loader that shows each key and keeps none."""
+
+    def __init__(self, read: Read, size: int, teller: Teller) -> None:
+        options = LoadOptions(skip_foreign=True, allow_tail=True)
+        super().__init__(read, size, Keyspace(DATABASES), options)
+        self.teller = teller
+
+    def keep(self, key: bytes, value: Value | None, start: int) -> None:
+        """Instead of keeping it."""
+        if value is not None and self.teller.wants(key):
+            view = KeyView(
+                self.db.index,
+                key,
+                value,
+                offset=start,
+                expires_ms=self.expire_ms,
+                limit=self.teller.limit,
+            )
+            self.teller.tell_key(view)
+
+    def leave_out(self, kind: int, name: str, key: bytes | None) -> None:
+        """Say that it is there, and step over it."""
+        offset = self.reader.offset
+        super().leave_out(kind, name, key)
+        if key is None or self.teller.wants(key):
+            self.teller.tell_foreign(self.db.index, key, name, offset)
+
+
+def commands_in(reader: LogReader) -> Iterator[tuple[int, list[bytes]]]:
+    """The commands of a verified range, each with its place in the buffer."""
+    buf, at = reader.buf, reader.start
+    while at < reader.end:
+        start = at
+        line_end = buf.index(b"\r\n", at)
+        count, at = int(buf[at + 1 : line_end]), line_end + 2
+        words = []
+        for _ in range(count):
+            line_end = buf.index(b"\r\n", at)
+            size, at = int(buf[at + 1 : line_end]), line_end + 2
+            words.append(bytes(buf[at : at + size]))
+            at += size + 2
+        yield start, words
+
+
+def keys_of(words: list[bytes]) -> list[bytes]:
+    """The keys that a command names; of one we do not know, its first argument."""
+    row = TABLE.get(words[0].lower())
+    if row is not None and row.is_container and len(words) > 1:
+        row = row.subcommands.get(words[1].lower())
+    if row is None:
+        return words[1:2]
+    try:
+        return [words[place] for place in row.keys.positions(words)]
+    except (CommandError, IndexError):
+        return []

@@ -1,0 +1,141 @@
+"""How the tools speak: text for people, JSON lines for programs, a bar for the patient.
+
+    standard output   the answer, and nothing else
+    standard error    problems, one line each; the progress bar, if somebody watches
+
+A reader that has seen enough (``| head``) closes the pipe: that is no error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+#: So much of one word is shown as text; JSON has all of it.
+SHOWN_BYTES = 200
+BAR_WIDTH = 30
+BAR_EVERY_S = 0.1
+#: Work that is over sooner than this needs no bar.
+BAR_AFTER_S = 0.3
+QUIET = 130  # what shells make of ctrl-c
+
+
+class UsageError(Exception):
+    """The line could not be understood."""
+
+
+class Arguments(argparse.ArgumentParser):
+    """A parser whose help is written by hand, and whose complaints are one line."""
+
+    def __init__(self) -> None:
+        super().__init__(add_help=False, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def run_tool(
+    name: str, help_text: str, parser: Arguments, work: Callable[[Any], int], args: list[str]
+) -> int:
+    """Parse the line and do the work; 2 if the line is wrong."""
+    if any(arg in ("-h", "--help") for arg in args):
+        sys.stdout.write(help_text)
+        return 0
+    try:
+        options = parser.parse_args(args)
+    except UsageError as error:
+        sys.stderr.write(f"forebay: {error}; try: forebay {name} --help\n")
+        return 2
+    try:
+        code = work(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whatever is still buffered would fail again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return QUIET
+    return code
+
+
+def complain(text: str) -> None:
+    """One line on standard error."""
+    sys.stderr.write(f"forebay: {text}\n")
+
+
+def number(value: int) -> str:
+    """12,345,678"""
+    return f"{value:,}"
+
+
+def counted(value: int, noun: str) -> str:
+    """``1 key``, ``2 keys``, ``no keys``."""
+    plural = noun[:-1] + "ies" if noun.endswith("ry") else noun + "s"
+    return f"{number(value) if value else 'no'} {noun if value == 1 else plural}"
+
+
+def text_of(word: bytes, limit: int = SHOWN_BYTES) -> str:
+    """A word as a person reads it: plain if it can be, else in quotes with escapes."""
+    text = word[:limit].decode("utf-8", "surrogateescape")
+    if not text or not text.isprintable() or any(c in text for c in " \"'\\"):
+        text = '"' + "".join(map(_escaped, text)) + '"'
+    return text if len(word) <= limit else f"{text}... ({number(len(word))} bytes)"
+
+
+def _escaped(char: str) -> str:
+    if char in '"\\':
+        return "\\" + char
+    if "\udc80" <= char <= "\udcff":
+        return f"\\x{ord(char) - 0xDC00:02x}"  # a byte that is no UTF-8
+    return char if char.isprintable() else char.encode("unicode_escape").decode()
+
+
+def json_of(word: bytes) -> Any:
+    """A word for JSON: text if it is UTF-8, else an object that keeps every bit."""
+    try:
+        return word.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(word).decode()}
+
+
+def write_json(value: dict[str, Any]) -> None:
+    """One line."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+
+
+class Bar:
+    """How far a long piece of work is; drawn only on a terminal, and wiped at the end.
+
+    verifying [##########....................]  33%  12.1 of 36.4 MB
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.is_wanted = sys.stderr.isatty()
+        self.next_s = time.monotonic() + BAR_AFTER_S
+        self.is_drawn = False
+
+    def __call__(self, done: int, total: int) -> None:
+        """So many bytes of so many."""
+        if not self.is_wanted or time.monotonic() < self.next_s:
+            return
+        self.next_s = time.monotonic() + BAR_EVERY_S
+        share = done / total if total else 1.0
+        filled = "#" * round(BAR_WIDTH * share)
+        sizes = f"{done / 1e6:.1f} of {total / 1e6:.1f} MB"
+        sys.stderr.write(f"\r{self.what} [{filled:.<{BAR_WIDTH}}] {share:4.0%}  {sizes} ")
+        sys.stderr.flush()
+        self.is_drawn = True
+
+    def wipe(self) -> None:
+        """Leave the line as it was found."""
+        if self.is_drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+        self.is_drawn = False

@@ -1,0 +1,45 @@
+"""DUMP and RESTORE for the commands: the format of the disk behind ``services.payloads``.
+
+Commands do not know that there are files; they ask for the bytes of a value, or
+for the value of some bytes.
+"""
+
+from __future__ import annotations
+
+from forebay.commands.settings import Settings
+from forebay.core.keyspace import Value
+from forebay.errors import CommandError, CorruptDataError
+from forebay.persistence import payload
+from forebay.persistence.payload import BadFooterError
+from forebay.persistence.rdb_extra import IdmpState
+
+BAD_FOOTER = b"ERR DUMP payload version or checksum are wrong"
+BAD_BODY = b"ERR Bad data format"
+
+
+class Payloads:
+    """Values as bytes and back, by the server's settings."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        #: Tests damage payloads and want to see more than the checksum.
+        self.skip_checks = False
+
+    def dump(self, value: Value) -> bytes:
+        """The payload of a value."""
+        settings = self.settings
+        return payload.dump(value, settings.rdb_format, settings.rdbcompression, self.defaults())
+
+    def restore(self, data: bytes) -> Value:
+        """The value of a payload; the error that RESTORE answers."""
+        try:
+            return payload.restore(data, self.skip_checks, self.defaults())
+        except BadFooterError:
+            raise CommandError(BAD_FOOTER) from None
+        except CorruptDataError:
+            raise CommandError(BAD_BODY) from None
+
+    def defaults(self) -> IdmpState:
+        """The idempotency settings of a new stream."""
+        settings = self.settings
+        return IdmpState(settings.stream_idmp_duration_s, settings.stream_idmp_maxsize)

@@ -1,0 +1,95 @@
+"""One value on its own: what DUMP answers and RESTORE takes.
+
+    type | body, as in a file | version, 2 bytes LE | CRC-64 of all before, 8 bytes LE
+
+A payload has no room for facts beside the value, so a stream is written in the
+smallest type, from the chosen one up, that holds all of it: a stream with an
+idempotency map or a NACK zone gives a payload that only a newer Redis takes.
+"""
+
+from __future__ import annotations
+
+from forebay.core.keyspace import Value
+from forebay.core.stream import Stream
+from forebay.errors import CorruptDataError
+from forebay.persistence import crc64, rdb_extra, rdb_values
+from forebay.persistence.rdb_extra import IdmpState
+from forebay.persistence.rdb_format import (
+    DEFAULT_VERSION,
+    NEWEST_VERSION,
+    STREAM_4,
+    STREAM_5,
+    STREAM_TYPE_SINCE,
+    VERSIONS,
+)
+from forebay.persistence.rdb_reader import RdbReader, read_bytes
+from forebay.persistence.rdb_writer import RdbWriter
+
+VERSION_SIZE = 2
+FOOT_SIZE = 10
+
+
+class BadFooterError(CorruptDataError):
+    """A payload of a newer version, or whose checksum is not that of its bytes."""
+
+
+def dump(
+    value: Value,
+    version: str = DEFAULT_VERSION,
+    compress: bool = True,
+    defaults: IdmpState | None = None,
+) -> bytes:
+    """The payload of a value, for a Redis of this version or the next that can hold it.
+
+    ``defaults`` is what a stream has that nobody configured.
+    """
+    chosen = VERSIONS[version]
+    stream_type, rdb_version = chosen.stream_type, chosen.rdb
+    if isinstance(value, Stream):
+        stream_type = max(stream_type, needed_type(value, defaults))
+        rdb_version = max(rdb_version, STREAM_TYPE_SINCE[stream_type])
+    pieces: list[bytes] = []
+    writer = RdbWriter(pieces.append, compress)
+    writer.byte(rdb_values.type_of(value, stream_type))
+    for _ in rdb_values.write_steps(writer, value, stream_type):
+        pass
+    writer.raw(rdb_version.to_bytes(VERSION_SIZE, "little"))
+    writer.finish()
+    return b"".join(pieces)
+
+
+def needed_type(stream: Stream, defaults: IdmpState | None) -> int:
+    """The oldest stream type that holds all of a stream."""
+    if rdb_extra.has_unowned(stream):
+        return STREAM_5
+    return STREAM_4 if rdb_extra.has_idmp(stream, defaults) else 0
+
+
+def restore(payload: bytes, skip_checks: bool = False, defaults: IdmpState | None = None) -> Value:
+    """The value of a payload; BadFooterError, or CorruptDataError for what is in it.
+
+    ``skip_checks`` leaves the checksum alone, for tests that damage payloads on purpose.
+    """
+    size = len(payload) - FOOT_SIZE
+    if size < 1:
+        raise BadFooterError("the payload is too short, at offset 0")
+    version = int.from_bytes(payload[size : size + VERSION_SIZE], "little")
+    if version > NEWEST_VERSION:
+        raise BadFooterError(f"the payload is of version {version}, at offset {size}")
+    stored = int.from_bytes(payload[size + VERSION_SIZE :], "little")
+    if not skip_checks and stored != crc64.update(0, payload, 0, size + VERSION_SIZE):
+        raise BadFooterError(f"the checksum of the payload is wrong, at offset {size + 2}")
+    return read_value(read_bytes(payload, size), defaults)
+
+
+def read_value(reader: RdbReader, defaults: IdmpState | None) -> Value:
+    """Type and value, and nothing else."""
+    kind = reader.byte()
+    if not rdb_values.can_read(kind):
+        raise reader.fail(f"values of type {kind} are not known here")
+    value = rdb_values.read_whole(rdb_values.read_steps(reader, kind, None, defaults))
+    if value is None:
+        raise reader.fail("the value has no elements")
+    if reader.left():
+        raise reader.fail("bytes behind the value")
+    return value

@@ -1,0 +1,317 @@
+"""Is this file, or this whole log, good?  What is in it, where does it break, what can be done?
+
+    verify(disk, path)     looks only; a Report
+    fix(disk, path)        cuts what cannot be loaded, and keeps every byte of it beside the file
+
+``path`` may be a data folder, the folder of a log, its manifest, one file with
+commands or one snapshot.  Both judge with the eyes of the loader (log_load.py,
+snapshot.py), so what they call good can be loaded.
+
+What ``fix`` does
+  1. Commands: the file is cut behind its last good unit; the rest goes to
+     ``<file>.corrupt-<offset>``.
+  2. Files of the same log that come later are set aside whole, since they tell what
+     happened after the part that is lost: renamed, and no longer in the manifest.
+  3. A snapshot cannot be repaired: it is only good as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from forebay.core.keyspace import Keyspace
+from forebay.errors import CorruptDataError
+from forebay.persistence.files import (
+    LOCK_NAME,
+    Disk,
+    Lock,
+    corrupt_path,
+    is_temp,
+    join,
+    last_name,
+    parent,
+    replace_file,
+)
+from forebay.persistence.log_damage import Damage
+from forebay.persistence.log_load import RDB_MAGIC, LogLoader, LogPart, LogReader, cut
+from forebay.persistence.manifest import format_manifest
+from forebay.persistence.snapshot import LoadOptions, SnapshotLoader
+
+#: Bytes done, bytes in all.
+Progress = Callable[[int, int], None]
+MANIFEST = ".manifest"
+#: What files that stand for themselves are called.
+SINGLE = (".rdb", ".aof")
+#: More databases than anybody has.
+DATABASES = 1 << 10
+
+
+@dataclass
+class PartReport:
+    """One file."""
+
+    path: str
+    #: rdb or commands
+    kind: str
+    size: int
+    #: Whether it is part of a log, or a file for itself.
+    is_in_log: bool = False
+    #: How much of it is good.
+    good_bytes: int = 0
+    commands: int = 0
+    units: int = 0
+    seals: int = 0
+    keys: int = 0
+    #: Values of types that this server does not have: name -> how many.
+    foreign: dict[str, int] = field(default_factory=dict)
+    damage: Damage | None = None
+    #: What is wrong, and what can be done about it; empty if nothing is.
+    problem: str = ""
+    advice: str = ""
+
+    @property
+    def is_good(self) -> bool:
+        """Whether all of it can be loaded."""
+        return not self.problem
+
+
+@dataclass
+class Report:
+    """All that was looked at."""
+
+    path: str
+    #: The manifest of the log, if there is one.
+    manifest: str | None = None
+    parts: list[PartReport] = field(default_factory=list)
+    #: What is wrong with the log as a whole.
+    problem: str = ""
+
+    @property
+    def is_good(self) -> bool:
+        """Whether all of it can be loaded."""
+        return not self.problem and all(part.is_good for part in self.parts)
+
+    @property
+    def is_loadable(self) -> bool:
+        """Whether a server starts with it, perhaps after it has cut an unfinished end."""
+        return not self.problem and all(
+            part.is_good or (part.damage is not None and part.damage.is_tail) for part in self.parts
+        )
+
+
+class Place:
+    """What a path stands for."""
+
+    def __init__(self, disk: Disk, path: str) -> None:
+        self.disk, self.path = disk, path
+        #: The manifest of a log, if there is one.
+        self.manifest: str | None = None
+        #: Single files: snapshots, logs of an old Redis.
+        self.files: list[str] = []
+        if disk.is_folder(path):
+            self.search()
+        elif path.endswith(MANIFEST):
+            self.manifest = path
+        else:
+            self.files = [path]
+
+    def search(self) -> None:
+        """Find the log and the snapshots in a folder, and the log in a folder inside of it."""
+        names = self.disk.names(self.path)
+        inside = [join(self.path, name) for name in names]
+        folders = [self.path, *(path for path in inside if self.disk.is_folder(path))]
+        found = [
+            join(folder, name)
+            for folder in folders
+            for name in self.disk.names(folder)
+            if name.endswith(MANIFEST)
+        ]
+        if len(found) > 1:
+            raise CorruptDataError(f"{self.path} has {len(found)} manifests in it; name one")
+        if found:
+            self.manifest = found[0]
+        if not found or parent(found[0]) != self.path:
+            single = [name for name in names if name.endswith(SINGLE) and not is_temp(name)]
+            self.files = [join(self.path, name) for name in single]
+        if not found and not self.files:
+            raise CorruptDataError(f"{self.path} has neither a log nor a snapshot in it")
+
+    def loader(self) -> LogLoader:
+        """Who knows the files of the log."""
+        assert self.manifest is not None, "no log here"
+        name = last_name(self.manifest)[: -len(MANIFEST)]
+        return LogLoader(self.disk, parent(self.manifest), name, no_note)
+
+
+def verify(disk: Disk, path: str, progress: Progress | None = None) -> Report:
+    """Look at everything that belongs to ``path``; DiskError if it cannot be read."""
+    place = Place(disk, path)
+    report = Report(path, place.manifest)
+    parts: list[LogPart] = []
+    if place.manifest is not None:
+        loader = place.loader()
+        try:
+            loader.look()
+        except CorruptDataError as error:
+            report.problem = str(error)
+        parts = loader.parts()
+    for file in place.files:
+        single = look_at(disk, file)
+        single.is_last = True
+        parts = [*parts, single]
+    total, done = sum(part.size for part in parts), 0
+    for part in parts:
+        part_report = verify_part(disk, part, done, total, progress)
+        part_report.is_in_log = part.path not in place.files
+        report.parts.append(part_report)
+        done += part.size
+    return report
+
+
+def no_note(level: str, text: str) -> None:
+    """Nobody listens."""
+
+
+def look_at(disk: Disk, path: str) -> LogPart:
+    """A single file, and what is in it."""
+    with disk.open_read(path) as file:
+        is_rdb = file.read(len(RDB_MAGIC)) == RDB_MAGIC
+        return LogPart(path, last_name(path), file.size, "rdb" if is_rdb else "commands")
+
+
+def verify_part(
+    disk: Disk, part: LogPart, before: int, total: int, progress: Progress | None
+) -> PartReport:
+    """One file, from its first byte to its last."""
+    report = PartReport(part.path, part.kind, part.size)
+
+    def tell(done: int) -> None:
+        if progress is not None:
+            progress(before + done, total)
+
+    if part.kind == "rdb":
+        verify_snapshot(disk, part, report, tell)
+    if report.is_good and report.good_bytes < part.size:
+        verify_commands(disk, part, report, tell)
+    return report
+
+
+def verify_snapshot(
+    disk: Disk, part: LogPart, report: PartReport, tell: Callable[[int], None]
+) -> None:
+    """A snapshot; commands may follow it in the same file."""
+    keyspace = Keyspace(DATABASES)
+    options = LoadOptions(skip_foreign=True, allow_tail=True)
+    with disk.open_read(part.path) as file:
+        loader = SnapshotLoader(file.read, part.size, keyspace, options)
+        try:
+            for done in loader.steps():
+                tell(done)
+                # Looked at, not needed: a snapshot may be larger than memory.
+                loader.db.clear()
+        except CorruptDataError as error:
+            report.problem = str(error)
+            report.advice = "a snapshot cannot be repaired: restore a copy of it"
+            return
+    report.keys = loader.keys_loaded
+    report.foreign = loader.foreign
+    report.good_bytes = loader.end
+
+
+def verify_commands(
+    disk: Disk, part: LogPart, report: PartReport, tell: Callable[[int], None]
+) -> None:
+    """Commands, from where the good bytes end."""
+    reader = LogReader(disk, part, report.good_bytes)
+    try:
+        while reader.next_range():
+            tell(reader.done)
+    except CorruptDataError:
+        # Not a tail: ``damage`` says all about it.
+        pass
+    finally:
+        reader.close()
+    report.commands = reader.scanner.commands
+    report.units = reader.scanner.units
+    report.seals = reader.scanner.seals
+    report.good_bytes = reader.size
+    report.damage = reader.damage
+    if reader.damage is not None:
+        explain(report, reader.damage)
+
+
+def explain(report: PartReport, damage: Damage) -> None:
+    """Say in words what is wrong and what can be done."""
+    copy = f"{damage.path}.corrupt-{damage.offset}"
+    report.problem = f"{damage.reason}, at offset {damage.offset}"
+    if damage.is_tail:
+        report.problem += " (an unfinished end)"
+        report.advice = f"the server cuts it off when it starts, as --fix does: {copy} keeps "
+    else:
+        report.problem += f", and {damage.objection}"
+        report.advice = f"restore the file, or cut it there with --fix: {copy} keeps "
+    report.advice += f"the last {damage.lost_bytes} bytes"
+
+
+# Repair
+
+
+def fix(disk: Disk, path: str) -> list[str]:
+    """Cut what cannot be loaded; what was done, a line each.
+
+    ConfigError: a server runs there.  CorruptDataError: this cannot be repaired.
+    """
+    locks = lock_around(disk, path)
+    try:
+        return repair(disk, path)
+    finally:
+        for lock in locks:
+            lock.release()
+
+
+def lock_around(disk: Disk, path: str) -> list[Lock]:
+    """Keep servers out that use this place, wherever in it their lock is."""
+    places = [path, parent(path), parent(parent(path))]
+    return [
+        disk.lock(place)
+        for place in dict.fromkeys(places)
+        if disk.is_folder(place) and disk.exists(join(place, LOCK_NAME))
+    ]
+
+
+def repair(disk: Disk, path: str) -> list[str]:
+    """The same, for whoever holds the lock."""
+    report = verify(disk, path)
+    if report.problem:
+        raise CorruptDataError(report.problem)
+    for part in report.parts:
+        if not part.is_good and part.damage is None:
+            raise CorruptDataError(f"{part.path}: {part.problem}; {part.advice}")
+    done = []
+    for at, part in enumerate(report.parts):
+        if part.damage is not None and disk.exists(part.path):
+            if part.is_in_log:
+                done += set_aside(disk, report, at + 1)
+            copy = cut(disk, part.damage)
+            done.append(f"cut {part.path} at offset {part.damage.offset}; {copy} keeps the rest")
+    return done
+
+
+def set_aside(disk: Disk, report: Report, first: int) -> list[str]:
+    """Take the files of the log from ``first`` on out of it: they follow what is lost."""
+    later = [part.path for part in report.parts[first:] if part.is_in_log and part.size > 0]
+    if not later or report.manifest is None:
+        return []
+    loader = Place(disk, report.manifest).loader()
+    loader.look()
+    manifest = loader.manifest.copy()
+    names = {last_name(path) for path in later}
+    manifest.increments = [entry for entry in manifest.increments if entry.name not in names]
+    replace_file(disk, report.manifest, format_manifest(manifest))
+    done = []
+    for path in later:
+        copy = corrupt_path(disk, path, 0)
+        disk.rename(path, copy)
+        done.append(f"set {path} aside as {copy}: it follows what is lost")
+    return done

@@ -1,0 +1,98 @@
+"""The one thread beside the loop: it waits for the disk, so that the loop need not.
+
+    loop  --start(job, on_done)-->  thread: job()             fdatasync, nothing else
+      ^                                |
+      '--- on_done(error) <-- eventfd -'                      in the loop, between commands
+
+Rules
+  1. One job at a time.  The job touches nothing that the loop touches: it gets a
+     descriptor and calls the system.
+  2. What the job raised is handed to ``on_done``; the thread itself never ends by it.
+  3. The thread is a daemon: a process that ends does not wait for it.  Whoever must wait
+     calls finish().
+  4. A forked child has no such thread and must not use this object.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Protocol
+
+from forebay.errors import ForebayError
+
+Job = Callable[[], None]
+Done = Callable[[ForebayError | None], None]
+
+
+class Watching(Protocol):
+    """The loop, as far as background work needs it."""
+
+    def watch(self, fd: int, watcher: Callable[[], None]) -> None: ...
+    def unwatch(self, fd: int) -> None: ...
+
+
+class Syncer:
+    """Runs jobs one after another on its thread."""
+
+    def __init__(self, loop: Watching) -> None:
+        self.loop = loop
+        self.jobs: SimpleQueue[Job] = SimpleQueue()
+        self.results: SimpleQueue[ForebayError | None] = SimpleQueue()
+        self.on_done: Done | None = None
+        self.bell = -1
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a job is under way, or done and not yet noticed."""
+        return self.on_done is not None
+
+    def open(self) -> None:
+        """Start the thread; may be said twice."""
+        if self.bell < 0:
+            self.bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+            self.loop.watch(self.bell, self._on_bell)
+            threading.Thread(target=self._run, name="forebay-sync", daemon=True).start()
+
+    def start(self, job: Job, on_done: Done) -> None:
+        """Begin a job; there must be none under way."""
+        assert self.on_done is None, "one job at a time"
+        self.open()
+        self.on_done = on_done
+        self.jobs.put(job)
+
+    def finish(self) -> None:
+        """Wait for the job that is under way, if any."""
+        if self.on_done is not None:
+            self._hand_over(self.results.get())
+
+    def _run(self) -> None:
+        while True:
+            job = self.jobs.get()
+            error: ForebayError | None = None
+            try:
+                job()
+            except ForebayError as fault:
+                error = fault
+            self.results.put(error)
+            with contextlib.suppress(OSError):  # then the next beat finds the result
+                os.eventfd_write(self.bell, 1)
+
+    def _on_bell(self) -> None:
+        with contextlib.suppress(OSError):
+            os.eventfd_read(self.bell)
+        self.look()
+
+    def look(self) -> None:
+        """Hand over what is done, if anything is; the bell may have failed to ring."""
+        if self.on_done is not None and not self.results.empty():
+            self._hand_over(self.results.get())
+
+    def _hand_over(self, error: ForebayError | None) -> None:
+        on_done = self.on_done
+        assert on_done is not None
+        self.on_done = None
+        on_done(error)

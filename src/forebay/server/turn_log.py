@@ -1,0 +1,50 @@
+"""The few lines that every turn with a change goes through: effects to the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from forebay.commands.effects import Effects
+from forebay.errors import DiskError
+from forebay.persistence.journal import Journal
+
+
+class TurnLog:
+    """Effects in, journal out; without a journal the effects are only counted."""
+
+    def __init__(self, effects: Effects, on_fault: Callable[[DiskError], None]) -> None:
+        self.effects = effects
+        self.on_fault = on_fault
+        self.journal: Journal | None = None
+        #: Sync with each write: ``appendfsync always``.
+        self.sync_each = False
+        #: A write has failed: effects pile up until somebody calls write() with success.
+        self.is_held = False
+        #: ``effects.total`` at the last write that succeeded.
+        self.written = effects.total
+
+    def end_turn(self) -> int:
+        """Write what this turn changed, before its replies go out."""
+        if self.is_held:
+            return 0
+        try:
+            self.write()
+        except DiskError as error:
+            self.on_fault(error)
+        return 0
+
+    def write(self) -> int:
+        """Write all units there are; raises DiskError, and keeps them if they are not written.
+
+        With ``sync_each`` a DiskError may also mean that they are written but not synced: then
+        whoever catches it must end the process.
+        """
+        journal = self.journal
+        effects = self.effects
+        if journal is not None:
+            journal.append(effects.out, effects.ends)
+            self.written = effects.total
+            if self.sync_each:
+                journal.sync()
+        effects.clear()
+        return 0

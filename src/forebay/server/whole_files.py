@@ -1,0 +1,87 @@
+"""All data into one file: a snapshot, or the commands that make it.
+
+The same functions run in the server (SAVE) and in a child (BGSAVE, BGREWRITEAOF).
+A file is written under a temporary name, synced as it grows, so that the last sync has
+little left to do and other files of the disk are not held up for long, and put in
+its place by whoever asked for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from forebay.commands.settings import Settings
+from forebay.core.keyspace import Keyspace
+from forebay.persistence.files import Disk, WriteFile
+from forebay.persistence.rewrite import RewriteOptions, rewrite
+from forebay.persistence.snapshot import SaveOptions, save
+
+#: A growing file is synced whenever it has this many bytes that are not.
+SYNC_BYTES = 32 << 20
+
+Report = Callable[[int, int], None]
+
+
+def no_report(keys: int, size: int) -> None:
+    """Nobody asked how far it is."""
+
+
+class Sink:
+    """Takes the pieces of a file; syncs now and then."""
+
+    def __init__(self, file: WriteFile) -> None:
+        self.file = file
+        self.synced = 0
+
+    def __call__(self, piece: bytes) -> None:
+        self.file.write(piece)
+        if self.file.size - self.synced >= SYNC_BYTES:
+            self.file.sync()
+            self.synced = self.file.size
+
+
+def save_options(settings: Settings, now_ms: int, used_bytes: int, is_base: bool) -> SaveOptions:
+    """How a snapshot is to be written."""
+    aux = [
+        (b"ctime", b"%d" % (now_ms // 1000)),
+        (b"used-mem", b"%d" % used_bytes),
+        (b"aof-base", b"%d" % is_base),
+    ]
+    return SaveOptions(
+        version=settings.rdb_format,
+        compress=settings.rdbcompression,
+        checksum=settings.rdbchecksum,
+        aux=aux,
+    )
+
+
+def write_snapshot(
+    disk: Disk, path: str, keyspace: Keyspace, options: SaveOptions, report: Report = no_report
+) -> int:
+    """Write all data as a snapshot; the size of the file, which is synced."""
+    return _write(disk, path, lambda sink: save(keyspace, sink, options), report)
+
+
+def write_commands(
+    disk: Disk, path: str, keyspace: Keyspace, settings: Settings, report: Report = no_report
+) -> int:
+    """Write all data as commands; the size of the file, which is synced."""
+    options = RewriteOptions(settings.stream_idmp_duration_s, settings.stream_idmp_maxsize)
+    return _write(disk, path, lambda sink: rewrite(keyspace, sink, options), report)
+
+
+def _write(disk: Disk, path: str, steps: Callable[[Sink], Iterator[int]], report: Report) -> int:
+    file = disk.create(path)
+    try:
+        for keys in steps(Sink(file)):
+            report(keys, file.size)
+        file.sync()
+        return file.size
+    finally:
+        file.close()
+
+
+def remove_if_there(disk: Disk, path: str) -> None:
+    """Remove a temporary file, if it came to be."""
+    if disk.exists(path):
+        disk.remove(path)

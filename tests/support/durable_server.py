@@ -1,0 +1,194 @@
+"""A whole server in this process, files included, with a clock and a loop turned by hand.
+
+    with DurableServer(tmp_path, appendfsync="always") as server:
+        client = server.client()
+        client("XADD", "s", "*", "f", "v")        one turn of the loop; the parsed reply
+        server.pass_s(1)                          a second passes: beats, syncs
+        server.disk.write_fault = "Input/output error"       from now on the disk refuses
+    DurableServer(tmp_path)                       starts again from the files
+
+Leaving the block is like kill -9: nothing is written or synced any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from forebay.errors import DiskError
+from forebay.persistence.files import Data, Disk, WriteFile
+from forebay.server.config import Config
+from forebay.server.log import Log
+from forebay.server.startup import assemble, keep_on_disk
+from tests.support.hand_server import Client, HandClock
+from tests.support.resp import encode, parse
+
+#: The client's side was closed by the server.
+CLOSED = object()
+
+
+class FaultyFile(WriteFile):
+    """A real file; it writes and syncs only while its disk allows it."""
+
+    def __init__(self, path: str, flags: int, disk: FaultyDisk) -> None:
+        super().__init__(path, flags)
+        self.disk = disk
+
+    def write(self, data: Data) -> None:
+        if self.disk.write_fault:
+            raise DiskError(self.path, "write", self.disk.write_fault)
+        super().write(data)
+
+    def sync(self) -> None:
+        if self.disk.sync_fault:
+            raise DiskError(self.path, "sync", self.disk.sync_fault)
+        super().sync()
+        self.disk.syncs += 1
+
+    def fileno(self) -> int:
+        return -1  # so that everybody goes through write()
+
+
+class FaultyDisk(Disk):
+    """The real disk with a switch for faults."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.write_fault = ""
+        self.sync_fault = ""
+        self.syncs = 0
+
+    def create(self, path: str) -> WriteFile:
+        return FaultyFile(path, 512, self)  # O_TRUNC
+
+    def open_append(self, path: str) -> WriteFile:
+        return FaultyFile(path, 0, self)
+
+
+class TalkingClient(Client):
+    """Asks with words and understands the answers."""
+
+    def __call__(self, *words: str | bytes | int) -> Any:
+        data = self.ask(encode(*words))
+        if data == b"(nothing)":
+            return None
+        return CLOSED if data == b"" else parse(data)
+
+    def read(self) -> Any:
+        """What has come since; None if nothing has."""
+        data = self.answer()
+        return None if data == b"(nothing)" else parse(data)
+
+
+class DurableServer:
+    """One life of a server; its files outlive it."""
+
+    def __init__(
+        self, folder: Path, *, ready: bool = True, disk: Any = None, **settings: Any
+    ) -> None:
+        self.folder = folder
+        self.clock = HandClock()
+        self.config = Config()
+        self.settings = self.config.settings
+        self.settings.data_dir = str(folder)
+        for name, value in settings.items():
+            setattr(self.settings, name, value)
+        self.disk = FaultyDisk() if disk is None else disk
+        self.log_path = folder / "log.txt"
+        log = Log(self.clock, str(self.log_path), "debug")
+        self.server = assemble(self.config, log, self.clock)
+        self.durability = keep_on_disk(self.config, self.server, self.disk)
+        self.is_ready = False
+        self.clients: list[TalkingClient] = []
+        try:
+            self.durability.prepare()
+            self.durability.start(self._on_ready)
+            while ready and not self.is_ready:
+                self.turn()
+        except BaseException:
+            self.kill()
+            raise
+
+    def _on_ready(self) -> None:
+        self.is_ready = True
+
+    def __enter__(self) -> DurableServer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.kill()
+
+    def kill(self) -> None:
+        """The process is gone."""
+        self.durability.children.kill()
+        self.durability.syncer.finish()
+        self.durability.release_folder()
+        if self.durability.live.journal is not None:
+            self.durability.live.journal.close()
+        for client in self.clients:
+            client.close()
+        for conn in self.server.loop.connections():
+            self.server.loop.close(conn)
+        self.server.loop.epoll.close()
+
+    def client(self) -> TalkingClient:
+        """A new connection."""
+        client = TalkingClient(self.server)
+        self.clients.append(client)
+        return client
+
+    def turn(self) -> None:
+        """One turn of the loop, with a beat."""
+        self.server.loop.next_beat_ms = 0
+        self.server.loop.turn()
+
+    def pass_s(self, seconds: float) -> None:
+        """Time passes, with ten beats a second; a sync under way gets its time."""
+        for _ in range(round(seconds * 10)):
+            self.clock.pass_ms(100)
+            self.turn()
+            self.durability.syncer.finish()
+
+    def finish_child(self) -> None:
+        """Until the child that was asked for has ended and is taken over."""
+        for _ in range(50):
+            self.turn()
+            self.durability.syncer.finish()
+            self.durability.children.wait()
+            background = self.durability.background
+            if not background.job and not background.scheduled and background.has_history is None:
+                self.durability.syncer.finish()
+                return
+        raise AssertionError(f"still at work: {self.durability.job}")
+
+    def pass_until(self, done: Callable[[], bool]) -> None:
+        """Time passes, and children end, until it is so."""
+        for _ in range(100):
+            if done():
+                return
+            self.pass_s(1)
+            self.finish_child()
+        raise AssertionError("it never came")
+
+    def info(self) -> dict[str, str]:
+        """The fields of INFO persistence."""
+        text = self.durability_client()("INFO", "persistence").decode()
+        return dict(line.split(":", 1) for line in text.split("\r\n") if ":" in line)
+
+    def durability_client(self) -> TalkingClient:
+        """A client for questions."""
+        return self.clients[-1] if self.clients else self.client()
+
+    def log(self) -> str:
+        """What the server wrote into its log."""
+        with contextlib.suppress(FileNotFoundError):
+            return self.log_path.read_text()
+        return ""

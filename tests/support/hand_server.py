@@ -1,0 +1,63 @@
+"""A server in this process whose clock and loop are turned by hand.
+
+clock = HandClock()
+server = Server(settings, Engine(settings, clock), Log(clock), clock)
+client = Client(server)
+client.ask(encode("PING"))       one turn of the loop, and what came of it
+clock.wall_ms -= 3_600_000       somebody sets the clock of the machine
+clock.pass_ms(500)               time passes, on both clocks
+"""
+
+from __future__ import annotations
+
+import socket
+
+from forebay.server.connection import Connection
+from forebay.server.server import Server
+from forebay.server.timers import Clock
+
+
+class HandClock(Clock):
+    """Both times as the test says."""
+
+    def __init__(self) -> None:
+        self.wall_ms = 1_700_000_000_000
+        self.steady_ms = 5_000_000
+
+    def now_ms(self) -> int:
+        return self.wall_ms
+
+    def monotonic_ms(self) -> int:
+        return self.steady_ms
+
+    def pass_ms(self, ms: int) -> None:
+        self.wall_ms += ms
+        self.steady_ms += ms
+
+
+class Client:
+    """One end of a connection whose other end the server has."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.socket, theirs = socket.socketpair()
+        self.socket.setblocking(False)
+        theirs.setblocking(False)
+        self.conn: Connection = server.admit(theirs, "test:0", "test:0")
+
+    def ask(self, data: bytes) -> bytes:
+        """Send, let the server have one turn, and take what there is."""
+        if data:
+            self.socket.send(data)
+        self.server.loop.next_beat_ms = 0
+        self.server.loop.turn()
+        return self.answer()
+
+    def answer(self) -> bytes:
+        try:
+            return self.socket.recv(1 << 16)
+        except BlockingIOError:
+            return b"(nothing)"
+
+    def close(self) -> None:
+        self.socket.close()

@@ -1,0 +1,121 @@
+"""Logs for tests: units, sealed files, and what a loader makes of them."""
+
+from __future__ import annotations
+
+import zlib
+from array import array
+from pathlib import Path
+
+from forebay.persistence.files import Disk
+from forebay.persistence.journal import Journal
+from forebay.persistence.log_load import LogLoader
+from forebay.wire.reply import Reply
+from tests.support.forgetful_disk import ForgetfulDisk
+
+FOLDER = "appendonlydir"
+NAME = "appendonly.aof"
+
+
+def command(*words: str | bytes | int) -> bytes:
+    """A command as it stands in a log."""
+    raw = [w if isinstance(w, bytes) else str(w).encode() for w in words]
+    return b"*%d\r\n" % len(raw) + b"".join(b"$%d\r\n%b\r\n" % (len(w), w) for w in raw)
+
+
+def transaction(*commands: bytes) -> bytes:
+    """Several commands as one unit."""
+    return command("MULTI") + b"".join(commands) + command("EXEC")
+
+
+def units(*parts: bytes) -> tuple[Reply, array[int]]:
+    """Units as the engine hands them over."""
+    out = Reply()
+    ends: array[int] = array("Q")
+    for part in parts:
+        out.raw(part)
+        ends.append(out.size)
+    return out, ends
+
+
+def seal_all(*parts: bytes, marks: dict[int, int] | None = None, before: bytes = b"") -> bytes:
+    """Units with their seals, as our part of a file begins; marks: number of a unit -> offset."""
+    crc = zlib.crc32(before)
+    text = [b"#CRC:%08x\r\n" % crc]
+    for number, part in enumerate(parts):
+        if marks and number in marks:
+            part = b"#SYNC:%d\r\n" % marks[number] + part
+        crc = zlib.crc32(part, crc)
+        text.append(b"%b#CRC:%08x\r\n" % (part, crc))
+    return b"".join(text)
+
+
+class Notes(list[str]):
+    """What was said, one line each."""
+
+    def __call__(self, level: str, text: str) -> None:
+        self.append(f"{level}: {text}")
+
+
+def listener(notes: Notes | None) -> Notes:
+    """The given one (which is false as long as nothing was said), or a new one."""
+    return Notes() if notes is None else notes
+
+
+def new_journal(disk: Disk, root: str) -> Journal:
+    """The empty log of a new server."""
+    journal = Journal(disk, f"{root}/{FOLDER}", NAME, Notes())
+    journal.begin_empty()
+    return journal
+
+
+def load(
+    disk: Disk, root: str, notes: Notes | None = None, truncated_ok: bool = True
+) -> tuple[bytes, LogLoader]:
+    """All commands of a log, and the loader, which has settled everything."""
+    loader = LogLoader(disk, f"{root}/{FOLDER}", NAME, listener(notes), truncated_ok)
+    loader.prepare()
+    found = []
+    for part in loader.parts():
+        reader = loader.open(part)
+        try:
+            while reader.next_range():
+                found.append(bytes(reader.buf[reader.start : reader.end]))
+        finally:
+            reader.close()
+        loader.settle(reader)
+    return b"".join(found), loader
+
+
+def reopen(disk: Disk, root: str, notes: Notes | None = None) -> tuple[bytes, Journal]:
+    """Load a log and go on with it."""
+    content, loader = load(disk, root, notes)
+    journal = Journal(disk, f"{root}/{FOLDER}", NAME, listener(notes))
+    journal.resume(loader.resume())
+    return content, journal
+
+
+def log_in_memory(*files: bytes) -> ForgetfulDisk:
+    """The same on a disk of its own, below the folder "data"."""
+    names = [f"{NAME}.{number}.incr.aof" for number in range(1, len(files) + 1)]
+    lines = [f"file {name} seq {i} type i\n" for i, name in enumerate(names, 1)]
+    found = {f"data/{FOLDER}/{name}": data for name, data in zip(names, files, strict=True)}
+    return ForgetfulDisk({**found, f"data/{FOLDER}/{NAME}.manifest": "".join(lines).encode()})
+
+
+def increment(number: int) -> str:
+    """The path of an increment there."""
+    return f"data/{FOLDER}/{NAME}.{number}.incr.aof"
+
+
+def write_log(root: Path, *files: bytes) -> list[Path]:
+    """A log of these increments, with its manifest; the paths of the increments."""
+    folder = root / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    lines, paths = [], []
+    for number, content in enumerate(files, 1):
+        path = folder / f"{NAME}.{number}.incr.aof"
+        path.write_bytes(content)
+        paths.append(path)
+        lines.append(f"file {path.name} seq {number} type i\n")
+    (folder / f"{NAME}.manifest").write_text("".join(lines))
+    return paths

@@ -1,0 +1,67 @@
+"""A server's start, without the server: load what is on a disk into an engine.
+
+Recovery(disk).run().keyspace          raises CorruptDataError where a server would refuse
+"""
+
+from __future__ import annotations
+
+from forebay.core.keyspace import Keyspace
+from forebay.engine.replay import Replayer
+from forebay.persistence.files import Disk
+from forebay.persistence.log_load import LogLoader
+from forebay.persistence.snapshot import LoadOptions, SnapshotLoader
+from tests.support.engine_client import EngineClient
+from tests.support.replaying import LATER_MS
+
+FOLDER, NAME = "/data/appendonlydir", "appendonly.aof"
+
+
+class FailedCommandError(Exception):
+    """A server would go on; but a command of the log that fails is a defect of the log."""
+
+
+class Recovery:
+    """An engine that starts from what is on a disk; ``notes`` are the lines of its log."""
+
+    def __init__(self, disk: Disk, folder: str = FOLDER, *, truncated_ok: bool = True) -> None:
+        #: Sees what was loaded; its clock stands at 0, so that nothing expires.
+        self.client = EngineClient(now_ms=0)
+        self.engine = self.client.engine
+        self.replayer = Replayer(self.engine)
+        self.disk = disk
+        self.notes: list[str] = []
+        self.loader = LogLoader(disk, folder, NAME, self.note, truncated_ok)
+
+    def note(self, level: str, text: str) -> None:
+        self.notes.append(f"{level}: {text}")
+
+    @property
+    def keyspace(self) -> Keyspace:
+        return self.engine.keyspace
+
+    def run(self) -> Recovery:
+        """Load everything."""
+        loader = self.loader
+        if not loader.exists():
+            return self
+        loader.prepare()
+        self.replayer.begin()
+        for part in loader.parts():
+            start = self.snapshot(part.path) if part.kind == "rdb" else 0
+            if part.kind == "commands" or start < part.size:
+                reader = loader.open(part, start)
+                while reader.next_range():
+                    self.replayer.run(reader.buf, reader.start, reader.end, LATER_MS)
+                loader.settle(reader)
+        self.replayer.end()
+        if self.replayer.errors:
+            raise FailedCommandError(self.replayer.first_error)
+        return self
+
+    def snapshot(self, path: str) -> int:
+        """Load a snapshot; where it ends in its file."""
+        with self.disk.open_read(path) as file:
+            options = LoadOptions(now_ms=LATER_MS, allow_tail=True)
+            snapshot = SnapshotLoader(file.read, file.size, self.keyspace, options)
+            snapshot.load()
+            return snapshot.end

@@ -1,0 +1,62 @@
+"""The keyspace as a log, and a log run again in an engine of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forebay.commands.settings import Settings
+from forebay.core.keyspace import Keyspace
+from forebay.engine.engine import Engine
+from forebay.engine.replay import Replayer
+from forebay.persistence.rewrite import RewriteOptions, rewrite
+from tests.support.portrait import portrait
+
+#: Later than anything that a test does, or a redis-server beside it.
+LATER_MS = 1 << 43
+
+
+def rewritten(keyspace: Keyspace, options: RewriteOptions | None = None) -> bytes:
+    """The keyspace in its command form."""
+    pieces: list[bytes] = []
+    for _ in rewrite(keyspace, pieces.append, options):
+        pass
+    return b"".join(pieces)
+
+
+def replay(data: bytes) -> Engine:
+    """An engine after a log without seals, or with some, that needs no checking."""
+    engine = Engine(Settings())
+    replayer = Replayer(engine)
+    lines = commands_only(data)
+    replayer.run(lines, 0, len(lines), LATER_MS)
+    assert replayer.errors == 0, replayer.first_error
+    return engine
+
+
+def commands_only(data: bytes) -> bytes:
+    """A log without its '#' lines, cut by hand: not by the code that is under test."""
+    kept, at = [], 0
+    while at < len(data):
+        end = data.index(b"\r\n", at) + 2
+        if data[at : at + 1] == b"#":
+            at = end
+            continue
+        start = at
+        for _ in range(int(data[at + 1 : end])):
+            line_end = data.index(b"\r\n", end) + 2
+            end = line_end + int(data[end + 1 : line_end]) + 2
+        kept.append(data[start:end])
+        at = end
+    return b"".join(kept)
+
+
+def lasting(keyspace: Keyspace) -> dict[Any, Any]:
+    """The portrait of a keyspace without what no command can restore.
+
+    That is: when consumers were seen, and how many messages of producers were counted.
+    """
+    picture = portrait(keyspace)
+    for _, value in picture.values():
+        if isinstance(value, dict):
+            del value["idmp counters"]
+    return picture
