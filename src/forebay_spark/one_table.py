@@ -173,8 +173,7 @@ class _Maker:
         return list(self._names)
 
     def _look(self, streams: Sequence[str]) -> dict[str, StreamState]:
-        found = {stream: state.fetch(self._server, stream) for stream in streams}
-        return {stream: now for stream, now in found.items() if now is not None}
+        return state.fetch_all(self._server, streams)
 
     def _chosen(self, now: Mapping[str, StreamState], cuts: Mapping[str, Cut]) -> list[str]:
         """The streams of the table, which are on the server or in the lake."""
@@ -239,9 +238,9 @@ class _Maker:
         still there at the end: entries below are left out, and no hole remains.
         """
         left_out = {}
+        now = self._look(list(ranges))
         for stream, hot in ranges.items():
-            now = state.fetch(self._server, stream)
-            gone = _gone(now)
+            gone = _gone(now.get(stream))
             if gone <= hot.low or gone == _gone(before.get(stream)):
                 continue
             if stream in cuts:

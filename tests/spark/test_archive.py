@@ -16,6 +16,8 @@ from forebay_spark.pipeline.archive import Archiver, Trim
 from tests.support.lakes import archive, lake_ids, run, same
 from tests.support.spark_streams import Target
 
+pytestmark = pytest.mark.spark
+
 
 def test_streams_arrive_once_and_a_second_run_goes_on(
     spark: Any, target: Target, tmp_path: Path

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from forebay_spark.ids import EntryId
 from forebay_spark.lake import compact as compaction
 from forebay_spark.lake.commits import About, DataFile, State
@@ -13,6 +15,8 @@ from forebay_spark.lake.lake import Lake
 from forebay_spark.pipeline.config import Compact
 from tests.support.lakes import archive, ids_of, lake_ids, run, same
 from tests.support.spark_streams import Target
+
+pytestmark = pytest.mark.spark
 
 
 def data_file(name: str, size: int, day: str = "1") -> DataFile:

@@ -18,6 +18,8 @@ from forebay_spark.pipeline.spec import FormatSink, LakeSink, Source, StreamSink
 from tests.support.lakes import run
 from tests.support.spark_streams import Target
 
+pytestmark = pytest.mark.spark
+
 
 def only_even(frame: Any) -> Any:
     """A transformation of the user's own."""

@@ -11,6 +11,8 @@ from forebay_spark.lake.commits import About, Commit
 from forebay_spark.lake.files import Files, HadoopFiles, LocalFiles, open_files
 from forebay_spark.lake.log import CommitLog
 
+pytestmark = pytest.mark.spark
+
 
 @pytest.fixture(params=["local", "hadoop"])
 def files(request: pytest.FixtureRequest, spark: Any, tmp_path: Path) -> Files:

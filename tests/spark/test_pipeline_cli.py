@@ -11,6 +11,8 @@ import pytest
 from forebay.cli.main import main
 from tests.support.spark_streams import Target
 
+pytestmark = pytest.mark.spark
+
 Printed = pytest.CaptureFixture[str]
 
 

@@ -12,12 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from forebay_spark.lake.files import LocalFiles
 from forebay_spark.lake.log import CommitLog
 from tests.support.lakes import lake_ids, same
 from tests.support.servers import environment
 from tests.support.spark_streams import Target
 from tests.support.waiting import wait_until
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 PATIENCE_S = 180
 

@@ -82,6 +82,7 @@ def test_ids_can_be_kept_in_an_empty_stream_only(target: Target) -> None:
         writer.write(list(entries(2)))
 
 
+@pytest.mark.spark
 def test_a_stretch_of_the_lake_comes_back_in_order_and_a_crash_loses_nothing(
     spark: Any, target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,6 +108,7 @@ def test_a_stretch_of_the_lake_comes_back_in_order_and_a_crash_loses_nothing(
         Replay(lake=str(tmp_path), stream="x", to="again", url=target.url).run(spark)
 
 
+@pytest.mark.spark
 def test_typed_rows_become_the_fields_that_they_were(
     spark: Any, redis_target: Target, tmp_path: Path
 ) -> None:

@@ -18,6 +18,8 @@ from forebay_spark.pipeline.archive import Trim
 from tests.support.lakes import archive, ids_of, run, same
 from tests.support.spark_streams import Target
 
+pytestmark = pytest.mark.spark
+
 
 def numbers(frame: Any) -> list[int]:
     return sorted(int(row[0]) for row in frame.selectExpr("fields['n']").collect())

@@ -150,8 +150,9 @@ class Archiver:
     def _check_loss(self, cuts: Mapping[str, Cut]) -> None:
         """A new checkpoint knows no counts, but the lake does: is all after the cut there?"""
         options = self._job.source.checked()
+        found = state.fetch_all(self._server, cuts)
         for stream, cut in cuts.items():
-            now = state.fetch(self._server, stream)
+            now = found.get(stream)
             place = Position(cut.id, cut.n)
             lost = loss.went_back(stream, place, now) or (now and loss.trimmed(stream, place, now))
             if lost:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import StructField, StructType
 
 from forebay_spark.entries import entry_schema
 from forebay_spark.errors import OptionError
@@ -33,9 +33,10 @@ from forebay_spark.pipeline.spec import (
     transform_reader,
     transformed,
 )
-from forebay_spark.schema import CORRUPT, REASON
+from forebay_spark.schema import CORRUPT, REASON, SPECIAL
 
 FINAL, UPDATES = "final", "updates"
+FIELDS = "_fields"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,10 +120,10 @@ class Aggregate(SinkJob):
         return result.select(*ends, *self.keys, *self.values)
 
     def _sorted(self, sinks: Sinks | None) -> BatchFunction:
-        """A repeated batch must bring its rows in the same order, or a stream refuses it."""
+        """Windows leave in their order, also when a batch is repeated, as a stream wants it."""
         write = _all(sinks)
         order = ["window_start", "window_end", *self.keys]
-        return lambda frame, batch: write(frame.sortWithinPartitions(*order), batch)
+        return lambda frame, batch: write(frame.repartition(1).sortWithinPartitions(*order), batch)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +140,8 @@ class Quarantine(SinkJob):
                 "A quarantine needs source.schema to tell good rows from bad ones. Add it, as in "
                 "schema = 'rider string not null, speed double'."
             )
-        frame = self.source.stream(spark, judged_schema(self.source.schema))
+        rows = self.source.stream(spark, judged_schema(self.source.schema))
+        frame = judged(rows, entry_schema(self.source.schema))
         return self.run_flow(spark, frame, self._split(spark), extra=(self.dead_letter,))
 
     def _split(self, spark: SparkSession) -> Callable[[Sinks | None], BatchFunction]:
@@ -152,7 +154,7 @@ class Quarantine(SinkJob):
                 try:
                     bad_sinks.write(dead_letters(frame), batch)
                     if good_sinks is not None:
-                        good = frame.where(F.col(CORRUPT).isNull()).drop(CORRUPT, REASON)
+                        good = frame.where(F.col(REASON).isNull()).drop(FIELDS, CORRUPT, REASON)
                         good_sinks.write(transformed(good, self.transform), batch)
                 finally:
                     frame.unpersist()
@@ -163,18 +165,33 @@ class Quarantine(SinkJob):
 
 
 def judged_schema(schema: str) -> StructType:
-    """A schema with the columns that tell what did not fit."""
-    entry = entry_schema(schema)
-    told = [StructField(n, StringType()) for n in (CORRUPT, REASON) if n not in entry.fieldNames()]
+    """A schema with the columns that tell what did not fit, and without "not null".
+
+    Spark trusts that a column is never null where the schema says so, and breaks on the
+    very rows that a quarantine is for.  ``judged`` looks at those columns instead.
+    """
+    entry = [StructField(field.name, field.dataType) for field in entry_schema(schema)]
+    names = [field.name for field in entry]
+    told = [StructField(n, SPECIAL[n]) for n in (FIELDS, CORRUPT, REASON) if n not in names]
     return StructType([*entry, *told])
+
+
+def judged(rows: DataFrame, entry: StructType) -> DataFrame:
+    """With a reason also for rows that lack a field which must be there."""
+    lacking = [
+        F.when(F.col(f"`{field.name}`").isNull(), F.lit(f"{field.name}: missing"))
+        for field in entry
+        if not field.nullable
+    ]
+    return rows.withColumn(REASON, F.coalesce(F.col(REASON), *lacking))
 
 
 def dead_letters(frame: DataFrame) -> DataFrame:
     """The bad rows as a person, or a program that repairs them, wants them."""
-    bad = frame.where(F.col(CORRUPT).isNotNull())
+    bad = frame.where(F.col(REASON).isNotNull())
     return bad.select(
         F.col("_stream").alias("source_stream"),
         F.col("_id").alias("source_id"),
         F.col(REASON).alias("reason"),
-        F.col(CORRUPT).alias("payload"),
+        F.to_json(F.col(FIELDS)).alias("payload"),
     )
