@@ -55,7 +55,7 @@ class Jobs:
     def _run(self, job: Any) -> list[Report]:
         """Run a job to the end of the stream; what it told, batch by batch."""
         reports: list[Report] = []
-        console = StreamReporter(self._url)
+        console = StreamReporter(job.source.access())
         run_streaming(self._spark, job, (reports.append,), console)
         console.close()
         return reports

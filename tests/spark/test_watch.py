@@ -103,7 +103,7 @@ def test_json_lines_have_every_number() -> None:
 
 
 def test_reports_become_entries_for_the_console(target: Target) -> None:
-    reporter = StreamReporter(target.url)
+    reporter = StreamReporter({"url": target.url})
     reporter(report_of(progress()))
     reporter.note("archive", "stopped", "done")
     reporter.close()
@@ -115,7 +115,7 @@ def test_reports_become_entries_for_the_console(target: Target) -> None:
 
 def test_a_report_that_cannot_be_written_stops_nothing(redis_target: Target) -> None:
     redis_target.client.set(PIPELINES, "not a stream")
-    StreamReporter(redis_target.url)(report_of(progress()))
+    StreamReporter({"url": redis_target.url})(report_of(progress()))
 
 
 class Event:
@@ -125,6 +125,7 @@ class Event:
         self.progress = self
         self.name = told["name"]
         self.json = json.dumps(told)
+        self.runId = "run"
 
 
 def test_a_watcher_tells_of_its_own_query_only() -> None:
@@ -135,3 +136,10 @@ def test_a_watcher_tells_of_its_own_query_only() -> None:
     watcher.onQueryProgress(Event(progress()))
     assert [report.batch for report in told] == [3]
     assert watcher.last == told[0] and watcher.between_batches.is_set()
+
+
+def test_the_last_report_is_waited_for() -> None:
+    watcher = Watcher("archive")
+    assert not watcher.wait_for_last("run", timeout_s=0)
+    watcher.onQueryTerminated(Event(progress()))
+    assert watcher.wait_for_last("run", timeout_s=0)

@@ -138,7 +138,7 @@ def _stream(spark: SparkSession, job: Any, asked: argparse.Namespace) -> int:
     from forebay_spark.pipeline.watch import LiveLine, StreamReporter, json_lines
 
     line = LiveLine(sys.stderr)
-    reporter = None if asked.no_report else StreamReporter(job.source.url)
+    reporter = None if asked.no_report else StreamReporter(job.source.access())
     try:
         run_streaming(spark, job, (json_lines(sys.stdout) if asked.json else line,), reporter)
     finally:

@@ -45,6 +45,7 @@ def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def spark_of(args: argparse.Namespace, name: str) -> Iterator[Session]:
     """A session as the arguments want it, stopped at the end; or the one that is there."""
+    from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
 
     from forebay_spark import session
@@ -53,8 +54,9 @@ def spark_of(args: argparse.Namespace, name: str) -> Iterator[Session]:
     for key, equals, _ in pairs:
         if not equals:
             raise SparkCommandError(f"--conf {key} has no value; write --conf {key}=VALUE")
-    # What a function of ours raises inside Spark is told once, by us.
+    # What goes wrong is told once, by us; these two would print it as well, with a stack.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     was_there = SparkSession.getActiveSession() is not None
     spark = session(name, args.master, {key: value for key, _, value in pairs})
     try:

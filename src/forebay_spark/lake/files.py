@@ -164,7 +164,7 @@ class HadoopFiles:
     def __init__(self, spark: SparkSession, root: str) -> None:
         self.root = root
         context: Any = spark.sparkContext
-        self._jvm = context._jvm
+        self._jvm, self._gateway = context._jvm, context._gateway
         settings = context._jsc.hadoopConfiguration()
         self._context = self._jvm.org.apache.hadoop.fs.FileContext.getFileContext(
             self._path("").toUri(), settings
@@ -191,14 +191,13 @@ class HadoopFiles:
         folder, _, name = path.rpartition("/")
         draft = self._path(f"{folder}/.{name}.{uuid.uuid4().hex}")
         fs = self._jvm.org.apache.hadoop.fs
-        gateway = self._jvm.java.lang.reflect.Array
-        how = gateway.newInstance(fs.Options.CreateOpts, 1)
+        how = self._gateway.new_array(fs.Options.CreateOpts, 1)
         how[0] = fs.Options.CreateOpts.createParent()
         flags = self._jvm.java.util.EnumSet.of(fs.CreateFlag.CREATE)
         out = self._context.create(draft, flags, how)
         out.write(content)
         out.close()
-        plain = gateway.newInstance(fs.Options.Rename, 0)
+        plain = self._gateway.new_array(fs.Options.Rename, 0)
         try:
             self._context.rename(draft, self._path(path), plain)
         except Exception:

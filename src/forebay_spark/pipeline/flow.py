@@ -96,7 +96,7 @@ def readable(error: Exception) -> Exception:
 def first_sentence(error: Exception) -> str:
     """What Spark says, without the stack below it."""
     told = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return re.sub(r"\s*SQLSTATE: \w+", "", told[0]) if told else type(error).__name__
+    return re.sub(r"\s*SQLSTATE: \w+", "", told[0]).rstrip(";") if told else type(error).__name__
 
 
 def trigger_of(text: str) -> dict[str, str | bool]:

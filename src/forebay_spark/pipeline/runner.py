@@ -74,6 +74,7 @@ def run_streaming(
             flow = job.start(spark)
             note("started", str(flow.query.runId))
             wait(flow, watcher, interrupt)
+            watcher.wait_for_last(str(flow.query.runId))
         note("stopped", "interrupted" if interrupt.times else "done")
     except Exception as error:
         note("failed", str(error))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT_URL = "redis://127.0.0.1:6379"
 INPUT = "input"
+ACCESS = ("url", "user", "password", "timeoutseconds")
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,10 @@ class Source:
             "failOnDataLoss": str(self.fail_on_data_loss).lower(),
         }
         return {**{name: value for name, value in named.items() if value}, **self.options}
+
+    def access(self) -> dict[str, str]:
+        """How to reach the server, for whoever writes to it besides Spark."""
+        return {name: v for name, v in self.texts().items() if name.lower() in ACCESS}
 
     def checked(self) -> Options:
         """The options, read by the connector itself; OptionError says what is wrong."""

@@ -30,6 +30,8 @@ from forebay_spark.options import WRITE, read_options
 PIPELINES = "forebay:pipelines"
 KEPT_REPORTS = 10_000
 LINE_WIDTH = 100
+#: Spark hands events over in the background; a busy machine may be a few seconds behind.
+LAST_REPORT_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -142,8 +144,8 @@ def json_lines(out: TextIO) -> Tell:
 class StreamReporter:
     """Reports as entries of ``forebay:pipelines``, where the console reads them."""
 
-    def __init__(self, url: str, stream: str = PIPELINES) -> None:
-        self._server = Server(read_options({"url": url, "stream": stream}, WRITE))
+    def __init__(self, access: Mapping[str, str], stream: str = PIPELINES) -> None:
+        self._server = Server(read_options({**access, "stream": stream}, WRITE))
         self._stream = stream
 
     def __call__(self, report: Report) -> None:
@@ -175,6 +177,8 @@ class Watcher(StreamingQueryListener):
         self._tell = tell
         self.between_batches = threading.Event()
         self.last: Report | None = None
+        self._ended: set[str] = set()
+        self._end = threading.Condition()
 
     def onQueryStarted(self, event: Any) -> None:
         """Nothing to tell yet."""
@@ -193,5 +197,12 @@ class Watcher(StreamingQueryListener):
         self.between_batches.set()
 
     def onQueryTerminated(self, event: Any) -> None:
-        """The query has ended."""
-        self.between_batches.set()
+        """A query has ended, and all its reports came before."""
+        with self._end:
+            self._ended.add(str(event.runId))
+            self._end.notify_all()
+
+    def wait_for_last(self, run_id: str, timeout_s: float = LAST_REPORT_S) -> bool:
+        """Until a query that has ended has also told everything; Spark tells later."""
+        with self._end:
+            return self._end.wait_for(lambda: run_id in self._ended, timeout_s)
