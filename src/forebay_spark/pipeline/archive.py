@@ -13,6 +13,7 @@ The lake is the truth about what is archived, not the checkpoint: see ranges.py.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
@@ -86,7 +87,7 @@ class Archiver:
     def __init__(self, spark: SparkSession, job: Archive) -> None:
         self._spark = spark
         self._job = job
-        self._server = Server(job.source.checked())
+        self._options = job.source.checked()
         self._about = about_archive(job.source, job.format)
         self._entry = entry_schema(job.source.schema)
         self._names = EntryColumns(self._entry)
@@ -106,7 +107,7 @@ class Archiver:
             self._spark, self._entry, offsets_json(starts) if starts else source.start
         )
         common = Settings(self._job.name, self._checkpoint.root, self._job.trigger)
-        return Flow(frame, self.write, common, at_end=self.finish)
+        return Flow(frame, self.write, common, at_end=self.trim)
 
     def write(self, frame: DataFrame, batch: int) -> None:
         """One micro-batch: files, commit, trim."""
@@ -140,20 +141,16 @@ class Archiver:
         oldest_kept_ms = None if keep_ms is None else now_ms() - keep_ms
         cuts, done = self._lake.state().cuts, ranges.committed(self._checkpoint)
         bounds = {stream: min(cuts[stream].id, done[stream]) for stream in cuts if stream in done}
-        trim_streams(self._server, bounds, self._job.source.group, oldest_kept_ms)
-
-    def finish(self) -> None:
-        """The query has ended, and with it the wait for Spark's last note."""
-        self.trim()
-        self._server.close()
+        with closing(Server(self._options)) as server:
+            trim_streams(server, bounds, self._job.source.group, oldest_kept_ms)
 
     def _check_loss(self, cuts: Mapping[str, Cut]) -> None:
         """A new checkpoint knows no counts, but the lake does: is all after the cut there?"""
-        options = self._job.source.checked()
-        found = state.fetch_all(self._server, cuts)
+        with closing(Server(self._options)) as server:
+            found = state.fetch_all(server, cuts)
         for stream, cut in cuts.items():
             now = found.get(stream)
             place = Position(cut.id, cut.n)
             lost = loss.went_back(stream, place, now) or (now and loss.trimmed(stream, place, now))
             if lost:
-                loss.report(lost, options)
+                loss.report(lost, self._options)
