@@ -94,6 +94,18 @@ def launch(work: Callable[..., None], *args: Any) -> BaseProcess:
     return process
 
 
+def ride(port: int, first_lap: int, laps: int, meanwhile: Callable[[], None]) -> None:
+    """Crews report some laps, each lap together; returns when they are home."""
+    together = start_process.Barrier(CHECKPOINTS)
+    crews = [
+        launch(report_checkpoint, port, number, first_lap, laps, together)
+        for number in range(CHECKPOINTS)
+    ]
+    meanwhile()
+    for crew in crews:
+        crew.join()
+
+
 def main() -> None:
     """The whole story."""
     with (
@@ -123,6 +135,8 @@ def tell(folder: Path, background: ThreadPoolExecutor) -> int:
             check_books(client)
             to_the_lake(client, port, spark, folder)
     finally:
+        for process in multiprocessing.active_children():
+            process.kill()
         server.terminate()
         code = server.wait(PATIENCE_S)
         say(f"server stopped, exit code {code}")
@@ -134,14 +148,13 @@ def race(client: Any, port: int) -> None:
     client.xgroup_create(STREAM, GROUP, id="$", mkstream=True)
     client.xcfgset(STREAM, idmp_maxsize=1000)
     handled: Synchronized[int] = start_process.Value("q", 0)
-    crews = [launch(report_checkpoint, port, number, 0, LAPS) for number in range(CHECKPOINTS)]
     workers = [
         launch(keep_time, port, name, handled, REPORTS) for name in ("alice", "bob", "carol")
     ]
     say(f"{CHECKPOINTS} crews report {REPORTS} passages to {STREAM}; alice, bob, carol keep time")
-    crash(client, workers[1])
-    for process in (*crews, workers[0], workers[2]):
-        process.join()
+    ride(port, 0, LAPS, lambda: crash(client, workers[1]))
+    for worker in workers:
+        worker.join()
     say("all crews are home, alice and carol have nothing left to do")
 
 
@@ -187,9 +200,7 @@ def to_the_lake(client: Any, port: int, spark: Future[Any], folder: Path) -> Non
         rate = max(report.rows_per_s for report in told)
         say(f"archive: {sum(r.rows for r in told)} entries to the lake, {rate:,.0f} rows/s")
         say(f"trimmed what every group has read: {client.xlen(STREAM)} entries left on the server")
-        crews = [launch(report_checkpoint, port, n, LAPS, LAST_LAPS) for n in range(CHECKPOINTS)]
-        for crew in crews:
-            crew.join()
+        ride(port, LAPS, LAST_LAPS, lambda: None)
         say(f"{LAST_LAPS} more laps: {client.xlen(STREAM)} hot entries on the server")
         print_result(client, *jobs.ask(say))
     finally:

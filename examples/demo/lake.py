@@ -71,13 +71,13 @@ class Jobs:
 
     def aggregate(self) -> list[Report]:
         """Speeds by rider in windows of a lap; in small batches, so that late is late."""
-        batches = {"maxEntriesPerTrigger": "200"}
+        batches = {"maxEntriesPerTrigger": "100"}
         job = Aggregate(
             source=self._source("aggregate", schema=SCHEMA, options=batches),
             transform=(Transform(sql="SELECT * FROM input WHERE speed IS NOT NULL"),),
             time="at",
             window=f"{LAP_S} seconds",
-            watermark=f"{2 * LAP_S} seconds",
+            watermark=f"{LAP_S} seconds",
             keys=("rider",),
             values={"passages": "count(*)", "speed": "avg(speed)"},
             sink=(LakeSink(self.windows),),

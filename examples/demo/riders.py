@@ -5,7 +5,7 @@
       with an idempotency key, sent twice           alice ... bob (will be killed)
 
 As in life, some reports are bad (a speed that is no number) and some come late: a crew in
-a dead spot keeps a report and sends it five laps later, with the time at which it was made.
+a dead spot keeps a report and sends it eight laps later, with the time at which it was made.
 
 Everything here is plain redis-py and would run against any Redis just as well.
 """
@@ -16,6 +16,7 @@ import random
 import time
 from datetime import UTC, datetime, timedelta
 from multiprocessing.sharedctypes import Synchronized
+from threading import Barrier
 from typing import Any
 
 import redis
@@ -28,8 +29,8 @@ START = datetime(2026, 7, 4, 10, 0, tzinfo=UTC)
 WORK_S = 0.002
 BATCH = 20
 
-BAD, LATE, REPEATED = 0.03, 0.03, 0.1
-LATE_LAPS = 5
+BAD, LATE, REPEATED = 0.03, 0.05, 0.1
+LATE_LAPS = 8
 NO_SPEED = "out of range"
 
 
@@ -51,11 +52,14 @@ def report(checkpoint: int, lap: int, position: int, rider: str, dice: random.Ra
     }
 
 
-def report_checkpoint(port: int, checkpoint: int, first_lap: int, laps: int) -> None:
+def report_checkpoint(
+    port: int, checkpoint: int, first_lap: int, laps: int, together: Barrier
+) -> None:
     """One crew reports every rider that passes; a lost reply makes it send again."""
     crew, dice = connect(port), random.Random(checkpoint * 1000 + first_lap)
     kept: list[tuple[int, str, Any]] = []
     for lap in range(first_lap, first_lap + laps):
+        together.wait()
         for position, rider in enumerate(dice.sample(RIDERS, len(RIDERS)), 1):
             key = f"lap-{lap}-{rider}"
             fields = report(checkpoint, lap, position, rider, dice)
@@ -65,7 +69,6 @@ def report_checkpoint(port: int, checkpoint: int, first_lap: int, laps: int) -> 
                 send(crew, checkpoint, key, fields, dice.random() < REPEATED)
         for _, key, fields in [late for late in kept if late[0] == lap]:
             send(crew, checkpoint, key, fields, repeat=False)
-        time.sleep(0.01)
 
 
 def send(crew: Any, checkpoint: int, key: str, fields: Any, repeat: bool) -> None:
