@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.types import MapType, StructType
+from pyspark.sql.types import BinaryType, MapType, StructType
 
 from forebay_spark.connect import bulk, pack
 from forebay_spark.errors import OptionError, SinkError
@@ -56,6 +56,11 @@ class Layout:
             )
         for option in ("idColumn", "keyColumn"):
             _check(option, getattr(options, option), names)
+        for name in (self.stream_column, self.id_column, self.key_column):
+            if name and isinstance(schema[name].dataType, BinaryType):
+                raise OptionError(
+                    f"Column {name!r} is binary, but it names things. Make it a string."
+                )
         if self.id_column and self.key_column:
             raise OptionError("idColumn and keyColumn exclude each other. Give one of them.")
         for name in options.fieldColumns:

@@ -101,6 +101,12 @@ def test_a_column_that_is_not_there_is_named(given: dict[str, str], fault: str) 
         Layout(struct(a="integer", b="string"), write_options(**given))
 
 
+def test_a_column_that_names_things_is_not_binary() -> None:
+    for part in ({"idColumn": "a"}, {"keyColumn": "a"}):
+        with pytest.raises(OptionError, match="Column 'a' is binary"):
+            Layout(struct(a="binary", b="string"), write_options(stream="s", **part))
+
+
 def test_a_row_without_stream_or_fields_cannot_be_an_entry() -> None:
     with pytest.raises(SinkError, match="no field that is not null"):
         rows({"a": pa.array([None], pa.string())}, stream="s")
