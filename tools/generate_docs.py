@@ -74,6 +74,9 @@ Given with `.option(name, value)` to `spark.read`, `spark.readStream`, `df.write
 work together.
 """
 
+#: How Spark writes what Python writes differently.
+SPARK_WORDS = {"True": "true", "False": "false"}
+
 
 def commands_page() -> str:
     """docs/commands.md."""
@@ -147,7 +150,8 @@ def spark_options_page() -> str:
         parts += [f"## {heading}\n", "| option | default | meaning |", "| --- | --- | --- |"]
         for row in spark_options.TABLE:
             if where in row.where:
-                default = "" if row.default in (None, ()) else f"`{row.default}`"
+                value = str(row.default)
+                default = "" if row.default in (None, ()) else f"`{SPARK_WORDS.get(value, value)}`"
                 parts.append(f"| `{row.name}` | {default} | {_cell(row.summary)} |")
         parts.append("")
     return "\n".join(parts)

@@ -111,6 +111,17 @@ def _without_secret(url: str) -> str:
     return scheme + slashes + rest.rpartition("@")[2]
 
 
+def bulk(data: bytes) -> bytes:
+    """One argument of a command on the wire."""
+    return b"$%d\r\n%b\r\n" % (len(data), data)
+
+
+def pack(*command: Any) -> bytes:
+    """A command on the wire."""
+    parts = [part if isinstance(part, bytes) else str(part).encode() for part in command]
+    return b"".join((b"*%d\r\n" % len(parts), *map(bulk, parts)))
+
+
 class Link:
     """One connection, opened on first use."""
 
@@ -120,12 +131,15 @@ class Link:
         self._connection: Any = None
 
     def send(self, *commands: Sequence[Any]) -> None:
-        """Send commands in one write; each wants its own ``receive``."""
+        """Send commands in one write; each wants its own ``reply``."""
+        self.send_packed(b"".join(pack(*command) for command in commands))
+
+    def send_packed(self, data: bytes) -> None:
+        """Send commands that are bytes already."""
         try:
             if self._connection is None:
                 self._connection = self._open()
-            packed = self._connection.pack_commands(commands)
-            self._connection.send_packed_command(packed, check_health=False)
+            self._connection.send_packed_command([data], check_health=False)
         except redis.exceptions.RedisError:
             self.drop()
             raise
@@ -157,10 +171,14 @@ class Link:
 
     def call_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """Replies of many commands, refusals among them; all are sent again after a fault."""
+        return self.call_packed(b"".join(pack(*command) for command in commands), len(commands))
+
+    def call_packed(self, data: bytes, count: int) -> list[Any]:
+        """The same for commands that are bytes already."""
         for pause_s in (*RETRY_PAUSES_S, None):
             try:
-                self.send(*commands)
-                return [self.reply() for _ in commands]
+                self.send_packed(data)
+                return [self.reply() for _ in range(count)]
             except PASSING as error:
                 self.drop()
                 if pause_s is None or isinstance(error, redis.exceptions.AuthenticationError):
@@ -186,7 +204,7 @@ class Link:
 
 def translate(error: Exception, where: str, command: Sequence[Any] = ()) -> ServerError:
     """An error of redis-py in our words."""
-    text = str(error)
+    text = str(error).rstrip(".")
     if isinstance(error, redis.exceptions.AuthenticationError) or "NOAUTH" in text:
         return ServerError(
             f"The server at {where} refuses the login ({text}). "
@@ -198,8 +216,7 @@ def translate(error: Exception, where: str, command: Sequence[Any] = ()) -> Serv
         return ServerError(f"The key {name!r} at {where} is not a stream. Name streams only.")
     if isinstance(error, redis.exceptions.ConnectionError | redis.exceptions.TimeoutError):
         return ServerError(
-            f"No server answers at {where} ({text.rstrip('.')}). "
-            "Start it, or correct the option url."
+            f"No server answers at {where} ({text}). Start it, or correct the option url."
         )
     return ServerError(f"The server at {where} answers: {text}.")
 

@@ -24,11 +24,14 @@ from __future__ import annotations
 import hashlib
 import time
 import zlib
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from forebay_spark.connect import PASSING, RETRY_PAUSES_S, Link, translate
+import pyarrow as pa
+
+from forebay_spark.connect import PASSING, RETRY_PAUSES_S, Link, pack, translate
 from forebay_spark.errors import ServerError, SinkError
-from forebay_spark.rows import Row
+from forebay_spark.rows import Layout, Row
 
 #: A marker outlives any pause of a query that is worth resuming.
 MARKER_TTL_MS = 30 * 24 * 3600 * 1000
@@ -40,37 +43,48 @@ IDMP_DURATION_S = 86_400
 IDMP_PRODUCERS = 64
 
 Command = tuple[Any, ...]
+Chunk = list[pa.RecordBatch]
 
 
 class Lane:
-    """Rows of one task on their way to one node."""
+    """Rows of one task on their way to one node, a chunk at a time."""
 
-    def __init__(self, link: Link, where: str, max_len: int | None, chunk_rows: int) -> None:
+    def __init__(
+        self, link: Link, where: str, layout: Layout, max_len: int | None, chunk_rows: int
+    ) -> None:
         self.link = link
         self.chunk_rows = chunk_rows
         self._where = where
+        self._layout = layout
         self._trim: Command = ("MAXLEN", "~", max_len) if max_len else ()
-        self._rows: list[Row] = []
+        self._chunk: list[pa.RecordBatch] = []
+        self._rows = 0
         self._checked: set[str] = set()
 
-    def add(self, row: Row) -> None:
-        """Take a row; a full chunk is written."""
-        self._rows.append(row)
-        if len(self._rows) >= self.chunk_rows:
-            self.flush()
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take rows; every full chunk is written."""
+        while batch.num_rows:
+            part = batch[: self.chunk_rows - self._rows]
+            self._chunk.append(part)
+            self._rows += part.num_rows
+            batch = batch[part.num_rows :]
+            if self._rows >= self.chunk_rows:
+                self._flush()
 
     def close(self) -> None:
         """Write what is left."""
         if self._rows:
-            self.flush()
+            self._flush()
 
-    def flush(self) -> None:
-        """Write the rows taken, as often as needed to be sure."""
-        rows, self._rows = self._rows, []
-        for stream in {row.stream for row in rows} - self._checked:
-            self.check_stream(stream)
-            self._checked.add(stream)
-        self.write(rows)
+    def _flush(self) -> None:
+        chunk, self._chunk = self._chunk, []
+        count, self._rows = self._rows, 0
+        for batch in chunk:
+            for stream in self._layout.streams(batch):
+                if stream not in self._checked:
+                    self.check_stream(stream)
+                    self._checked.add(stream)
+        self.write(chunk, count)
 
     def check_stream(self, stream: str) -> None:
         """Refuse a key of another type before anything is written."""
@@ -81,45 +95,54 @@ class Lane:
                 "Write to another name."
             )
 
-    def write(self, rows: list[Row]) -> None:
-        """At least once: send all again if the connection breaks."""
-        for reply in self.link.call_all([self.command(row) for row in rows]):
+    def write(self, chunk: Chunk, count: int) -> None:
+        """Write the rows of a chunk, as often as needed to be sure."""
+        raise NotImplementedError
+
+    def packed(self, chunk: Chunk) -> bytes:
+        """XADD commands with IDs of the server's making."""
+        return b"".join(self._layout.packed(batch, (*self._trim, "*")) for batch in chunk)
+
+    def rows(self, chunk: Chunk) -> list[Row]:
+        """The rows one by one, for lanes that look at each."""
+        return [row for batch in chunk for row in self._layout.rows(batch)]
+
+    def refuse(self, replies: Iterable[Any]) -> None:
+        """Raise the first error among replies."""
+        for reply in replies:
             if isinstance(reply, Exception):
                 raise translate(reply, self._where)
 
-    def command(self, row: Row) -> Command:
-        """XADD with an ID of the server's making."""
-        return ("XADD", row.stream, *self._trim, "*", *row.fields)
-
 
 class PlainLane(Lane):
-    """At least once."""
+    """At least once: all is sent again if the connection breaks."""
+
+    def write(self, chunk: Chunk, count: int) -> None:
+        """Send and hear."""
+        self.refuse(self.link.call_packed(self.packed(chunk), count))
 
 
 class IdLane(Lane):
     """Rows that know their IDs."""
 
-    def command(self, row: Row) -> Command:
-        """XADD with the row's own ID."""
-        if row.id is None:
-            raise SinkError("A row has no ID in the column of idColumn. Filter such rows.")
-        return ("XADD", row.stream, *self._trim, row.id, *row.fields)
-
-    def write(self, rows: list[Row]) -> None:
+    def write(self, chunk: Chunk, count: int) -> None:
         """Send all; an ID that is refused as too small must be there already."""
-        for row, reply in zip(
-            rows, self.link.call_all([self.command(r) for r in rows]), strict=True
-        ):
-            if not isinstance(reply, Exception):
-                continue
+        rows = self.rows(chunk)
+        replies = self.link.call_all([self._command(row) for row in rows])
+        for row, reply in zip(rows, replies, strict=True):
             if "equal or smaller" not in str(reply):
-                raise translate(reply, self._where)
-            if not self._is_there(row):
+                self.refuse([reply])
+            elif not self._is_there(row):
                 raise SinkError(
                     f"Row {row.id} is below the newest ID of stream {row.stream!r} and not in it. "
                     "Rows with IDs must come in rising order: write each stream from one "
                     "partition, sorted by the ID."
                 )
+
+    def _command(self, row: Row) -> Command:
+        if row.id is None:
+            raise SinkError("A row has no ID in the column of idColumn. Filter such rows.")
+        return ("XADD", row.stream, *self._trim, row.id, *row.fields)
 
     def _is_there(self, row: Row) -> bool:
         found = self.link.call("XRANGE", row.stream, row.id, row.id)
@@ -137,8 +160,11 @@ class KeyLane(Lane):
         super().__init__(*args)
         self._producer = producer
 
-    def command(self, row: Row) -> Command:
-        """XADD that does nothing if the key is known."""
+    def write(self, chunk: Chunk, count: int) -> None:
+        """Send and hear; the server knows what it has."""
+        self.refuse(self.link.call_all([self._command(row) for row in self.rows(chunk)]))
+
+    def _command(self, row: Row) -> Command:
         if not row.key:
             raise SinkError("A row has no key in the column of keyColumn. Filter such rows.")
         share = zlib.crc32(row.key.encode()) % IDMP_PRODUCERS
@@ -161,8 +187,7 @@ class KeyLane(Lane):
                 f"The server at {self._where} does not remember keys (XADD IDMP). Use Forebay "
                 "or Redis 8.6, or leave out keyColumn: rows are then fenced by transactions."
             )
-        if isinstance(outcome, Exception):
-            raise translate(outcome, self._where)
+        self.refuse([outcome])
 
 
 class Mark(NamedTuple):
@@ -210,15 +235,15 @@ class FenceLane(Lane):
         if done.batch == self._batch and done.chunks > self._chunks:
             raise self._changed()
 
-    def write(self, rows: list[Row]) -> None:
+    def write(self, chunk: Chunk, count: int) -> None:
         """Write the next chunk unless the marker says that it is written."""
-        commands = [self.command(row) for row in rows]
+        commands = self.packed(chunk)
         self._chunks += 1
         self._digest = _chain(self._digest, commands)
         for pause_s in (*RETRY_PAUSES_S, None):
             try:
                 while not self._is_written():
-                    self._done = self._transaction(commands)
+                    self._done = self._transaction(commands, count)
                 return
             except PASSING as error:
                 self.link.drop()
@@ -253,38 +278,33 @@ class FenceLane(Lane):
 
     def _look(self) -> Mark:
         """Watch the marker and read it, both on the same connection."""
-        watched, value = self.link.call_all([("WATCH", self.marker), ("GET", self.marker)])
-        for reply in (watched, value):
-            if isinstance(reply, Exception):
-                raise translate(reply, self._where)
-        return parse_mark(value)
+        replies = self.link.call_all([("WATCH", self.marker), ("GET", self.marker)])
+        self.refuse(replies)
+        return parse_mark(replies[1])
 
-    def _transaction(self, commands: list[Command]) -> Mark:
+    def _transaction(self, commands: bytes, count: int) -> Mark:
         """Write a chunk if the marker is as we know it; what the marker says now."""
         mark = Mark(self._batch, self._chunks, self._digest, self.chunk_rows)
-        self.link.send(
-            ("MULTI",),
-            *commands,
-            ("SET", self.marker, str(mark), "PX", MARKER_TTL_MS),
-            ("EXEC",),
-            ("WATCH", self.marker),
-            ("GET", self.marker),
+        self.link.send_packed(
+            pack("MULTI")
+            + commands
+            + pack("SET", self.marker, mark, "PX", MARKER_TTL_MS)
+            + pack("EXEC")
+            + pack("WATCH", self.marker)
+            + pack("GET", self.marker)
         )
-        queued = [self.link.reply() for _ in range(len(commands) + 2)]
+        queued = [self.link.reply() for _ in range(count + 2)]
         results = self.link.reply()
         self.link.reply()
         now = self.link.reply()
         if isinstance(results, Exception):
-            refused = [reply for reply in queued if isinstance(reply, Exception)]
-            raise translate((refused or [results])[0], self._where)
-        refused = [reply for reply in results or () if isinstance(reply, Exception)]
-        if refused:
-            self.link.call("SET", self.marker, str(mark._replace(digest=BROKEN)))
-            raise translate(refused[0], self._where)
+            self.refuse([*queued, results])
+        if any(isinstance(reply, Exception) for reply in results or ()):
+            self.link.call("SET", self.marker, mark._replace(digest=BROKEN))
+            self.refuse(results)
         return parse_mark(now)
 
 
-def _chain(digest: str, commands: list[Command]) -> str:
+def _chain(digest: str, commands: bytes) -> str:
     """The digest of all chunks so far and this one."""
-    text = digest + repr(commands)
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    return hashlib.blake2b(digest.encode() + commands, digest_size=12).hexdigest()

@@ -2,7 +2,7 @@
 
 Spark drives one ``MicroBatchReader`` in a process that lives as long as the query:
 
-    initialOffset            where a new query begins; asked again, so never relied on
+    initialOffset            where a new query begins; asked again and again until a batch is done
     latestOffset(start)      plan the next batch; the record of its end says how (offsets.py)
     partitions(start, end)   the tasks of a batch, new or replayed, after a check for loss
     read(task)               in a worker: the entries of one task
@@ -110,6 +110,7 @@ class _Driver:
         self._names: list[str] = list(options.names)
         self._next_scan_s = 0.0
         self._states: dict[str, StreamState] = {}
+        self._initial: Json | None = None
         self._present: dict[str, Position] | None = None
         self.mirror = Mirror(self._server, options.group)
 
@@ -117,17 +118,23 @@ class _Driver:
         self._server.close()
 
     def initial(self) -> Json:
-        """A position for every stream that exists."""
-        self._look(())
-        return {
-            stream: offsets.at_rest(
-                offsets.start_of(offsets.wish_for(stream, self._wishes, offsets.EARLIEST), now)
-            )
-            for stream, now in self._states.items()
-        }
+        """A position for every stream that exists.
+
+        Spark asks again at every trigger until there is a first batch; if ``latest`` meant
+        something else each time, what came in between would never be read.
+        """
+        if self._initial is None:
+            self._look({})
+            self._initial = {
+                stream: offsets.at_rest(
+                    offsets.start_of(offsets.wish_for(stream, self._wishes, offsets.EARLIEST), now)
+                )
+                for stream, now in self._states.items()
+            }
+        return self._initial
 
     def stop_at_present(self) -> None:
-        self._look(())
+        self._look({})
         self._present = {stream: offsets.latest(now) for stream, now in self._states.items()}
 
     def newest(self) -> Json | None:
@@ -137,9 +144,8 @@ class _Driver:
     def plan(self, start: Json, limit: int | None) -> Json:
         """The record of the next batch's end; ``start`` itself if nothing is new."""
         self.mirror.move(start)
-        self._look(start)
         news = {}
-        for stream in sorted({*start, *self._states}):
+        for stream in self._look(start):
             item = self._news(stream, start.get(stream))
             if item is not None:
                 news[stream] = item
@@ -163,7 +169,14 @@ class _Driver:
         end = self._end(stream, now)
         if end is None:
             return None
+        if record is None:
+            begin = self._begin_of_new(stream, now)
         return planning.wanted(stream, begin or offsets.earliest(now), end, now)
+
+    def _begin_of_new(self, stream: str, now: StreamState) -> Position:
+        """Where a stream begins that did not exist at first: all of it is later than latest."""
+        wish = offsets.wish_for(stream, self._wishes, offsets.EARLIEST)
+        return offsets.start_of(offsets.EARLIEST if wish == offsets.LATEST else wish, now)
 
     def _end(self, stream: str, now: StreamState) -> Position | None:
         """How far this batch may go: to the newest, or to what was there at the start."""
@@ -185,10 +198,15 @@ class _Driver:
                 tasks += [Task(stream, piece, span.start) for piece in pieces]
         return tasks
 
-    def _look(self, known: Sequence[str] | Json) -> None:
-        """Fetch the state of every stream: named, known from before, or newly found."""
-        names = {*self._names, *known, *self._discovered()}
+    def _look(self, known: Json) -> list[str]:
+        """Fetch the state of every stream that is wanted; their names.
+
+        With a pattern those known from before are wanted too: one that is gone is a loss.
+        Of named streams, one that is no longer named is left where it is.
+        """
+        names = {*self._discovered(), *(known if self._options.streamsPattern else ())}
         self._states = state.fetch_all(self._server, sorted(names))
+        return sorted(names)
 
     def _discovered(self) -> list[str]:
         pattern = self._options.streamsPattern

@@ -19,8 +19,10 @@ from itertools import repeat
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql.types import MapType, StructType
+import pyarrow.compute as pc
+from pyspark.sql.types import BinaryType, MapType, StructType
 
+from forebay_spark.connect import bulk, pack
 from forebay_spark.errors import OptionError, SinkError
 from forebay_spark.options import Options
 from forebay_spark.schema import PLAIN
@@ -54,6 +56,11 @@ class Layout:
             )
         for option in ("idColumn", "keyColumn"):
             _check(option, getattr(options, option), names)
+        for name in (self.stream_column, self.id_column, self.key_column):
+            if name and isinstance(schema[name].dataType, BinaryType):
+                raise OptionError(
+                    f"Column {name!r} is binary, but it names things. Make it a string."
+                )
         if self.id_column and self.key_column:
             raise OptionError("idColumn and keyColumn exclude each other. Give one of them.")
         for name in options.fieldColumns:
@@ -75,10 +82,44 @@ class Layout:
         for stream, entry_id, key, fields in zip(
             streams, entry_ids, keys, self._field_lists(batch), strict=False
         ):
-            if stream is None or not fields:
-                what = "no stream name" if stream is None else "no field that is not null"
-                raise SinkError(f"A row has {what}, so it cannot be an entry. Filter such rows.")
-            yield Row(stream, entry_id, key, fields)
+            if not fields:
+                raise _no_entry("no field that is not null")
+            yield Row(_named(stream), entry_id, key, fields)
+
+    def streams(self, batch: pa.RecordBatch) -> list[str]:
+        """The streams that rows of a record batch go to, in the order in which they appear."""
+        if self.stream_column is None:
+            return [self.stream]
+        names: list[str | None] = texts(batch.column(self.stream_column).unique())
+        return [_named(name) for name in names]
+
+    def of_stream(self, batch: pa.RecordBatch, stream: str) -> pa.RecordBatch:
+        """The rows of a record batch that go to one stream."""
+        if self.stream_column is None:
+            return batch
+        return batch.filter(pc.equal(batch.column(self.stream_column), stream))
+
+    def packed(self, batch: pa.RecordBatch, middle: tuple[Any, ...]) -> bytes:
+        """XADD commands of all rows on the wire; ``middle`` stands between stream and fields.
+
+        Arrow joins the columns; rows with nulls or a map of fields are joined one by one,
+        to the same bytes.
+        """
+        names = self.field_columns
+        used = [*names, *([self.stream_column] if self.stream_column else ())]
+        if not names or self.map_column or any(batch.column(n).null_count for n in used):
+            return b"".join(pack("XADD", r.stream, *middle, *r.fields) for r in self.rows(batch))
+        words = 2 + len(middle) + 2 * len(names)
+        wire = _Wire(b"*%d\r\n" % words + bulk(b"XADD"))
+        if self.stream_column is None:
+            wire.constant(bulk(self.stream.encode()))
+        else:
+            wire.column(batch.column(self.stream_column))
+        wire.constant(b"".join(bulk(str(word).encode()) for word in middle))
+        for name in names:
+            wire.constant(bulk(name.encode()))
+            wire.column(batch.column(name))
+        return wire.join()
 
     def _column(self, batch: pa.RecordBatch, name: str | None, constant: str | None) -> Any:
         return repeat(constant) if name is None else texts(batch.column(name))
@@ -101,6 +142,46 @@ class Layout:
         )
 
 
+class _Wire:
+    """Rows as bytes, made of constants and columns."""
+
+    def __init__(self, head: bytes) -> None:
+        self._text = head
+        self._parts: list[Any] = []
+
+    def constant(self, text: bytes) -> None:
+        """The same in every row."""
+        self._text += text
+
+    def column(self, values: pa.Array) -> None:
+        """An argument that differs from row to row."""
+        data = as_text(values).cast(pa.binary())
+        lengths = pc.binary_length(data).cast(pa.string()).cast(pa.binary())
+        self._parts += [_scalar(self._text + b"$"), lengths, _scalar(b"\r\n"), data]
+        self._text = b"\r\n"
+
+    def join(self) -> bytes:
+        """All rows, one after the other."""
+        rows = pc.binary_join_element_wise(*self._parts, _scalar(self._text), _scalar(b""))
+        size = pc.sum(pc.binary_length(rows)).as_py() or 0
+        data: bytes = rows.buffers()[2].to_pybytes()[:size] if size else b""
+        return data
+
+
+def _scalar(text: bytes) -> pa.Scalar:
+    return pa.scalar(text, pa.binary())
+
+
+def _named(stream: str | None) -> str:
+    if stream is None:
+        raise _no_entry("no stream name")
+    return stream
+
+
+def _no_entry(what: str) -> SinkError:
+    return SinkError(f"A row has {what}, so it cannot be an entry. Filter such rows.")
+
+
 def _without_nulls(names: list[str], row: Any, members: Any) -> tuple[Any, ...]:
     pairs = [*zip(names, row, strict=True), *members]
     return tuple(part for name, value in pairs if value is not None for part in (name, value))
@@ -120,13 +201,19 @@ def _check(option: str, name: str | None, names: list[str]) -> None:
 
 def texts(column: pa.Array) -> list[Any]:
     """The values of a column as text, bytes or None."""
+    values: list[Any] = as_text(column).to_pylist()
+    return values
+
+
+def as_text(column: pa.Array) -> pa.Array:
+    """A column as strings or, if it is binary, as it is."""
     kind = column.type
     if pa.types.is_nested(kind):
-        return [None if v is None else _as_json(v, kind) for v in column.to_pylist()]
-    if not (pa.types.is_binary(kind) or pa.types.is_string(kind)):
-        column = column.cast(pa.string())
-    values: list[Any] = column.to_pylist()
-    return values
+        members = [None if v is None else _as_json(v, kind) for v in column.to_pylist()]
+        return pa.array(members, pa.string())
+    if pa.types.is_binary(kind) or pa.types.is_string(kind):
+        return column
+    return column.cast(pa.string())
 
 
 def _as_json(value: Any, kind: pa.DataType) -> str:

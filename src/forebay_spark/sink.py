@@ -74,8 +74,7 @@ class TaskWriter:
         rows = 0
         try:
             for batch in batches:
-                for row in self._layout.rows(batch):
-                    self._lane(row.stream).add(row)
+                self._add(batch)
                 rows += batch.num_rows
             for lane in self._lanes.values():
                 lane.close()
@@ -84,8 +83,16 @@ class TaskWriter:
         lanes = self._lanes.values()
         return Written(rows, tuple(lane.marker for lane in lanes if isinstance(lane, FenceLane)))
 
-    def _lane(self, stream: str) -> Lane:
-        tag = hash_tag(stream) if self._server.is_cluster else ""
+    def _add(self, batch: pa.RecordBatch) -> None:
+        """Hand rows to the lane of their stream; outside a cluster there is but one."""
+        if not self._server.is_cluster:
+            self._lane(self._layout.stream or "", "").add(batch)
+            return
+        for stream in self._layout.streams(batch):
+            rows = self._layout.of_stream(batch, stream)
+            self._lane(stream, hash_tag(stream)).add(rows)
+
+    def _lane(self, stream: str, tag: str) -> Lane:
         if tag not in self._lanes:
             self._lanes[tag] = self._make(stream, tag)
         return self._lanes[tag]
@@ -95,6 +102,7 @@ class TaskWriter:
         common = (
             self._server.link(stream),
             self._server.where,
+            self._layout,
             options.maxLen,
             options.rowsPerTransaction,
         )

@@ -41,23 +41,17 @@ class CutLink(Link):
     left = 0
     lose_reply = False
 
-    def send(self, *commands: Any) -> None:
+    def send_packed(self, data: bytes) -> None:
         if CutLink.left > 0:
             CutLink.left -= 1
             if CutLink.left == 0:
                 if CutLink.lose_reply:
-                    super().send(*commands)
-                    for _ in commands:
-                        self._answer()
+                    super().send_packed(data + connect.pack("ECHO", "acted"))
+                    while self.reply() != b"acted":
+                        pass
                 self.drop()
                 raise redis.exceptions.ConnectionError("cut")
-        super().send(*commands)
-
-    def _answer(self) -> None:
-        try:
-            self.receive()
-        except redis.exceptions.ResponseError:
-            pass
+        super().send_packed(data)
 
 
 @pytest.fixture

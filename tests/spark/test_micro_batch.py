@@ -108,6 +108,14 @@ def test_the_first_batch_is_the_same_though_spark_asks_for_latest_again(target: 
     assert query.run() == [[15, 16, 17, 18, 19]]
 
 
+def test_latest_means_the_same_at_every_trigger_until_there_is_a_batch(target: Target) -> None:
+    target.add("s", 10)
+    query = Query(target, startingOffsets="latest")
+    assert query.run() == []
+    target.add("s", 3, first=10)
+    assert query.run() == [[10, 11, 12]]
+
+
 @pytest.mark.parametrize("parts", [1, 3])
 def test_a_limit_is_obeyed_to_the_entry(target: Target, parts: int) -> None:
     target.add("s", 100)
@@ -167,6 +175,27 @@ def test_a_named_stream_may_come_into_being_later(target: Target) -> None:
     assert query.run() == []
     target.add("t", 2)
     assert query.run() == [[0, 1]]
+
+
+def test_a_stream_that_comes_later_begins_where_it_was_wished(target: Target) -> None:
+    query = Query(target, streams="s,t", startingOffsets='{"s": "7-0", "t": "latest"}')
+    assert query.run() == []
+    target.add_at("s", ["6-0", "7-0", "8-0"])
+    target.add_at("t", ["1-0", "2-0"])
+    assert query.run() == [[1, 2, 0, 1]]
+
+
+def test_a_stream_that_is_no_longer_named_is_left_where_it_is(target: Target) -> None:
+    target.add("s", 5)
+    target.add("t", 5, first=10)
+    query = Query(target, streams="s,t")
+    query.run()
+    query.given["streams"] = "s"
+    query.restart()
+    target.add("s", 1, first=5)
+    target.client.delete("t")
+    assert query.run() == [[5]]
+    assert "t" in query.log[-1]
 
 
 def test_a_start_may_lie_in_the_future(target: Target) -> None:

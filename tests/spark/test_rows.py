@@ -7,8 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from forebay_spark.connect import pack
 from forebay_spark.errors import OptionError, SinkError
 from forebay_spark.rows import Layout, Row
 from forebay_spark.schema import PLAIN
@@ -98,8 +101,41 @@ def test_a_column_that_is_not_there_is_named(given: dict[str, str], fault: str) 
         Layout(struct(a="integer", b="string"), write_options(**given))
 
 
+def test_a_column_that_names_things_is_not_binary() -> None:
+    for part in ({"idColumn": "a"}, {"keyColumn": "a"}):
+        with pytest.raises(OptionError, match="Column 'a' is binary"):
+            Layout(struct(a="binary", b="string"), write_options(stream="s", **part))
+
+
 def test_a_row_without_stream_or_fields_cannot_be_an_entry() -> None:
     with pytest.raises(SinkError, match="no field that is not null"):
         rows({"a": pa.array([None], pa.string())}, stream="s")
     with pytest.raises(SinkError, match="no stream name"):
         rows({"stream": pa.array([None], pa.string()), "a": [1]})
+
+
+CELLS = st.one_of(st.none(), st.text(max_size=4), st.text("é\r\n$*", max_size=3))
+
+
+@given(
+    st.lists(st.tuples(CELLS, st.one_of(st.none(), st.integers(-5, 5))), min_size=1, max_size=6),
+    st.booleans(),
+)
+def test_columns_are_joined_to_the_same_bytes_as_rows(
+    cells: list[tuple[str | None, int | None]], by_column: bool
+) -> None:
+    batch = pa.RecordBatch.from_pydict(
+        {
+            "stream": ["s", "tt"] * (len(cells) // 2) + ["s"] * (len(cells) % 2),
+            "a": pa.array([a for a, _ in cells], pa.string()),
+            "b": pa.array([b for _, b in cells], pa.int32()),
+            "c": [0.5] * len(cells),
+        }
+    )
+    options = write_options(**({} if by_column else {"stream": "always"}))
+    layout = Layout(from_arrow_schema(batch.schema), options)
+    middle = ("MAXLEN", "~", 10, "*")
+    wanted = b"".join(pack("XADD", r.stream, *middle, *r.fields) for r in layout.rows(batch))
+    assert layout.packed(batch, middle) == wanted
+    halves = [batch[: len(cells) // 2], batch[len(cells) // 2 :]]
+    assert b"".join(layout.packed(half, middle) for half in halves) == wanted

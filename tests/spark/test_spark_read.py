@@ -111,6 +111,21 @@ def test_a_stream_is_archived_once_over_restarts(
     assert (group["lag"], group["entries-read"]) == (0, 2 * COUNT)
 
 
+def test_a_running_query_reads_what_comes_after_its_start(spark: Any, target: Target) -> None:
+    target.add("s", 10)
+    rows = endless(spark, target, startingOffsets="latest").load()
+    query = rows.writeStream.format("memory").queryName("seen").start()
+    try:
+        query.processAllAvailable()
+        for first in (10, 20):
+            target.add("s", 10, first=first)
+            query.processAllAvailable()
+        seen = spark.table("seen").selectExpr("cast(fields.n as int)").collect()
+    finally:
+        query.stop()
+    assert sorted(row[0] for row in seen) == list(range(10, 30))
+
+
 def test_streams_that_appear_later_are_read_too(spark: Any, target: Target, tmp_path: Path) -> None:
     target.add("s:1", 10)
     options = {"streamsPattern": "s:*", "startingOffsets": "earliest"}

@@ -1,6 +1,6 @@
 """A Spark driver in a process of its own, to be killed.
 
-    python -m tests.support.spark_driver '{"queries": [...]}'
+    python -m tests.support.spark_driver '{"master": ..., "settings": {...}, "queries": [...]}'
 
 runs streaming queries with Trigger.AvailableNow to their end and exits with 0.  A
 query is {"read": options, "write": options, "format": ..., "fault": ..., "at": ...}.
@@ -38,10 +38,13 @@ def worker_path() -> str:
     return os.pathsep.join(path for path in (root, environment()["PYTHONPATH"]) if path)
 
 
-def run(queries: list[Query]) -> subprocess.CompletedProcess[str]:
+def run(
+    queries: list[Query], master: str = "local[2]", **settings: str
+) -> subprocess.CompletedProcess[str]:
     """Run queries in a driver of their own; its exit code is negative if it was killed."""
+    work = {"master": master, "settings": settings, "queries": queries}
     return subprocess.run(
-        [sys.executable, "-m", "tests.support.spark_driver", json.dumps({"queries": queries})],
+        [sys.executable, "-m", "tests.support.spark_driver", json.dumps(work)],
         env={**os.environ, "PYTHONPATH": worker_path()},
         capture_output=True,
         text=True,
@@ -63,12 +66,14 @@ def start(spark: Any, query: Query, victims: str) -> Any:
 
 def main() -> None:
     """Run what the argument says."""
-    spark = session(master="local[2]", settings=SETTINGS, quiet=True)
+    work = json.loads(sys.argv[1])
+    settings = {**SETTINGS, **work["settings"]}
+    spark = session(master=work["master"], settings=settings, quiet=True)
     spark.dataSource.register(FaultySource)
     jvm = spark._jvm
     assert jvm is not None
     victims = f"{jvm.java.lang.ProcessHandle.current().pid()},{os.getpid()}"
-    queries = [start(spark, query, victims) for query in json.loads(sys.argv[1])["queries"]]
+    queries = [start(spark, query, victims) for query in work["queries"]]
     for query in queries:
         query.awaitTermination()
     spark.stop()
