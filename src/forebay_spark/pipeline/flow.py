@@ -4,6 +4,9 @@ Spark calls the function on the driver with the rows and the number of a batch, 
 the batch as done when it returns (foreachBatch).  A batch may come again after a crash;
 making that harmless is the business of the function.
 
+``stop`` interrupts what runs, which Spark complains about at length.  ``finish`` lets the
+batch that runs be committed, and turns the next one away before it has done anything.
+
 Errors take a detour: what the function raises travels through the JVM and comes back as
 pages of text.  So the flow keeps the original and ``wait`` raises that.
 """
@@ -30,6 +33,10 @@ class JobError(ConnectorError):
     """A job failed in Spark or in a function of the user."""
 
 
+class TurnedAwayError(Exception):
+    """A batch that came after the flow was asked to finish."""
+
+
 class Settings(NamedTuple):
     """What all streaming jobs have in common."""
 
@@ -51,6 +58,7 @@ class Flow:
     ) -> None:
         self._at_end = at_end
         self._failure: Exception | None = None
+        self._finishing = False
         self._write = write
         self.settings = settings
         writer = frame.writeStream.queryName(settings.name).outputMode(settings.output_mode)
@@ -60,6 +68,8 @@ class Flow:
 
     def _batch(self, frame: DataFrame, number: int) -> None:
         try:
+            if self._finishing:
+                raise TurnedAwayError
             self._write(frame, number)
         except Exception as error:
             self._failure = error
@@ -70,19 +80,23 @@ class Flow:
         try:
             ended = self.query.awaitTermination(timeout_s)
         except StreamingQueryException as error:
-            raise readable(self._failure or error) from error
+            if not isinstance(self._failure, TurnedAwayError):
+                raise readable(self._failure or error) from error
+            ended = True
         if timeout_s is None or ended:
             self._at_end()
             return True
         return False
 
+    def finish(self) -> None:
+        """End the query after the batch that runs; ``wait`` tells when."""
+        self._finishing = True
+        if not self.query.status["isTriggerActive"]:
+            self.query.stop()
+
     def stop(self) -> None:
         """End the query; what the current batch has not committed comes again next time."""
         self.query.stop()
-
-    def is_between_batches(self) -> bool:
-        """Whether the query waits for its next trigger."""
-        return not self.query.status["isTriggerActive"]
 
 
 def readable(error: Exception) -> Exception:

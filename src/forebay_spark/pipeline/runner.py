@@ -73,7 +73,7 @@ def run_streaming(
         with interruptible() as interrupt:
             flow = job.start(spark)
             note("started", str(flow.query.runId))
-            wait(flow, watcher, interrupt)
+            wait(flow, interrupt)
             watcher.wait_for_last(str(flow.query.runId))
         note("stopped", "interrupted" if interrupt.times else "done")
     except Exception as error:
@@ -84,13 +84,10 @@ def run_streaming(
     return watcher
 
 
-def wait(flow: Flow, watcher: Watcher, interrupt: Interrupt) -> None:
-    """Until the query ends, or a batch after Ctrl-C."""
-    asked = False
+def wait(flow: Flow, interrupt: Interrupt) -> None:
+    """Until the query ends, by itself or after Ctrl-C."""
     while not flow.wait(LOOK_EVERY_S):
-        if interrupt.times and not asked:
-            watcher.between_batches.clear()
-            asked = True
-        rests = watcher.between_batches.is_set() or flow.is_between_batches()
-        if interrupt.times > 1 or (asked and rests):
+        if interrupt.times > 1:
             flow.stop()
+        elif interrupt.times:
+            flow.finish()

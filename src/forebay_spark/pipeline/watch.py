@@ -175,7 +175,6 @@ class Watcher(StreamingQueryListener):
     def __init__(self, name: str, *tell: Tell) -> None:
         self._name = name
         self._tell = tell
-        self.between_batches = threading.Event()
         self.last: Report | None = None
         self._ended: set[str] = set()
         self._end = threading.Condition()
@@ -190,11 +189,9 @@ class Watcher(StreamingQueryListener):
         self.last = report_of(json.loads(event.progress.json))
         for tell in self._tell:
             tell(self.last)
-        self.between_batches.set()
 
     def onQueryIdle(self, event: Any) -> None:
         """There was nothing to do."""
-        self.between_batches.set()
 
     def onQueryTerminated(self, event: Any) -> None:
         """A query has ended, and all its reports came before."""
