@@ -68,12 +68,15 @@ class Flow:
 
     def _batch(self, frame: DataFrame, number: int) -> None:
         try:
-            if self._finishing:
-                raise TurnedAwayError
+            self._check_in()
             self._write(frame, number)
         except Exception as error:
             self._failure = error
             raise
+
+    def _check_in(self) -> None:
+        if self._finishing:
+            raise TurnedAwayError
 
     def wait(self, timeout_s: int | None = None) -> bool:
         """Until the query ends, or so long; whether it has ended.  Its failure is raised."""
