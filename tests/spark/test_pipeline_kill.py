@@ -79,15 +79,15 @@ def producing(target: Target) -> Iterator[list[str]]:
 
 
 def test_no_kill_loses_or_doubles_an_entry_and_ctrl_c_ends_in_peace(
-    spark: Any, target: Target, tmp_path: Path
+    spark: Any, redis_target: Target, tmp_path: Path
 ) -> None:
     lake, log = tmp_path / "lake", tmp_path / "log"
-    with producing(target) as added:
-        with running(target, lake, log) as driver:
+    with producing(redis_target) as added:
+        with running(redis_target, lake, log) as driver:
             driver.kill()
-        with running(target, lake, log) as driver:
+        with running(redis_target, lake, log) as driver:
             os.killpg(driver.pid, signal.SIGKILL)
-        with running(target, lake, log) as driver:
+        with running(redis_target, lake, log) as driver:
             os.killpg(driver.pid, signal.SIGINT)
             assert driver.wait(PATIENCE_S) == 0, log.read_text()[-2000:]
     told = log.read_text()
@@ -97,8 +97,8 @@ def test_no_kill_loses_or_doubles_an_entry_and_ctrl_c_ends_in_peace(
     state = CommitLog(LocalFiles(lake)).load()
     assert state is not None
     cold = lake_ids(spark, lake)
-    hot = [entry for entry in target.ids("s") if entry not in set(cold)]
+    hot = [entry for entry in redis_target.ids("s") if entry not in set(cold)]
     same(cold + hot, added)
     assert state.cuts["s"].n == len(cold)
-    events = [fields[b"event"] for _, fields in target.client.xrange("forebay:pipelines")]
+    events = [fields[b"event"] for _, fields in redis_target.client.xrange("forebay:pipelines")]
     assert events[-1] == b"stopped" and events.count(b"started") == 3
