@@ -3,7 +3,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-interpreted test-compiled lint format bench reliability docs clean
+.PHONY: help setup demo test test-interpreted test-compiled test-spark lint format bench \
+	reliability docs clean
 
 PYTHON  ?= python3
 JOBS    ?= 2
@@ -34,16 +35,20 @@ setup: .venv/.system .venv/.installed ## .venv with the compiled package and all
 	$(BIN)/python tools/install.py package
 	@mv $@.begun $@
 
-demo: setup ## a bike race: producers, a consumer group, a crash and a claim
+demo: setup ## a bike race, two crashes, a lake on Spark, and SQL over all of it
 	$(BIN)/python -m examples.demo
 
-test: setup lint test-interpreted test-compiled ## all that CI checks
+test: setup lint test-interpreted test-compiled test-spark ## all that CI checks
 
 test-interpreted: setup ## the suite on the plain Python sources
-	FOREBAY_LEG=interpreted PYTHONPATH=src $(PYTEST) -m "not compiled"
+	FOREBAY_LEG=interpreted PYTHONPATH=src $(PYTEST) -m "not compiled and not spark"
 
 test-compiled: setup ## the suite on the installed, compiled package
-	FOREBAY_LEG=compiled $(PYTEST)
+	FOREBAY_LEG=compiled $(PYTEST) -m "not spark"
+
+# One process: a Spark session takes both cores and half a minute, so it is started once.
+test-spark: setup ## the connector with a real Spark, on the compiled package
+	FOREBAY_LEG=compiled $(BIN)/python -m pytest -q -m spark tests/spark
 
 lint: setup ## ruff, mypy, import-linter, the tidy tests
 	$(BIN)/ruff check $(CODE)

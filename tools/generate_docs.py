@@ -1,11 +1,12 @@
-"""Write docs/commands.md and docs/configuration.md from the tables in the source.
+"""Write the pages of docs/ that only repeat tables in the source.
 
-    python tools/generate_docs.py            write both pages
+    python tools/generate_docs.py            write the pages
     python tools/generate_docs.py --check    fail if a page is not what the tables say
 
-The command table (commands/table.py) and the table of directives
-(server/config_table.py, config_inert.py) are the only descriptions there are;
-the pages repeat them for readers, so nobody edits the pages.
+The command table (commands/table.py), the table of directives
+(server/config_table.py, config_inert.py) and the connector's table of options
+(forebay_spark/options.py) are the only descriptions there are; the pages repeat
+them for readers, so nobody edits the pages.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from forebay.commands.table import TABLE  # noqa: E402
 from forebay.server.config import Config  # noqa: E402
 from forebay.server.config_inert import INERT  # noqa: E402
 from forebay.server.config_table import REFUSED, SECTIONS, Directive  # noqa: E402
+from forebay_spark import options as spark_options  # noqa: E402
 
 NOTICE = "<!-- Made by tools/generate_docs.py from the tables in the source; do not edit. -->"
 
@@ -63,6 +65,17 @@ REFUSED_HEAD = """\
 
 These would be dangerous to ignore, so a configuration that holds one does not start.
 """
+
+SPARK_OPTIONS_HEAD = """\
+# Options of the Spark connector
+
+Given with `.option(name, value)` to `spark.read`, `spark.readStream`, `df.write` or
+`df.writeStream` with `format("forebay")`, in any letter case. [The guide](spark.md) says how they
+work together.
+"""
+
+#: How Spark writes what Python writes differently.
+SPARK_WORDS = {"True": "true", "False": "false"}
 
 
 def commands_page() -> str:
@@ -126,6 +139,24 @@ def _directive(config: Config, row: Directive) -> str:
     return f"| `{row.name}` | {_cell(row.kind.name)} | {_cell(shown)} | {when} | {_cell(row.doc)} |"
 
 
+def spark_options_page() -> str:
+    """docs/spark-options.md."""
+    parts = [NOTICE, "", SPARK_OPTIONS_HEAD]
+    for where, heading in (
+        (spark_options.BATCH, "Batch read"),
+        (spark_options.STREAM, "Streaming read"),
+        (spark_options.WRITE, "Write"),
+    ):
+        parts += [f"## {heading}\n", "| option | default | meaning |", "| --- | --- | --- |"]
+        for row in spark_options.TABLE:
+            if where in row.where:
+                value = str(row.default)
+                default = "" if row.default in (None, ()) else f"`{SPARK_WORDS.get(value, value)}`"
+                parts.append(f"| `{row.name}` | {default} | {_cell(row.summary)} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
 def _cell(text: str) -> str:
     """Text inside a table, where a bar would end the cell."""
     return text.replace("|", "\\|")
@@ -134,6 +165,7 @@ def _cell(text: str) -> str:
 PAGES = {
     ROOT / "docs" / "commands.md": commands_page,
     ROOT / "docs" / "configuration.md": configuration_page,
+    ROOT / "docs" / "spark-options.md": spark_options_page,
 }
 
 

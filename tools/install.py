@@ -1,6 +1,6 @@
 """Put the tools or the compiled package into the environment that runs this file.
 
-    install.py tools      what the extra `dev` of pyproject.toml names
+    install.py tools      what the extras `dev` and `spark` of pyproject.toml name
     install.py package    the package itself, compiled, not editable
 
 The package is built without isolation, so that Cython need not be fetched for
@@ -26,9 +26,10 @@ def pip(*arguments: str) -> None:
 
 
 def install_tools() -> None:
-    """The dependencies of the package and of its extra `dev`, without the package."""
+    """The dependencies of the package and of its extras, without the package."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    pip(*project["dependencies"], *project["optional-dependencies"]["dev"])
+    extras = project["optional-dependencies"]
+    pip(*project["dependencies"], *extras["dev"], *extras["spark"])
 
 
 def forget_old_copies() -> None:

@@ -1,8 +1,13 @@
-"""``make demo``: run the race, kill a worker, kill the server, watch nothing get lost.
+"""``make demo``: a race on a server, two crashes, and everything in a lake that SQL can ask.
 
-The director starts everything as separate processes, so that the crashes are real
-ones: bob is killed with SIGKILL while he holds reports that he has not acknowledged,
-and at last the server itself, which then starts again from its log.
+    server   <-- crews report passages, some bad, some late, some sent twice
+             --> alice, bob, carol keep time as a consumer group; bob is killed
+    server   killed as well, starts again from its log
+             --> Spark: quarantine, aggregate, archive and trim; SQL over hot and cold
+
+The director starts everything as separate processes, so that the crashes are real ones: bob
+is killed with SIGKILL while he holds reports that he has not acknowledged, and so is the
+server itself.  Spark starts while the race runs.  At the end all is stopped and removed.
 """
 
 from __future__ import annotations
@@ -15,13 +20,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing.process import BaseProcess
 from multiprocessing.sharedctypes import Synchronized
+from pathlib import Path
 from typing import Any
 
 import redis
 
 import forebay
+from examples.demo.chart import chart
+from examples.demo.lake import DEAD_LETTERS, Jobs, start_spark
 from examples.demo.riders import (
     CHECKPOINTS,
     GROUP,
@@ -29,13 +38,13 @@ from examples.demo.riders import (
     STREAM,
     connect,
     keep_time,
-    podium,
     report_checkpoint,
 )
 
-LAPS = 15
-REPORTS = LAPS * CHECKPOINTS * len(RIDERS)
-PATIENCE_S = 20.0
+LAPS, LAST_LAPS = 15, 2
+PER_LAP = CHECKPOINTS * len(RIDERS)
+REPORTS = LAPS * PER_LAP
+PATIENCE_S = 60.0
 
 start_process = multiprocessing.get_context("spawn")
 
@@ -49,24 +58,13 @@ def say(text: str = "") -> None:
 STARTED = time.perf_counter()
 
 
-def start_server(folder: str) -> tuple[subprocess.Popen[bytes], int]:
+def start_server(folder: Path) -> tuple[subprocess.Popen[bytes], int]:
     """A server on a free port that keeps its log in ``folder``, ready when it answers."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
-    command = [
-        sys.executable,
-        "-m",
-        "forebay",
-        "serve",
-        "--port",
-        str(port),
-        "--loglevel",
-        "warning",
-        "--dir",
-        folder,
-    ]
-    server = subprocess.Popen(command)
+    command = [sys.executable, "-m", "forebay", "serve", "--port", str(port), "--dir", str(folder)]
+    server = subprocess.Popen([*command, "--loglevel", "warning"])
     wait_for(lambda: answers(port), "the server to answer")
     return server, port
 
@@ -96,29 +94,49 @@ def launch(work: Callable[..., None], *args: Any) -> BaseProcess:
     return process
 
 
+def ride(port: int, first_lap: int, laps: int, meanwhile: Callable[[], None]) -> None:
+    """Crews report some laps, each lap together; returns when they are home."""
+    together = start_process.Barrier(CHECKPOINTS)
+    crews = [
+        launch(report_checkpoint, port, number, first_lap, laps, together)
+        for number in range(CHECKPOINTS)
+    ]
+    meanwhile()
+    for crew in crews:
+        crew.join()
+
+
 def main() -> None:
     """The whole story."""
-    with tempfile.TemporaryDirectory(prefix="forebay-demo-") as folder:
-        code = tell(folder)
+    with (
+        tempfile.TemporaryDirectory(prefix="forebay-demo-") as folder,
+        ThreadPoolExecutor(1) as background,
+    ):
+        code = tell(Path(folder), background)
     if code:
         raise SystemExit(code)
 
 
-def tell(folder: str) -> int:
+def tell(folder: Path, background: ThreadPoolExecutor) -> int:
     """The same in a folder of its own; the exit code of the server."""
     server, port = start_server(folder)
     try:
         with connect(port) as client:
             level = client.info("server")["redis_version"]
             say(f"forebay {forebay.__version__} on port {port} speaks Redis {level}")
+            say("Spark starts in the background, which takes about 15 s")
+            spark = background.submit(start_spark)
             race(client, port)
         server.kill()
         server.wait()
         say("the server itself was killed (SIGKILL); it starts again from its log")
         server, port = start_server(folder)
         with connect(port) as client:
-            print_result(client)
+            check_books(client)
+            to_the_lake(client, port, spark, folder)
     finally:
+        for process in multiprocessing.active_children():
+            process.kill()
         server.terminate()
         code = server.wait(PATIENCE_S)
         say(f"server stopped, exit code {code}")
@@ -130,14 +148,13 @@ def race(client: Any, port: int) -> None:
     client.xgroup_create(STREAM, GROUP, id="$", mkstream=True)
     client.xcfgset(STREAM, idmp_maxsize=1000)
     handled: Synchronized[int] = start_process.Value("q", 0)
-    crews = [launch(report_checkpoint, port, number, LAPS) for number in range(CHECKPOINTS)]
     workers = [
         launch(keep_time, port, name, handled, REPORTS) for name in ("alice", "bob", "carol")
     ]
     say(f"{CHECKPOINTS} crews report {REPORTS} passages to {STREAM}; alice, bob, carol keep time")
-    crash(client, workers[1])
-    for process in (*crews, workers[0], workers[2]):
-        process.join()
+    ride(port, 0, LAPS, lambda: crash(client, workers[1]))
+    for worker in workers:
+        worker.join()
     say("all crews are home, alice and carol have nothing left to do")
 
 
@@ -159,24 +176,60 @@ def held_by(client: Any, name: str) -> int:
     return next((row["pending"] for row in rows if row["name"] == name), 0)
 
 
-def print_result(client: Any) -> None:
-    """What happened, from the server's own books."""
+def check_books(client: Any) -> None:
+    """Nothing lost, nothing twice, nothing left, by the server's own books."""
     stream, group = client.xinfo_stream(STREAM), client.xinfo_groups(STREAM)[0]
-    retried = stream.get("iids-duplicates", 0)
     assert stream["length"] == REPORTS, "an entry was lost or written twice"
     assert (group["pending"], group["lag"]) == (0, 0), "work was left undone"
+    retried = stream.get("iids-duplicates", 0)
+    say(f"{REPORTS} entries; {retried} retries recognised by their key; 0 pending, 0 to be read")
+
+
+def to_the_lake(client: Any, port: int, spark: Future[Any], folder: Path) -> None:
+    """The jobs, one more lap that stays hot, the questions, the result."""
+    session = spark.result()
+    say("Spark is ready")
+    jobs = Jobs(session, port, folder)
+    try:
+        jobs.quarantine()
+        say(f"quarantine: {client.xlen(DEAD_LETTERS)} bad reports went to {DEAD_LETTERS}")
+        windows = jobs.aggregate()
+        late = sum(report.late_rows for report in windows)
+        say(f"aggregate: {len(windows)} micro-batches, {late} reports came too late for their lap")
+        told = jobs.archive()
+        rate = max(report.rows_per_s for report in told)
+        say(f"archive: {sum(r.rows for r in told)} entries to the lake, {rate:,.0f} rows/s")
+        say(f"trimmed what every group has read: {client.xlen(STREAM)} entries left on the server")
+        ride(port, LAPS, LAST_LAPS, lambda: None)
+        say(f"{LAST_LAPS} more laps: {client.xlen(STREAM)} hot entries on the server")
+        print_result(client, *jobs.ask(say))
+    finally:
+        session.stop()
+
+
+def print_result(client: Any, riders: list[Any], laps: list[Any]) -> None:
+    """What SQL said about hot and cold entries together."""
+    total = sum(row["passages"] for row in riders)
+    hot = client.xlen(STREAM)
+    wanted = REPORTS + LAST_LAPS * PER_LAP
+    assert total == wanted, f"the table has {total} entries, not {wanted}"
+    (letter,) = client.xrange(DEAD_LETTERS, count=1)
     print()
     for what, figure in (
-        (f"entries in {STREAM} (expected {REPORTS})", stream["length"]),
-        ("retries that the server recognised by their key", retried),
-        (f"entries read by the group {GROUP}", group["entries-read"]),
-        ("entries still pending", group["pending"]),
-        ("entries still to be read", group["lag"]),
+        (f"passages in one table (expected {wanted})", total),
+        ("of these cold, in the lake", total - hot),
+        ("of these hot, on the server", hot),
+        (f"bad reports in {DEAD_LETTERS}", client.xlen(DEAD_LETTERS)),
+        ("progress reports in forebay:pipelines", client.xlen("forebay:pipelines")),
     ):
         print(f"    {what:50} {figure:5}")
-    print("    fastest on average:")
-    for place, (rider, speed) in enumerate(podium(client), 1):
-        print(f"      {place}. {rider:12} {speed:5.2f} km/h")
+    print(f"    a bad one: {letter[1]['reason']}  (entry {letter[1]['source_id']})")
+    print("\n    average speed, km/h, from 26 on")
+    rows = [(row["rider"], row["speed"] - 26, f"{row['speed']:.2f}") for row in riders]
+    print("\n".join(f"      {line}" for line in chart(rows)))
+    print("\n    passages a lap, by the time of the race")
+    lap_rows = [(f"{r['window_start']:%H:%M}", r["passages"], str(r["passages"])) for r in laps]
+    print("\n".join(f"      {line}" for line in chart(lap_rows)))
     print()
 
 

@@ -4,6 +4,9 @@
       XADD race:france * rider ... speed ...  -->   XREADGROUP, work, XACK
       with an idempotency key, sent twice           alice ... bob (will be killed)
 
+As in life, some reports are bad (a speed that is no number) and some come late: a crew in
+a dead spot keeps a report and sends it eight laps later, with the time at which it was made.
+
 Everything here is plain redis-py and would run against any Redis just as well.
 """
 
@@ -11,8 +14,9 @@ from __future__ import annotations
 
 import random
 import time
-from collections import Counter
+from datetime import UTC, datetime, timedelta
 from multiprocessing.sharedctypes import Synchronized
+from threading import Barrier
 from typing import Any
 
 import redis
@@ -20,8 +24,14 @@ import redis
 STREAM, GROUP = "race:france", "timing"
 RIDERS = ("Castilla", "Norem", "Prickett", "Royce", "Sam-Bodden", "Henshaw", "Wood", "Jones")
 CHECKPOINTS = 5
+LAP_S = 60
+START = datetime(2026, 7, 4, 10, 0, tzinfo=UTC)
 WORK_S = 0.002
 BATCH = 20
+
+BAD, LATE, REPEATED = 0.03, 0.05, 0.1
+LATE_LAPS = 8
+NO_SPEED = "out of range"
 
 
 def connect(port: int) -> Any:
@@ -29,22 +39,44 @@ def connect(port: int) -> Any:
     return redis.Redis(port=port, protocol=2, decode_responses=True)
 
 
-def report_checkpoint(port: int, checkpoint: int, laps: int) -> None:
+def report(checkpoint: int, lap: int, position: int, rider: str, dice: random.Random) -> Any:
+    """What a crew writes down when a rider passes."""
+    passed = START + timedelta(seconds=lap * LAP_S + checkpoint * 10 + position)
+    speed = f"{dice.uniform(26, 34):.1f}"
+    return {
+        "rider": rider,
+        "speed": NO_SPEED if dice.random() < BAD else speed,
+        "position": position,
+        "location_id": checkpoint,
+        "at": passed.isoformat(),
+    }
+
+
+def report_checkpoint(
+    port: int, checkpoint: int, first_lap: int, laps: int, together: Barrier
+) -> None:
     """One crew reports every rider that passes; a lost reply makes it send again."""
-    crew, dice = connect(port), random.Random(checkpoint)
-    for lap in range(laps):
+    crew, dice = connect(port), random.Random(checkpoint * 1000 + first_lap)
+    kept: list[tuple[int, str, Any]] = []
+    for lap in range(first_lap, first_lap + laps):
+        together.wait()
         for position, rider in enumerate(dice.sample(RIDERS, len(RIDERS)), 1):
-            fields = {
-                "rider": rider,
-                "speed": f"{dice.uniform(26, 34):.1f}",
-                "position": position,
-                "location_id": checkpoint,
-            }
-            name = (f"crew-{checkpoint}", f"lap-{lap}-{rider}".encode())
-            first = crew.xadd(STREAM, fields, idmp=name)
-            if dice.random() < 0.1:  # the network "failed": the crew cannot know, and repeats
-                assert crew.xadd(STREAM, fields, idmp=name) == first
-        time.sleep(0.01)
+            key = f"lap-{lap}-{rider}"
+            fields = report(checkpoint, lap, position, rider, dice)
+            if dice.random() < LATE and lap + LATE_LAPS < first_lap + laps:
+                kept.append((lap + LATE_LAPS, key, fields))
+            else:
+                send(crew, checkpoint, key, fields, dice.random() < REPEATED)
+        for _, key, fields in [late for late in kept if late[0] == lap]:
+            send(crew, checkpoint, key, fields, repeat=False)
+
+
+def send(crew: Any, checkpoint: int, key: str, fields: Any, repeat: bool) -> None:
+    """Add a report; if the network "fails" the crew cannot know, and adds it again."""
+    name = (f"crew-{checkpoint}", key.encode())
+    first = crew.xadd(STREAM, fields, idmp=name)
+    if repeat:
+        assert crew.xadd(STREAM, fields, idmp=name) == first
 
 
 def keep_time(port: int, name: str, handled: Synchronized[int], goal: int) -> None:
@@ -59,14 +91,3 @@ def keep_time(port: int, name: str, handled: Synchronized[int], goal: int) -> No
             time.sleep(WORK_S)
             with handled.get_lock():
                 handled.value += client.xack(STREAM, GROUP, entry_id)
-
-
-def podium(client: Any) -> list[tuple[str, float]]:
-    """The fastest three on average over all reports, read straight from the stream."""
-    total: Counter[str] = Counter()
-    seen: Counter[str] = Counter()
-    for _, fields in client.xrange(STREAM):
-        total[fields["rider"]] += round(float(fields["speed"]) * 10)
-        seen[fields["rider"]] += 1
-    means = {rider: total[rider] / seen[rider] / 10 for rider in total}
-    return sorted(means.items(), key=lambda item: -item[1])[:3]

@@ -22,6 +22,8 @@ COMMANDS = {
     "serve": ("forebay.cli.serve", "start a server"),
     "check": ("forebay.cli.check", "verify a data directory, a log or a snapshot; repair it"),
     "dump": ("forebay.cli.dump", "show what is inside of a log or a snapshot"),
+    "pipeline": ("forebay.cli.pipeline", "jobs on Spark: streams to a lake, windows, replay"),
+    "sql": ("forebay.cli.sql", "SQL over streams and their lake as one table"),
 }
 
 HELP = """\
@@ -68,7 +70,7 @@ def run(name: str, args: list[str]) -> int:
 
 def help_text() -> str:
     """What ``forebay --help`` prints."""
-    rows = [f"  {name:<10}{summary}" for name, (_, summary) in COMMANDS.items()]
+    rows = [f"  {name:<12}{summary}" for name, (_, summary) in COMMANDS.items()]
     return HELP.format(commands="\n".join(rows))
 
 

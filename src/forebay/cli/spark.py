@@ -1,0 +1,84 @@
+"""What commands on Spark share: starting it, and errors as one sentence.
+
+Spark is an extra of this package (``forebay[spark]``), so nothing of it is imported before
+a command needs it, and without it the command says how to get it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from forebay.errors import ForebayError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession as Session
+
+URL = "redis://127.0.0.1:6379"
+
+
+class SparkCommandError(ForebayError):
+    """A command on Spark failed, and its text says why."""
+
+
+def check_installed() -> None:
+    """See that the extra is there."""
+    for module in ("pyspark", "pyarrow", "redis"):
+        if find_spec(module) is None:
+            raise SparkCommandError(
+                f"this command needs {module}; install it with: pip install 'forebay[spark]'"
+            )
+
+
+def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where Spark runs."""
+    parser.add_argument("--master", help="local[2], spark://host:7077, yarn, k8s://...")
+    parser.add_argument(
+        "--conf", action="append", default=[], metavar="KEY=VALUE", help="a setting of Spark"
+    )
+
+
+@contextmanager
+def spark_of(args: argparse.Namespace, name: str) -> Iterator[Session]:
+    """A session as the arguments want it, stopped at the end; or the one that is there."""
+    from pyspark.logger import PySparkLogger
+    from pyspark.sql import SparkSession
+
+    from forebay_spark import session
+
+    pairs = [text.partition("=") for text in args.conf]
+    for key, equals, _ in pairs:
+        if not equals:
+            raise SparkCommandError(f"--conf {key} has no value; write --conf {key}=VALUE")
+    # What goes wrong is told once, by us; these two would print it as well, with a stack.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    was_there = SparkSession.getActiveSession() is not None
+    spark = session(name, args.master, {key: value for key, _, value in pairs})
+    try:
+        yield spark
+    finally:
+        if not was_there:
+            spark.stop()
+
+
+@contextmanager
+def sentences() -> Iterator[None]:
+    """Errors of the connector and of Spark become one sentence each."""
+    check_installed()
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    from forebay_spark import ConnectorError
+    from forebay_spark.pipeline.flow import readable
+
+    try:
+        yield
+    except ConnectorError as error:
+        raise SparkCommandError(str(error)) from error
+    except (PySparkException, Py4JError) as error:
+        raise SparkCommandError(str(readable(error))) from error

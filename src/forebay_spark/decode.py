@@ -1,0 +1,155 @@
+"""Pages to Arrow record batches that Spark takes as they are.
+
+The Arrow schema must be Spark's own for the columns, to the letter (microseconds,
+UTC, plain strings), or Spark refuses the batch.  ``mode`` says what happens to an
+entry with a field that does not fit, in the words of Spark's own readers:
+
+    PERMISSIVE      the field is null; _corrupt and _reason tell, if the schema has them
+    DROPMALFORMED   the entry is left out
+    FAILFAST        the query fails and names the entry
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from forebay_spark import values
+from forebay_spark.errors import MalformedError
+from forebay_spark.options import Options
+from forebay_spark.pages import Page
+from forebay_spark.schema import CORRUPT, REASON, Column, columns_of
+
+_SIGNED_MAX = 2**63 - 1
+_SHOWN_CHARACTERS = 60
+
+
+class Decoder:
+    """Turns pages of one stream into record batches of one schema."""
+
+    def __init__(self, schema: StructType, options: Options) -> None:
+        self._columns = columns_of(schema)
+        self._arrow = to_arrow_schema(schema, timezone="UTC")
+        self._mode = options.mode
+        self._converters = [
+            None if column.special else values.converter(field.type, options.timestampFormat)
+            for column, field in zip(self._columns, self._arrow, strict=True)
+        ]
+
+    def batch(self, stream: str, page: Page) -> pa.RecordBatch:
+        """The record batch of a page."""
+        bad: dict[int, str] = {}
+        arrays: list[pa.Array | None] = []
+        for at, column in enumerate(self._columns):
+            if column.special in (CORRUPT, REASON):
+                arrays.append(None)
+            elif column.special:
+                arrays.append(_SPECIAL[column.special](stream, page))
+            else:
+                arrays.append(self._field(at, column, page, bad))
+        if bad and self._mode == "FAILFAST":
+            raise self._failure(stream, page, bad)
+        filled = [
+            self._tell(column, page, bad) if array is None else array
+            for column, array in zip(self._columns, arrays, strict=True)
+        ]
+        batch = pa.RecordBatch.from_arrays(filled, schema=self._arrow)
+        if bad and self._mode == "DROPMALFORMED":
+            batch = batch.filter(pa.array([row not in bad for row in range(page.rows)]))
+        return batch
+
+    def _field(self, at: int, column: Column, page: Page, bad: dict[int, str]) -> pa.Array:
+        """One field of all entries; rows where it does not fit are added to ``bad``."""
+        raw = page.column(column.name)
+        convert = self._converters[at]
+        if convert is None:
+            raise AssertionError("special columns are not converted")
+        array, rows = values.tolerant(raw, convert, self._arrow.field(at).type)
+        kind = column.type.simpleString()
+        for row in rows:
+            shown = raw[row].as_py().decode("utf-8", "replace")[:_SHOWN_CHARACTERS]
+            bad.setdefault(row, f"{column.name}: {shown!r} is not {_article(kind)}")
+        if column.required and array.null_count > len(rows):
+            for row in range(page.rows):
+                if not raw[row].is_valid:
+                    bad.setdefault(row, f"{column.name}: missing")
+        return array
+
+    def _tell(self, column: Column, page: Page, bad: dict[int, str]) -> pa.Array:
+        """_corrupt or _reason: null but for the bad rows."""
+        told: list[str | None] = [None] * page.rows
+        if bad and column.special == CORRUPT:
+            maps = page.fields()
+            for row in bad:
+                told[row] = json.dumps(_readable(maps[row].as_py()), ensure_ascii=False)
+        elif bad:
+            for row, reason in bad.items():
+                told[row] = reason
+        return pa.array(told, pa.string())
+
+    def _failure(self, stream: str, page: Page, bad: dict[int, str]) -> MalformedError:
+        row = min(bad)
+        return MalformedError(
+            f"Entry {page.ids()[row].as_py()} of stream {stream!r} does not fit the schema "
+            f"({bad[row]}). Correct the schema, or set mode to PERMISSIVE or DROPMALFORMED."
+        )
+
+
+def _article(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+
+
+def _readable(fields: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    return {k.decode("utf-8", "replace"): v.decode("utf-8", "replace") for k, v in fields}
+
+
+def _stream(stream: str, page: Page) -> pa.Array:
+    return pa.repeat(pa.scalar(stream, pa.string()), page.rows)
+
+
+def _id(_stream: str, page: Page) -> pa.Array:
+    return page.ids()
+
+
+def _timestamp(_stream: str, page: Page) -> pa.Array:
+    ms, _ = page.halves
+    micros = pc.multiply(_signed(ms, _SIGNED_MAX // 1000), 1000)
+    return micros.cast(pa.timestamp("us", "UTC"))
+
+
+def _seq(_stream: str, page: Page) -> pa.Array:
+    return _signed(page.halves[1], _SIGNED_MAX)
+
+
+def _signed(numbers: pa.Array, most: int) -> pa.Array:
+    """Unsigned numbers as signed ones, null where they are larger than ``most``."""
+    small = pc.less_equal(numbers, pa.scalar(most, pa.uint64()))
+    return pc.if_else(small, numbers, pa.scalar(None, pa.uint64())).cast(pa.int64())
+
+
+def _fields(_stream: str, page: Page) -> pa.Array:
+    maps = page.fields()
+    return pa.MapArray.from_arrays(maps.offsets, _text(maps.keys), _text(maps.items))
+
+
+def _text(raw: pa.Array) -> pa.Array:
+    """Bytes as text; what is not UTF-8 gets replacement characters."""
+    try:
+        return raw.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([value.as_py().decode("utf-8", "replace") for value in raw], pa.string())
+
+
+_SPECIAL: dict[str, Callable[[str, Page], Any]] = {
+    "_stream": _stream,
+    "_id": _id,
+    "_timestamp": _timestamp,
+    "_seq": _seq,
+    "_fields": _fields,
+}

@@ -1,0 +1,58 @@
+"""What can go wrong, split by who can repair it.
+
+    ConnectorError
+      +- OptionError      an option is unknown, missing or cannot be read
+      +- ServerError      unreachable, wrong password, not a stream, too old
+      +- DataLossError    entries that were not read yet are gone
+      +- MalformedError   an entry does not fit the schema, and mode is FAILFAST
+      +- SinkError        a row cannot be written, or not exactly once
+      +- JavaError        Spark needs Java and there is none
+
+Every text is one sentence about the fault and one about what to do.  Spark wraps
+what its Python workers raise into exceptions of the JVM with pages of stack;
+``explain`` finds our text again in whatever arrived, for a person to read.
+"""
+
+from __future__ import annotations
+
+import re
+
+
+class ConnectorError(Exception):
+    """A fault that the person who runs the query can repair."""
+
+
+class OptionError(ConnectorError):
+    """An option is unknown, missing or cannot be read."""
+
+
+class ServerError(ConnectorError):
+    """The server cannot be reached, refuses us, or holds something else under the name."""
+
+
+class DataLossError(ConnectorError):
+    """Entries that were not read yet are gone."""
+
+
+class MalformedError(ConnectorError):
+    """An entry does not fit the schema."""
+
+
+class SinkError(ConnectorError):
+    """A row cannot be written, or not exactly once."""
+
+
+class JavaError(ConnectorError):
+    """Spark needs Java and there is none that it can use."""
+
+
+#: ``forebay_spark.errors.OptionError: text`` up to the end of the line or Spark's own trailer.
+_OURS = re.compile(r"forebay_spark\.errors\.\w+: (?P<text>.*?)\s*(?:SQLSTATE: \w+)?\s*(?:\n|$)")
+
+
+def explain(error: BaseException) -> str | None:
+    """Our sentence inside an error that came through Spark, or None if it is not ours."""
+    if isinstance(error, ConnectorError):
+        return str(error)
+    found = _OURS.search(str(error))
+    return found["text"] if found else None

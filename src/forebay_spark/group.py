@@ -1,0 +1,54 @@
+"""The consumer group that mirrors the progress of a query.
+
+With the option ``group``, the group's last-delivered ID follows what Spark has
+committed.  Then XINFO GROUPS shows the lag, and trimming that respects groups keeps
+what the query has not read.  The group belongs to the query alone: it has no
+consumers, and moving it would disturb any.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from forebay_spark import offsets
+from forebay_spark.connect import Server
+from forebay_spark.errors import ServerError
+from forebay_spark.offsets import Json, Position
+
+_LOG = logging.getLogger("forebay_spark")
+
+
+class Mirror:
+    """Moves one group of each stream."""
+
+    def __init__(self, server: Server, group: str | None) -> None:
+        self._server = server
+        self._group = group
+        self._told: dict[str, Position] = {}
+
+    def move(self, committed: Json) -> None:
+        """Bring the group of each stream to what is committed, where that is news."""
+        if self._group is None:
+            return
+        for stream, record in committed.items():
+            position = offsets.position(record)
+            if self._told.get(stream) != position and self._set(stream, position):
+                self._told[stream] = position
+
+    def _set(self, stream: str, position: Position) -> bool:
+        """Create or move the group; a failure is said and does not stop the query."""
+        place = [str(position.id)]
+        if position.n is not None:
+            place += ["ENTRIESREAD", str(position.n)]
+        link = self._server.link(stream)
+        try:
+            try:
+                link.call("XGROUP", "SETID", stream, self._group, *place)
+            except ServerError as error:
+                if "NOGROUP" not in str(error):
+                    raise
+                link.call("XGROUP", "CREATE", stream, self._group, *place)
+        except ServerError as error:
+            _LOG.warning("Group %s of %s was not moved: %s", self._group, stream, error)
+            return False
+        return True

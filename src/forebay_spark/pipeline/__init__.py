@@ -1,0 +1,11 @@
+"""Jobs that run streams into tables and back: archive, aggregate, quarantine, replay, compact.
+
+    spec.py        what a job is made of: source, sinks, trigger; every name that a file may use
+    flow.py        a streaming query of Spark that runs a function for each micro-batch
+    ranges.py      which entries a micro-batch has, held against what the lake has
+    trim.py        what may go from the server
+    archive.py ... one file a job
+    config.py      the same jobs from a TOML or YAML file
+
+docs/internals/pipeline.md tells what is exactly once, and why.
+"""

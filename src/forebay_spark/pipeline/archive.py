@@ -1,0 +1,156 @@
+"""The archive job: streams to a lake, every entry once, and then off the server.
+
+    stream --> micro-batch --> files of the lake --> commit with the new cuts --> trim
+
+Rows are the entries as the source delivers them: the plain columns, or those of a schema
+with what tells about the entry (``_stream``, ``_id``, ``_timestamp``, ``_seq``) always among
+them.  They are split by stream and by day (UTC).  The lake remembers how entries were read,
+so that a table can read hot ones alike.
+
+The lake is the truth about what is archived, not the checkpoint: see ranges.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DateType, StructField, StructType
+
+from forebay_spark import loss, state
+from forebay_spark.connect import Server
+from forebay_spark.entries import EntryColumns, entry_schema
+from forebay_spark.errors import OptionError
+from forebay_spark.lake.commits import About, Commit, Cut, State
+from forebay_spark.lake.files import now_ms, open_files
+from forebay_spark.lake.lake import Lake
+from forebay_spark.offsets import Position
+from forebay_spark.pipeline import ranges, settings
+from forebay_spark.pipeline.flow import Flow, Settings
+from forebay_spark.pipeline.settings import setting
+from forebay_spark.pipeline.spec import Job, Source, offsets_json
+from forebay_spark.pipeline.trim import trim_streams
+
+#: Options that change how an entry becomes a row; the lake must remember them.
+READING = ("mode", "timestampFormat")
+
+
+@dataclass(frozen=True)
+class Trim:
+    """Whether and how to remove what is archived."""
+
+    keep_ms: int | None = None
+
+
+def _trim(value: object, where: str) -> Trim | None:
+    """``trim = true``, or ``trim = "1 hour"`` to keep that much on the server."""
+    if isinstance(value, Trim):
+        return value
+    if isinstance(value, bool):
+        return Trim() if value else None
+    return Trim(settings.duration(value, where))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Archive(Job):
+    """Streams to a lake."""
+
+    lake: str = setting(settings.text, "the folder of the lake")
+    name: str = setting(settings.text, "how the job is called", default="archive")
+    format: str = setting(settings.text, "format of the files", default="parquet")
+    trim: Trim | None = setting(_trim, "true, or how long archived entries stay", default=None)
+
+    def start(self, spark: SparkSession) -> Flow:
+        """Begin; the flow can be waited for and stopped."""
+        return Archiver(spark, self).start()
+
+
+def about_archive(source: Source, format_name: str) -> About:
+    """What commit 0 of an archive says."""
+    entry = entry_schema(source.schema)
+    names = EntryColumns(entry)
+    columns = StructType([*entry, StructField(names.date, DateType())])
+    return About(
+        format_name,
+        columns.json(),
+        (names.stream, names.date),
+        entry.json(),
+        {name: source.options[name] for name in READING if name in source.options},
+    )
+
+
+class Archiver:
+    """One archive job at work."""
+
+    def __init__(self, spark: SparkSession, job: Archive) -> None:
+        self._spark = spark
+        self._job = job
+        self._options = job.source.checked()
+        self._about = about_archive(job.source, job.format)
+        self._entry = entry_schema(job.source.schema)
+        self._names = EntryColumns(self._entry)
+        self._lake = Lake(spark, job.lake)
+        self._checkpoint = open_files(
+            spark, job.checkpoint or f"{self._lake.root}/_checkpoints/{job.name}"
+        )
+
+    def start(self) -> Flow:
+        """Make the lake if it is not there, see that nothing is lost, and begin at the cuts."""
+        cuts = self._lake.create(self._about).cuts
+        self._check_loss(cuts)
+        self.trim()
+        starts = {stream: f"({cut.id}" for stream, cut in cuts.items()}
+        source = self._job.source
+        frame = source.stream(
+            self._spark, self._entry, offsets_json(starts) if starts else source.start
+        )
+        common = Settings(self._job.name, self._checkpoint.root, self._job.trigger)
+        return Flow(frame, self.write, common, at_end=self.trim)
+
+    def write(self, frame: DataFrame, batch: int) -> None:
+        """One micro-batch: files, commit, trim."""
+        spans = ranges.spans_of_batch(self._checkpoint, batch)
+        cuts = self._lake.state().cuts
+        todo = ranges.plan(cuts, spans, allow_gaps=not self._job.source.fail_on_data_loss)
+        if todo is not None:
+            self._commit(frame, todo, cuts)
+        self.trim()
+
+    def _commit(self, frame: DataFrame, todo: ranges.Todo, cuts: Mapping[str, Cut]) -> None:
+        rows = frame.where(self._names.after(todo.known)) if todo.known else frame
+        written = self._lake.write(self._names.dated(rows), self._about, todo.ranges)
+
+        def decide(state: State) -> Commit | None:
+            if any(state.cuts.get(stream) != cuts.get(stream) for stream in todo.cuts):
+                self._lake.discard(written)
+                raise OptionError(
+                    f"Another archive job writes the same streams to {self._lake.root}. "
+                    "Stop one of the two."
+                )
+            return Commit("append", now_ms(), written.files, cuts=todo.cuts, rows=written.rows)
+
+        self._lake.change(decide)
+
+    def trim(self) -> None:
+        """Remove what is in the lake, is not asked for again by Spark, and nobody needs."""
+        if self._job.trim is None:
+            return
+        keep_ms = self._job.trim.keep_ms
+        oldest_kept_ms = None if keep_ms is None else now_ms() - keep_ms
+        cuts, done = self._lake.state().cuts, ranges.committed(self._checkpoint)
+        bounds = {stream: min(cuts[stream].id, done[stream]) for stream in cuts if stream in done}
+        with closing(Server(self._options)) as server:
+            trim_streams(server, bounds, self._job.source.group, oldest_kept_ms)
+
+    def _check_loss(self, cuts: Mapping[str, Cut]) -> None:
+        """A new checkpoint knows no counts, but the lake does: is all after the cut there?"""
+        with closing(Server(self._options)) as server:
+            found = state.fetch_all(server, cuts)
+        for stream, cut in cuts.items():
+            now = found.get(stream)
+            place = Position(cut.id, cut.n)
+            lost = loss.went_back(stream, place, now) or (now and loss.trimmed(stream, place, now))
+            if lost:
+                loss.report(lost, self._options)

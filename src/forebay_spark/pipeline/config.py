@@ -1,0 +1,138 @@
+"""A whole pipeline in one file, TOML or YAML.
+
+    job = "archive"                       which job; the other names are its settings
+    trigger = "10 seconds"
+    lake = "/data/lake"
+    trim = "1 hour"
+
+    [source]
+    url = "redis://127.0.0.1:6379"
+    streams = ["orders"]
+
+The settings of a job are the fields of its dataclass (see archive.py, jobs.py, replay.py);
+nothing here knows any of them.  ``${NAME}`` is taken from the environment, so that secrets
+need not stand in the file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from forebay_spark.errors import OptionError
+from forebay_spark.lake.compact import DAY_MS, Compaction, compact
+from forebay_spark.pipeline import settings
+from forebay_spark.pipeline.archive import Archive
+from forebay_spark.pipeline.jobs import Aggregate, Process, Quarantine
+from forebay_spark.pipeline.replay import Replay
+from forebay_spark.pipeline.settings import build, setting
+
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compact:
+    """Small files of a lake become large ones."""
+
+    lake: str = setting(settings.text, "the folder of the lake")
+    target_mb: int = setting(settings.whole, "size of a file", default=128)
+    grace: int = setting(settings.duration, "how long old files stay", default=DAY_MS)
+    name: str = setting(settings.text, "how the job is called", default="compact")
+
+    def run(self, spark: SparkSession) -> Compaction:
+        """Compact once."""
+        return compact(spark, self.lake, self.target_mb, self.grace)
+
+
+Stream = Archive | Process | Aggregate | Quarantine
+AnyJob = Stream | Replay | Compact
+
+JOBS: dict[str, type[Any]] = {
+    "archive": Archive,
+    "process": Process,
+    "aggregate": Aggregate,
+    "quarantine": Quarantine,
+    "replay": Replay,
+    "compact": Compact,
+}
+
+
+def load(path: str | Path) -> AnyJob:
+    """The job that a file describes; OptionError says what is wrong and where."""
+    file = Path(path)
+    try:
+        content = file.read_text()
+    except OSError as error:
+        raise OptionError(f"The file {file} cannot be read: {error.strerror}.") from None
+    return from_mapping(_parse(file, content), str(file.name))
+
+
+def from_mapping(given: Mapping[str, Any], where: str) -> AnyJob:
+    """The job that a table of settings describes."""
+    rest = {name: _filled(value) for name, value in given.items()}
+    kind = settings.one_of(*JOBS)(rest.pop("job", None), f"{where}: job")
+    job: AnyJob = build(JOBS[kind], rest, kind)
+    return job
+
+
+def _parse(file: Path, content: str) -> Mapping[str, Any]:
+    if file.suffix.lower() in (".yaml", ".yml"):
+        return _yaml(file, content)
+    try:
+        return tomllib.loads(content)
+    except tomllib.TOMLDecodeError as error:
+        raise OptionError(f"The file {file} is not TOML: {error}.") from None
+
+
+def _yaml(file: Path, content: str) -> Mapping[str, Any]:
+    try:
+        yaml = import_module("yaml")
+    except ImportError:
+        raise OptionError(
+            f"Reading {file} needs PyYAML. Install it (pip install pyyaml), or write TOML."
+        ) from None
+    try:
+        parsed = yaml.safe_load(content)
+    except yaml.YAMLError as error:
+        raise OptionError(f"The file {file} is not YAML: {' '.join(str(error).split())}.") from None
+    if not isinstance(parsed, Mapping):
+        raise OptionError(f"The file {file} is not a table of settings. See the examples.")
+    return parsed
+
+
+def _filled(value: Any) -> Any:
+    """The value with ``${NAME}`` replaced, at any depth."""
+    if isinstance(value, str):
+        return _VARIABLE.sub(lambda found: _variable(found[1]), value)
+    if isinstance(value, Mapping):
+        return {name: _filled(inner) for name, inner in value.items()}
+    return [_filled(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _variable(name: str) -> str:
+    if name not in os.environ:
+        raise OptionError(f"The file uses ${{{name}}}, but there is no such variable. Set {name}.")
+    return os.environ[name]
+
+
+def settings_of(job: type[Any]) -> Iterator[tuple[str, str, str]]:
+    """Name, default and meaning of each setting of a job, for its help."""
+    for field in dataclasses.fields(job):
+        required = (
+            field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        )
+        default = "required" if required else _shown(field.default)
+        yield field.name, default, field.metadata["doc"]
+
+
+def _shown(default: Any) -> str:
+    return "" if default in (None, (), dataclasses.MISSING) else str(default)

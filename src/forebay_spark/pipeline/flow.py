@@ -1,0 +1,126 @@
+"""A streaming query that runs a function of ours for each micro-batch.
+
+Spark calls the function on the driver with the rows and the number of a batch, and notes
+the batch as done when it returns (foreachBatch).  A batch may come again after a crash;
+making that harmless is the business of the function.
+
+``stop`` interrupts what runs, which Spark complains about at length.  ``finish`` lets the
+batch that runs be committed, and turns the next one away before it has done anything.
+
+Errors take a detour: what the function raises travels through the JVM and comes back as
+pages of text.  So the flow keeps the original and ``wait`` raises that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from forebay_spark.errors import ConnectorError, OptionError, explain
+from forebay_spark.pipeline.settings import duration, wrong
+
+AVAILABLE_NOW = "available now"
+
+BatchFunction = Callable[[DataFrame, int], None]
+
+
+class JobError(ConnectorError):
+    """A job failed in Spark or in a function of the user."""
+
+
+class TurnedAwayError(Exception):
+    """A batch that came after the flow was asked to finish."""
+
+
+class Settings(NamedTuple):
+    """What all streaming jobs have in common."""
+
+    name: str
+    checkpoint: str
+    trigger: str = AVAILABLE_NOW
+    output_mode: str = "append"
+
+
+class Flow:
+    """A query that runs."""
+
+    def __init__(
+        self,
+        frame: DataFrame,
+        write: BatchFunction,
+        settings: Settings,
+        at_end: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._at_end = at_end
+        self._failure: Exception | None = None
+        self._finishing = False
+        self._write = write
+        self.settings = settings
+        writer = frame.writeStream.queryName(settings.name).outputMode(settings.output_mode)
+        writer = writer.option("checkpointLocation", settings.checkpoint)
+        writer = writer.trigger(**trigger_of(settings.trigger))  # type: ignore[arg-type]
+        self.query: StreamingQuery = writer.foreachBatch(self._batch).start()
+
+    def _batch(self, frame: DataFrame, number: int) -> None:
+        try:
+            self._check_in()
+            self._write(frame, number)
+        except Exception as error:
+            self._failure = error
+            raise
+
+    def _check_in(self) -> None:
+        if self._finishing:
+            raise TurnedAwayError
+
+    def wait(self, timeout_s: int | None = None) -> bool:
+        """Until the query ends, or so long; whether it has ended.  Its failure is raised."""
+        try:
+            ended = self.query.awaitTermination(timeout_s)
+        except StreamingQueryException as error:
+            if not isinstance(self._failure, TurnedAwayError):
+                raise readable(self._failure or error) from error
+            ended = True
+        if timeout_s is None or ended:
+            self._at_end()
+            return True
+        return False
+
+    def finish(self) -> None:
+        """End the query after the batch that runs; ``wait`` tells when."""
+        self._finishing = True
+        if not self.query.status["isTriggerActive"]:
+            self.query.stop()
+
+    def stop(self) -> None:
+        """End the query; what the current batch has not committed comes again next time."""
+        self.query.stop()
+
+
+def readable(error: Exception) -> Exception:
+    """An error in words for a person; ours as it is, Spark's without the JVM."""
+    if isinstance(error, ConnectorError):
+        return error
+    ours = explain(error)
+    return JobError(ours if ours else first_sentence(error))
+
+
+def first_sentence(error: Exception) -> str:
+    """What Spark says, without the stack below it."""
+    told = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return re.sub(r"\s*SQLSTATE: \w+", "", told[0]).rstrip(";") if told else type(error).__name__
+
+
+def trigger_of(text: str) -> dict[str, str | bool]:
+    """The trigger that a person wrote, as Spark takes it."""
+    if " ".join(text.lower().split()) == AVAILABLE_NOW:
+        return {"availableNow": True}
+    try:
+        return {"processingTime": f"{duration(text, 'trigger')} milliseconds"}
+    except OptionError:
+        raise wrong("trigger", text, "'available now' or an interval as in '10 seconds'") from None

@@ -1,0 +1,197 @@
+"""Three jobs of one shape: streams, what happens to the rows, sinks.
+
+    process       any transformation, any sinks
+    aggregate     windows of event time, closed by a watermark
+    quarantine    rows that do not fit the schema to a dead-letter stream, with the reason
+
+Event time: a window is written when the newest time seen is past its end by more than the
+watermark; what comes later than that is dropped and counted.  With ``emit = "updates"`` a
+window is sent each time it changes, which only a stream can take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+
+from forebay_spark.entries import entry_schema
+from forebay_spark.errors import OptionError
+from forebay_spark.pipeline import settings
+from forebay_spark.pipeline.flow import BatchFunction, Flow, Settings
+from forebay_spark.pipeline.settings import setting
+from forebay_spark.pipeline.sinks import Sinks, checkpoint_of
+from forebay_spark.pipeline.spec import (
+    Job,
+    Sink,
+    StreamSink,
+    Transform,
+    sink_reader,
+    transform_reader,
+    transformed,
+)
+from forebay_spark.schema import CORRUPT, REASON, SPECIAL
+
+FINAL, UPDATES = "final", "updates"
+FIELDS = "_fields"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SinkJob(Job):
+    """A job with transformations and sinks."""
+
+    transform: tuple[Transform, ...] = setting(transform_reader, "steps, in order", default=())
+    sink: tuple[Sink, ...] = setting(sink_reader, "where the rows go", default=())
+
+    def run_flow(
+        self,
+        spark: SparkSession,
+        frame: DataFrame,
+        write: Callable[[Sinks | None], BatchFunction],
+        output_mode: str = "append",
+        extra: tuple[Sink, ...] = (),
+    ) -> Flow:
+        """Start a flow that writes to the sinks; ``extra`` ones come first."""
+        every = (*extra, *self.sink)
+        checkpoint = checkpoint_of(self.checkpoint, self.name, every)
+        sinks = Sinks(spark, self.sink, checkpoint) if self.sink else None
+        common = Settings(self.name, checkpoint, self.trigger, output_mode)
+        return Flow(frame, write(sinks), common)
+
+
+def _all(sinks: Sinks | None) -> BatchFunction:
+    if sinks is None:
+        raise OptionError("The job has no sink, so nothing would be kept. Add a [[sink]].")
+    return sinks.write
+
+
+@dataclass(frozen=True, kw_only=True)
+class Process(SinkJob):
+    """Streams through transformations to sinks."""
+
+    name: str = setting(settings.text, "how the job is called", default="process")
+
+    def start(self, spark: SparkSession) -> Flow:
+        """Begin."""
+        frame = transformed(self.source.stream(spark), self.transform)
+        return self.run_flow(spark, frame, _all)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aggregate(SinkJob):
+    """Windows of event time."""
+
+    name: str = setting(settings.text, "how the job is called", default="aggregate")
+    time: str = setting(settings.text, "column of the event time", default="timestamp")
+    window: str = setting(settings.text, "length of a window, as in '1 minute'")
+    slide: str | None = setting(settings.text, "begin one so often", default=None)
+    watermark: str = setting(settings.text, "how late rows may come", default="10 seconds")
+    keys: tuple[str, ...] = setting(settings.texts, "columns to group by", default=())
+    values: Mapping[str, str] = setting(settings.mapping, "name to SQL, as in {n = 'count(*)'}")
+    emit: str = setting(settings.one_of(FINAL, UPDATES), "final or updates", default=FINAL)
+
+    def start(self, spark: SparkSession) -> Flow:
+        """Begin."""
+        if self.emit == UPDATES and any(not isinstance(s, StreamSink) for s in self.sink):
+            raise OptionError(
+                "Updates of windows can go to a stream only; a lake takes each window once. "
+                "Set emit to final, or leave only sinks of kind stream."
+            )
+        rows = transformed(self.source.stream(spark), self.transform)
+        frame = self.windows(rows)
+        mode = "append" if self.emit == FINAL else "update"
+        return self.run_flow(spark, frame, self._sorted, mode)
+
+    def windows(self, rows: DataFrame) -> DataFrame:
+        """One row per window and keys."""
+        for what, column in (("time", self.time), *(("keys", key) for key in self.keys)):
+            if column not in rows.columns:
+                raise OptionError(
+                    f"aggregate.{what} names the column {column!r}, but there are only "
+                    f"{', '.join(rows.columns)}. Correct it, or add a transform that makes it."
+                )
+        window = F.window(F.col(self.time), self.window, self.slide)
+        groups = rows.withWatermark(self.time, self.watermark).groupBy(window, *self.keys)
+        result = groups.agg(*(F.expr(sql).alias(name) for name, sql in self.values.items()))
+        ends = [F.col(f"window.{end}").alias(f"window_{end}") for end in ("start", "end")]
+        return result.select(*ends, *self.keys, *self.values)
+
+    def _sorted(self, sinks: Sinks | None) -> BatchFunction:
+        """Windows leave in their order, also when a batch is repeated, as a stream wants it."""
+        write = _all(sinks)
+        order = ["window_start", "window_end", *self.keys]
+        return lambda frame, batch: write(frame.repartition(1).sortWithinPartitions(*order), batch)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quarantine(SinkJob):
+    """Rows that fit the schema go to the sinks, the others to a dead-letter stream."""
+
+    name: str = setting(settings.text, "how the job is called", default="quarantine")
+    dead_letter: StreamSink = setting(settings.nested(StreamSink), "where bad rows go")
+
+    def start(self, spark: SparkSession) -> Flow:
+        """Begin."""
+        if self.source.schema is None:
+            raise OptionError(
+                "A quarantine needs source.schema to tell good rows from bad ones. Add it, as in "
+                "schema = 'rider string not null, speed double'."
+            )
+        rows = self.source.stream(spark, judged_schema(self.source.schema))
+        frame = judged(rows, entry_schema(self.source.schema))
+        return self.run_flow(spark, frame, self._split(spark), extra=(self.dead_letter,))
+
+    def _split(self, spark: SparkSession) -> Callable[[Sinks | None], BatchFunction]:
+        checkpoint = checkpoint_of(self.checkpoint, self.name, self.sink)
+        bad_sinks = Sinks(spark, (self.dead_letter,), checkpoint)
+
+        def make(good_sinks: Sinks | None) -> BatchFunction:
+            def write(frame: DataFrame, batch: int) -> None:
+                frame = frame.persist()
+                try:
+                    bad_sinks.write(dead_letters(frame), batch)
+                    if good_sinks is not None:
+                        good = frame.where(F.col(REASON).isNull()).drop(FIELDS, CORRUPT, REASON)
+                        good_sinks.write(transformed(good, self.transform), batch)
+                finally:
+                    frame.unpersist()
+
+            return write
+
+        return make
+
+
+def judged_schema(schema: str) -> StructType:
+    """A schema with the columns that tell what did not fit, and without "not null".
+
+    Spark trusts that a column is never null where the schema says so, and breaks on the
+    very rows that a quarantine is for.  ``judged`` looks at those columns instead.
+    """
+    entry = [StructField(field.name, field.dataType) for field in entry_schema(schema)]
+    names = [field.name for field in entry]
+    told = [StructField(n, SPECIAL[n]) for n in (FIELDS, CORRUPT, REASON) if n not in names]
+    return StructType([*entry, *told])
+
+
+def judged(rows: DataFrame, entry: StructType) -> DataFrame:
+    """With a reason also for rows that lack a field which must be there."""
+    lacking = [
+        F.when(F.col(f"`{field.name}`").isNull(), F.lit(f"{field.name}: missing"))
+        for field in entry
+        if not field.nullable
+    ]
+    return rows.withColumn(REASON, F.coalesce(F.col(REASON), *lacking))
+
+
+def dead_letters(frame: DataFrame) -> DataFrame:
+    """The bad rows as a person, or a program that repairs them, wants them."""
+    bad = frame.where(F.col(REASON).isNotNull())
+    return bad.select(
+        F.col("_stream").alias("source_stream"),
+        F.col("_id").alias("source_id"),
+        F.col(REASON).alias("reason"),
+        F.to_json(F.col(FIELDS)).alias("payload"),
+    )

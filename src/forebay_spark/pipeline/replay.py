@@ -1,0 +1,224 @@
+"""Replay: a stretch of the lake back into a stream, at the pace at which it came, or another.
+
+    lake, in order --> chunks --> MULTI  XADD ... XADD  SET position  EXEC --> stream
+
+The position of the replay is a key beside the stream that changes in the same transaction
+as the entries, so that a replay which was killed goes on where it stopped, with nothing
+lost or doubled, on any server of the family.  When it is done the key is removed: asked
+for again, it replays again.
+
+One writer, in order: a stream is a log, and order is what is replayed.  Entries get new IDs
+(the old ones lie in the past of the stream); with ``ids = "keep"`` they keep theirs, which
+needs a stream that ends before them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import redis
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, MapType, StructType
+
+from forebay_spark.connect import PASSING, RETRY_PAUSES_S, Link, Server, translate
+from forebay_spark.errors import OptionError, ServerError
+from forebay_spark.one_table import cold_table
+from forebay_spark.options import WRITE, read_options
+from forebay_spark.pipeline import settings
+from forebay_spark.pipeline.settings import setting
+from forebay_spark.pipeline.spec import DEFAULT_URL
+from forebay_spark.schema import SPECIAL
+from forebay_spark.sink import hash_tag
+
+CHUNK_ENTRIES = 500
+KEY_PREFIX = "forebay:replay"
+NEW, KEEP = "new", "keep"
+
+
+class Entry(NamedTuple):
+    """An entry of the lake: its ID, its time, names and values in turns."""
+
+    id: str
+    ms: int
+    fields: Sequence[Any]
+
+
+def _speed(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        raise settings.wrong(where, value, "a number above 0: 1 is the original pace, 10 ten times")
+    return float(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """A stretch of an archive into a stream."""
+
+    lake: str = setting(settings.text, "the folder of the lake")
+    stream: str = setting(settings.text, "the stream as the lake knows it")
+    to: str = setting(settings.text, "the stream to write to")
+    url: str = setting(settings.text, "the server to write to", default=DEFAULT_URL)
+    since: str | None = setting(settings.text, "first moment", default=None)
+    until: str | None = setting(settings.text, "first moment not to replay", default=None)
+    speed: float | None = setting(_speed, "1 is the original pace; none is at once", default=None)
+    ids: str = setting(settings.one_of(NEW, KEEP), "new or keep", default=NEW)
+    name: str = setting(settings.text, "how the job is called", default="replay")
+
+    def run(self, spark: SparkSession, told: Callable[[int], None] = lambda _: None) -> int:
+        """Replay to the end; how many entries were written now."""
+        server = Server(read_options({"url": self.url, "stream": self.to}, WRITE))
+        writer = Writer(server, self)
+        try:
+            frame = entries_of(cold_table(spark, self.stream, self.lake, self.since, self.until))
+            rows = read_after(frame, writer.position())
+            total = 0
+            for chunk in chunks(rows, Pace(self.speed)):
+                writer.write(chunk)
+                total += len(chunk)
+                told(total)
+            writer.finish()
+            return total
+        finally:
+            server.close()
+
+
+def entries_of(frame: DataFrame) -> DataFrame:
+    """Columns ``id, ms, seq`` and ``fields`` of an archive, with a schema or without."""
+    mark = "" if "fields" in frame.columns and "id" in frame.columns else "_"
+    halves = F.split(F.col(f"{mark}id"), "-")
+    ms, seq = (halves[at].cast("decimal(20,0)") for at in (0, 1))
+    fields = F.col("fields") if not mark else _fields(frame.schema)
+    return frame.select(
+        F.col(f"{mark}id").alias("id"), ms.alias("ms"), seq.alias("seq"), fields.alias("fields")
+    )
+
+
+def _fields(schema: StructType) -> Column:
+    """The typed columns of a row as the fields they were read from; null ones were not there."""
+    pairs: list[Column] = []
+    for field in schema:
+        if field.name in SPECIAL or field.name == "_date":
+            continue
+        column = F.col(f"`{field.name}`")
+        nested = isinstance(field.dataType, StructType | ArrayType | MapType)
+        pairs += [F.lit(field.name), F.to_json(column) if nested else column.cast("string")]
+    return F.map_filter(F.create_map(*pairs), lambda _, value: value.isNotNull())
+
+
+def read_after(frame: DataFrame, position: str | None) -> Iterator[Entry]:
+    """The entries after a position, in the order of their IDs."""
+    if position is not None:
+        ms, seq = (F.lit(half).cast("decimal(20,0)") for half in position.split("-"))
+        later = (F.col("ms") > ms) | ((F.col("ms") == ms) & (F.col("seq") > seq))
+        frame = frame.where(later)
+    for row in frame.orderBy("ms", "seq").toLocalIterator(prefetchPartitions=True):
+        flat = [part for pair in row["fields"].items() for part in pair]
+        yield Entry(row["id"], int(row["ms"]), flat)
+
+
+class Pace:
+    """When an entry is due: as long after the first one as it was then, by the speed."""
+
+    def __init__(
+        self,
+        speed: float | None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._speed = speed
+        self._clock = clock
+        self._sleep = sleep
+        self._began: tuple[float, int] | None = None
+
+    def due_in_s(self, ms: int) -> float:
+        """Seconds until an entry of this time is due; 0 if it is."""
+        if self._speed is None:
+            return 0.0
+        if self._began is None:
+            self._began = (self._clock(), ms)
+        began_s, began_ms = self._began
+        return max(0.0, began_s + (ms - began_ms) / 1000 / self._speed - self._clock())
+
+    def wait(self, seconds: float) -> None:
+        """Until an entry is due."""
+        self._sleep(seconds)
+
+
+def chunks(entries: Iterable[Entry], pace: Pace) -> Iterator[list[Entry]]:
+    """Entries that are due together; what is complete goes out before a wait."""
+    chunk: list[Entry] = []
+    for entry in entries:
+        wait_s = pace.due_in_s(entry.ms)
+        if chunk and (wait_s > 0 or len(chunk) == CHUNK_ENTRIES):
+            yield chunk
+            chunk = []
+            wait_s = pace.due_in_s(entry.ms)
+        if wait_s > 0:
+            pace.wait(wait_s)
+        chunk.append(entry)
+    if chunk:
+        yield chunk
+
+
+class Writer:
+    """Writes chunks and the position in one transaction each."""
+
+    def __init__(self, server: Server, job: Replay) -> None:
+        self._where = server.where
+        self._job = job
+        tag = [f"{{{hash_tag(job.to)}}}"] if server.is_cluster else []
+        self.key = ":".join((KEY_PREFIX, *tag, job.to, job.name))
+        self._link: Link = server.link(job.to)
+
+    def position(self) -> str | None:
+        """The last entry that an unfinished replay has written."""
+        found: bytes | None = self._link.call("GET", self.key)
+        return found.decode() if found else None
+
+    def write(self, chunk: list[Entry]) -> None:
+        """All of a chunk or nothing, and once even if the connection breaks."""
+        last = chunk[-1].id
+        for pause_s in (*RETRY_PAUSES_S, None):
+            try:
+                self._transaction(chunk, last)
+                return
+            except PASSING as error:
+                self._link.drop()
+                if pause_s is None:
+                    raise translate(error, self._where) from None
+                time.sleep(pause_s)
+                if self.position() == last:
+                    return
+
+    def _transaction(self, chunk: list[Entry], last: str) -> None:
+        adds = [
+            ("XADD", self._job.to, entry.id if self._job.ids == KEEP else "*", *entry.fields)
+            for entry in chunk
+        ]
+        self._link.send(("MULTI",), *adds, ("SET", self.key, last), ("EXEC",))
+        refused: list[Exception] = []
+        for _ in range(len(adds) + 2):
+            try:
+                self._link.receive()
+            except redis.exceptions.ResponseError as error:
+                refused.append(error)
+        results = self._link.receive() if not refused else []
+        refused += [reply for reply in results if isinstance(reply, Exception)]
+        if refused:
+            raise self._refusal(refused[0])
+
+    def _refusal(self, error: Exception) -> Exception:
+        if "equal or smaller" in str(error):
+            return OptionError(
+                f"The stream {self._job.to!r} has entries newer than those of the lake, so they "
+                "cannot keep their IDs. Replay to an empty stream, or with new IDs."
+            )
+        told = translate(error, self._where, ("XADD", self._job.to))
+        return ServerError(str(told))
+
+    def finish(self) -> None:
+        """The replay is complete; the next one begins at the beginning."""
+        self._link.call("DEL", self.key)

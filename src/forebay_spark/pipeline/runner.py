@@ -1,0 +1,93 @@
+"""Running a job in front of a person: reports while it runs, Ctrl-C that ends it in peace.
+
+The first Ctrl-C lets the batch that is under way finish and be committed; a second one
+stops at once, which is safe as well, only that the batch is done again at the next start.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from pyspark.sql import SparkSession
+
+from forebay_spark.pipeline.flow import Flow
+from forebay_spark.pipeline.watch import StreamReporter, Tell, Watcher
+
+LOOK_EVERY_S = 1
+
+
+class StreamJob(Protocol):
+    """A job that is a query."""
+
+    name: str
+
+    def start(self, spark: SparkSession) -> Flow:
+        """Begin."""
+
+
+class Interrupt:
+    """Ctrl-C, counted."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    def __call__(self, *_: Any) -> None:
+        """The signal has come."""
+        self.times += 1
+        if self.times == 1:
+            sys.stderr.write("\nstopping after this batch; Ctrl-C again stops at once\n")
+
+
+@contextmanager
+def interruptible() -> Iterator[Interrupt]:
+    """Count Ctrl-C instead of raising it; only the main thread can."""
+    interrupt = Interrupt()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupt
+        return
+    before = [signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        yield interrupt
+    finally:
+        for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
+            signal.signal(number, handler)
+
+
+def run_streaming(
+    spark: SparkSession, job: StreamJob, tell: tuple[Tell, ...], reporter: StreamReporter | None
+) -> Watcher:
+    """Run a query until it ends or is interrupted; what it told last."""
+    watcher = Watcher(job.name, *tell, *([reporter] if reporter else []))
+
+    def note(event: str, text: str) -> None:
+        if reporter is not None:
+            reporter.note(job.name, event, text)
+
+    spark.streams.addListener(watcher)
+    try:
+        with interruptible() as interrupt:
+            flow = job.start(spark)
+            note("started", str(flow.query.runId))
+            wait(flow, interrupt)
+            watcher.wait_for_last(str(flow.query.runId))
+        note("stopped", "interrupted" if interrupt.times else "done")
+    except Exception as error:
+        note("failed", str(error))
+        raise
+    finally:
+        spark.streams.removeListener(watcher)
+    return watcher
+
+
+def wait(flow: Flow, interrupt: Interrupt) -> None:
+    """Until the query ends, by itself or after Ctrl-C."""
+    while not flow.wait(LOOK_EVERY_S):
+        if interrupt.times > 1:
+            flow.stop()
+        elif interrupt.times:
+            flow.finish()

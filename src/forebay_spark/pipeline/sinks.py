@@ -1,0 +1,146 @@
+"""Where the rows of a micro-batch go, each sink once per batch.
+
+    lake      files and the number of the batch in one commit; a batch that the lake has
+              is passed over
+    stream    the connector's sink, told a name for this write (query and batch); it fences
+              repeated rows off in the server itself
+    format    any other format of Spark: as that format does it.  Delta is told query and
+              batch in its own words, which makes it exactly once too
+
+The query's name for itself is the ID that Spark keeps in the checkpoint: it survives
+restarts, and a new checkpoint is a new writer.
+"""
+
+from __future__ import annotations
+
+import json
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructField, StructType
+
+from forebay_spark.connect import Server
+from forebay_spark.errors import OptionError
+from forebay_spark.lake.commits import About, Commit, State
+from forebay_spark.lake.files import Files, now_ms, open_files
+from forebay_spark.lake.lake import Lake
+from forebay_spark.options import WRITE, read_options
+from forebay_spark.pipeline.spec import FormatSink, LakeSink, Sink, StreamSink
+from forebay_spark.sink import MARKER_PREFIX, hash_tag
+
+CHECKPOINTS = "_checkpoints"
+#: How many partitions of a batch are cleaned up after; further ones expire by themselves.
+FENCES = 256
+
+
+def checkpoint_of(given: str | None, name: str, sinks: tuple[Sink, ...]) -> str:
+    """Where a job keeps its progress: as asked, or inside its first lake."""
+    if given is not None:
+        return given
+    lakes = [sink.path for sink in sinks if isinstance(sink, LakeSink)]
+    if not lakes:
+        raise OptionError(
+            f"The job {name} has no checkpoint, without which it would begin anew at each start. "
+            "Add checkpoint = 'some/folder' (for a cluster, one that all machines see)."
+        )
+    return f"{lakes[0]}/{CHECKPOINTS}/{name}"
+
+
+class Sinks:
+    """All sinks of one job."""
+
+    def __init__(self, spark: SparkSession, sinks: tuple[Sink, ...], checkpoint: str) -> None:
+        if not sinks:
+            raise OptionError("The job has no sink, so nothing would be kept. Add one.")
+        self._spark = spark
+        self._sinks = sinks
+        self._checkpoint = open_files(spark, checkpoint)
+
+    def write(self, frame: DataFrame, batch: int) -> None:
+        """Hand the rows of one batch to every sink."""
+        writer = query_id(self._checkpoint)
+        if len(self._sinks) > 1:
+            frame = frame.persist()
+        try:
+            for sink in self._sinks:
+                write(frame, sink, writer, batch)
+        finally:
+            if len(self._sinks) > 1:
+                frame.unpersist()
+
+
+def query_id(checkpoint: Files) -> str:
+    """The name that Spark gave the query when its checkpoint was made."""
+    content = checkpoint.read("metadata")
+    if content is None:
+        raise OptionError(f"The checkpoint {checkpoint.root} has lost its metadata. Use a new one.")
+    return str(json.loads(content)["id"])
+
+
+def write(frame: DataFrame, sink: Sink, writer: str, batch: int) -> None:
+    """One batch to one sink."""
+    if isinstance(sink, LakeSink):
+        write_lake(frame, sink, writer, batch)
+    elif isinstance(sink, StreamSink):
+        rows = frame.write.format("forebay").options(**sink.texts())
+        rows.option("writeId", write_id(writer, batch)).mode("append").save()
+        if batch and sink.stream is not None:
+            forget_fences(sink, sink.stream, write_id(writer, batch - 1))
+    else:
+        write_format(frame, sink, writer, batch)
+
+
+def write_id(writer: str, batch: int) -> str:
+    """The name of one batch, under which the connector's sink knows it again."""
+    return f"{writer}-{batch}"
+
+
+def forget_fences(sink: StreamSink, stream: str, name: str) -> None:
+    """Remove what fenced off the batch before this one, which Spark has noted as done.
+
+    They would expire by themselves, but only after a month.
+    """
+    server = Server(read_options(sink.texts(), WRITE))
+    try:
+        tag = [f"{{{hash_tag(stream)}}}"] if server.is_cluster else []
+        keys = [":".join((MARKER_PREFIX, *tag, name, str(at))) for at in range(FENCES)]
+        server.link(keys[0]).call("DEL", *keys)
+    finally:
+        server.close()
+
+
+def write_format(frame: DataFrame, sink: FormatSink, writer: str, batch: int) -> None:
+    """Another format of Spark."""
+    rows = frame.write.format(sink.format).options(**sink.options)
+    if sink.format == "delta":
+        rows = rows.options(txnAppId=writer, txnVersion=str(batch))
+    rows.mode("append").save(sink.path)
+
+
+def write_lake(frame: DataFrame, sink: LakeSink, writer: str, batch: int) -> None:
+    """Files and the number of the batch, in one commit."""
+    lake = Lake(frame.sparkSession, sink.path)
+    about = about_results(frame.schema, sink)
+    if lake.create(about).batches.get(writer, -1) >= batch:
+        return
+    written = lake.write(frame, about)
+
+    def decide(state: State) -> Commit | None:
+        if written.rows == 0 or state.batches.get(writer, -1) >= batch:
+            lake.discard(written)
+            return None
+        return Commit("append", now_ms(), written.files, batches={writer: batch}, rows=written.rows)
+
+    lake.change(decide)
+
+
+def about_results(schema: StructType, sink: LakeSink) -> About:
+    """What commit 0 of a lake of results says."""
+    # Spark marks event times in the metadata of a column, which is not ours to keep.
+    columns = StructType([StructField(field.name, field.dataType) for field in schema])
+    missing = [name for name in sink.partitions if name not in columns.fieldNames()]
+    if missing:
+        raise OptionError(
+            f"The lake {sink.path} is split by {missing[0]!r}, but the rows have only the columns "
+            f"{', '.join(columns.fieldNames())}. Correct partitions."
+        )
+    return About(sink.format, columns.json(), sink.partitions)

@@ -1,0 +1,183 @@
+"""What jobs are made of: where rows come from, what happens to them, where they go.
+
+    Source --> Transform --> ... --> Sink, Sink ...
+
+These are plain values: made in Python, or filled from a file by ``settings.build``.  What
+a sink does with a batch is in sinks.py; this file only says what may be asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from forebay_spark.errors import OptionError
+from forebay_spark.options import STREAM, WRITE, Options, read_options
+from forebay_spark.pipeline import settings
+from forebay_spark.pipeline.settings import Reader, build, setting
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+DEFAULT_URL = "redis://127.0.0.1:6379"
+INPUT = "input"
+ACCESS = ("url", "user", "password", "timeoutseconds")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Streams to read."""
+
+    streams: tuple[str, ...] = setting(settings.texts, "names of streams", default=())
+    pattern: str | None = setting(settings.text, "glob of names of streams", default=None)
+    url: str = setting(settings.text, "the server", default=DEFAULT_URL)
+    schema: str | None = setting(settings.text, "fields and their types, as DDL", default=None)
+    start: str = setting(settings.text, "earliest, latest or JSON", default="earliest")
+    group: str | None = setting(settings.text, "group that mirrors the progress", default=None)
+    fail_on_data_loss: bool = setting(settings.boolean, "stop if entries are gone", default=True)
+    options: Mapping[str, str] = setting(
+        settings.mapping, "further options of the connector", default_factory=dict
+    )
+
+    def texts(self) -> dict[str, str]:
+        """The options of the connector that this source means."""
+        named = {
+            "url": self.url,
+            "streams": ",".join(self.streams),
+            "streamsPattern": self.pattern or "",
+            "group": self.group or "",
+            "failOnDataLoss": str(self.fail_on_data_loss).lower(),
+        }
+        return {**{name: value for name, value in named.items() if value}, **self.options}
+
+    def access(self) -> dict[str, str]:
+        """How to reach the server, for whoever writes to it besides Spark."""
+        return {name: v for name, v in self.texts().items() if name.lower() in ACCESS}
+
+    def checked(self) -> Options:
+        """The options, read by the connector itself; OptionError says what is wrong."""
+        return read_options({**self.texts(), "startingOffsets": self.start}, STREAM)
+
+    def stream(
+        self, spark: SparkSession, schema: StructType | None = None, start: str | None = None
+    ) -> DataFrame:
+        """The endless table of entries."""
+        self.checked()
+        reader = spark.readStream.format("forebay").options(**self.texts())
+        reader = reader.option("startingOffsets", start or self.start)
+        wanted = schema if schema is not None else self.schema
+        return (reader if wanted is None else reader.schema(wanted)).load()
+
+
+@dataclass(frozen=True)
+class Transform:
+    """One step: Spark SQL over the table ``input``, or a Python function of a DataFrame."""
+
+    sql: str | None = setting(settings.text, "a query over the table input", default=None)
+    function: str | None = setting(settings.text, "module:function", default=None)
+
+    def __post_init__(self) -> None:
+        if (self.sql is None) == (self.function is None):
+            raise OptionError("A transform is either sql or function. Give one of the two.")
+
+    def apply(self, frame: DataFrame) -> DataFrame:
+        """The table after this step."""
+        if self.sql is not None:
+            frame.createOrReplaceTempView(INPUT)
+            return frame.sparkSession.sql(self.sql)
+        result: DataFrame = self._function()(frame)
+        return result
+
+    def _function(self) -> Any:
+        module, _, name = (self.function or "").partition(":")
+        try:
+            return getattr(import_module(module), name)
+        except (ImportError, AttributeError, ValueError):
+            raise OptionError(
+                f"The function {self.function!r} cannot be found. Write module:function, and put "
+                "the module where Python finds it (PYTHONPATH, or --py-files on a cluster)."
+            ) from None
+
+
+@dataclass(frozen=True)
+class LakeSink:
+    """Rows go to files of a lake, once each."""
+
+    path: str = setting(settings.text, "the folder of the lake")
+    format: str = setting(settings.text, "format of the files", default="parquet")
+    partitions: tuple[str, ...] = setting(settings.texts, "columns to split by", default=())
+
+
+@dataclass(frozen=True)
+class StreamSink:
+    """Rows become entries of a stream."""
+
+    stream: str | None = setting(settings.text, "the stream; or a column stream", default=None)
+    url: str = setting(settings.text, "the server", default=DEFAULT_URL)
+    options: Mapping[str, str] = setting(
+        settings.mapping, "further options of the connector", default_factory=dict
+    )
+
+    def texts(self) -> dict[str, str]:
+        """The options of the connector that this sink means."""
+        named = {"url": self.url, "stream": self.stream or ""}
+        return {**{name: value for name, value in named.items() if value}, **self.options}
+
+    def __post_init__(self) -> None:
+        read_options(self.texts(), WRITE)
+
+
+@dataclass(frozen=True)
+class FormatSink:
+    """Rows go wherever another format of Spark writes; it gives what that format gives."""
+
+    format: str = setting(settings.text, "a format whose jar Spark has")
+    path: str | None = setting(settings.text, "where to", default=None)
+    options: Mapping[str, str] = setting(settings.mapping, "its options", default_factory=dict)
+
+
+Sink = LakeSink | StreamSink | FormatSink
+
+SINKS: dict[str, type[Any]] = {"lake": LakeSink, "stream": StreamSink, "format": FormatSink}
+
+
+def sink(value: Any, where: str) -> Sink:
+    """A sink from a table of settings with a ``kind``."""
+    if isinstance(value, tuple(SINKS.values())):
+        return cast("Sink", value)
+    kinds = settings.one_of(*SINKS)
+    given = dict(value) if isinstance(value, Mapping) else {}
+    kind = kinds(given.pop("kind", None), f"{where}.kind")
+    made: Any = build(SINKS[kind], given, where)
+    return cast("Sink", made)
+
+
+source_reader: Reader = settings.nested(Source)
+transform_reader: Reader = settings.each(settings.nested(Transform))
+sink_reader: Reader = settings.each(sink)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What every job of streams has."""
+
+    source: Source = setting(source_reader, "the streams to read")
+    name: str = setting(settings.text, "how the job is called")
+    trigger: str = setting(settings.text, "'available now' or an interval", default="available now")
+    checkpoint: str | None = setting(settings.text, "where Spark keeps its progress", default=None)
+
+
+def transformed(frame: DataFrame, steps: tuple[Transform, ...]) -> DataFrame:
+    """The table after all steps."""
+    for step in steps:
+        frame = step.apply(frame)
+    return frame
+
+
+def offsets_json(starts: Mapping[str, str]) -> str:
+    """Starting offsets of some streams in the form that the connector takes."""
+    return json.dumps(dict(starts))

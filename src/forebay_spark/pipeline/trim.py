@@ -1,0 +1,72 @@
+"""What may go from the server: archived, acknowledged by everybody, and old enough.
+
+    archived      ====================================| cut of the lake, and done for Spark
+    group a       delivered ===================|
+    group b       delivered ==========================|
+    pending of b                         x                      not acknowledged
+    keep          older than an hour ===================|
+    may go        ======================|
+
+Each bound can only grow between asking and trimming: a cut never goes back, and an entry
+that was acknowledged does not become pending again.  So separate commands are enough, and
+an old answer is at worst too careful.  The group that mirrors the archive job itself is
+left out, because the cut of the lake is newer and is the truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from forebay_spark import ids
+from forebay_spark.connect import Link, Server
+from forebay_spark.errors import ServerError
+from forebay_spark.ids import LAST, EntryId
+
+
+def safe_bound(
+    link: Link, stream: str, archived: EntryId, own_group: str | None, oldest_kept_ms: int | None
+) -> EntryId:
+    """The newest entry that may go, with all before it."""
+    bounds = [archived]
+    if oldest_kept_ms is not None:
+        bounds.append(EntryId(max(oldest_kept_ms, 0), 0).before())
+    for reply in link.call("XINFO", "GROUPS", stream):
+        group = _named(reply)
+        if group[b"name"].decode("utf-8", "replace") == own_group:
+            continue
+        bounds.append(ids.parse(group[b"last-delivered-id"]))
+        if group[b"pending"]:
+            bounds.append(_before_pending(link, stream, group[b"name"]))
+    return min(bounds)
+
+
+def _named(reply: list[Any]) -> dict[bytes, Any]:
+    return dict(zip(reply[0::2], reply[1::2], strict=True))
+
+
+def _after(bound: EntryId) -> EntryId:
+    return ids.from_number(min(bound.number + 1, LAST.number))
+
+
+def _before_pending(link: Link, stream: str, group: bytes) -> EntryId:
+    """The ID before the oldest pending entry; the pending may be gone by now."""
+    oldest = link.call("XPENDING", stream, group)[1]
+    return LAST if oldest is None else ids.parse(oldest).before()
+
+
+def trim_streams(
+    server: Server, bounds: Mapping[str, EntryId], own_group: str | None, oldest_kept_ms: int | None
+) -> int:
+    """Remove what may go of every stream; how many entries went."""
+    gone = 0
+    for stream, archived in bounds.items():
+        link = server.link(stream)
+        try:
+            bound = safe_bound(link, stream, archived, own_group, oldest_kept_ms)
+            gone += link.call("XTRIM", stream, "MINID", "=", str(_after(bound)))
+        except ServerError as error:
+            # Somebody has deleted the whole stream; the source will tell if that matters.
+            if "no such key" not in str(error):
+                raise
+    return gone

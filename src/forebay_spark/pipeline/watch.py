@@ -1,0 +1,205 @@
+"""Watching a query: one report per micro-batch, for a person, a program, or the console.
+
+    Spark's progress --> Report --> live line     a person at a terminal
+                                --> JSON lines    a program (--json)
+                                --> XADD          the stream forebay:pipelines, for all
+
+Lag is what the source could still read when the batch was planned: in entries, by the
+counters of the server, and in seconds, by the time between the newest entry and the last
+one read.  Where the server does not count (Redis before 7.0) the entries are not known.
+
+Nothing here may stop a query: a report that cannot be written is dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, TextIO
+
+from pyspark.sql.streaming.listener import StreamingQueryListener
+
+from forebay_spark import offsets
+from forebay_spark.connect import Server
+from forebay_spark.errors import ConnectorError
+from forebay_spark.options import WRITE, read_options
+
+PIPELINES = "forebay:pipelines"
+KEPT_REPORTS = 10_000
+LINE_WIDTH = 100
+#: Spark hands events over in the background; a busy machine may be a few seconds behind.
+LAST_REPORT_S = 20.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """One micro-batch in numbers."""
+
+    pipeline: str
+    event: str
+    batch: int
+    at: str
+    rows: int
+    rows_per_s: float
+    duration_ms: int
+    lag_entries: int | None
+    lag_s: float | None
+    late_rows: int
+
+    def line(self) -> str:
+        """For a person."""
+        lag = "unknown" if self.lag_entries is None else f"{self.lag_entries:,} entries"
+        behind = f", {self.lag_s:.1f} s" if self.lag_s else ""
+        late = f"  {self.late_rows} too late" if self.late_rows else ""
+        return (
+            f"{self.pipeline}  batch {self.batch}  {self.rows:,} rows  "
+            f"{self.rows_per_s:,.0f} rows/s  {self.duration_ms:,} ms  lag {lag}{behind}{late}"
+        )
+
+
+def report_of(progress: Mapping[str, Any]) -> Report:
+    """Spark's progress, as its JSON says it, in our words."""
+    lags = [lag_of(source) for source in progress.get("sources", [])]
+    entries = [lag for lag, _ in lags]
+    seconds = [lag for _, lag in lags if lag is not None]
+    operators = progress.get("stateOperators", [])
+    known = [lag for lag in entries if lag is not None]
+    return Report(
+        pipeline=progress.get("name") or progress["id"],
+        event="batch" if progress["numInputRows"] else "idle",
+        batch=progress["batchId"],
+        at=progress["timestamp"],
+        rows=progress["numInputRows"],
+        rows_per_s=round(progress.get("processedRowsPerSecond") or 0.0, 1),
+        duration_ms=progress.get("batchDuration") or 0,
+        lag_entries=sum(known) if len(known) == len(entries) else None,
+        lag_s=max(seconds, default=None),
+        late_rows=sum(operator.get("numRowsDroppedByWatermark", 0) for operator in operators),
+    )
+
+
+def lag_of(source: Mapping[str, Any]) -> tuple[int | None, float | None]:
+    """Entries and seconds between the end of a batch and the newest entry."""
+    end, newest = _record(source.get("endOffset")), _record(source.get("latestOffset"))
+    if end is None or newest is None:
+        return None, None
+    total: int | None = 0
+    behind_s = 0.0
+    for stream, record in newest.items():
+        last = offsets.position(record)
+        read = offsets.position(end[stream]) if stream in end else None
+        missing = offsets.entries_between(read, last) if read is not None else last.n
+        total = None if total is None or missing is None else total + max(missing, 0)
+        if read is not None and missing:
+            behind_s = max(behind_s, (last.id.ms - read.id.ms) / 1000)
+    return total, behind_s
+
+
+def _record(offset: Any) -> dict[str, Any] | None:
+    """Spark shows an offset as JSON in a text, or as JSON."""
+    try:
+        parsed = json.loads(offset) if isinstance(offset, str) else offset
+    except ValueError:
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+Tell = Callable[[Report], None]
+
+
+class LiveLine:
+    """A line that is written over by the next one, or lines where there is no terminal."""
+
+    def __init__(self, out: TextIO = sys.stderr) -> None:
+        self._out = out
+        self._live = out.isatty()
+
+    def __call__(self, report: Report) -> None:
+        """Show a report."""
+        if self._live:
+            self._out.write("\r" + report.line()[:LINE_WIDTH].ljust(LINE_WIDTH))
+        elif report.event == "batch":
+            self._out.write(report.line() + "\n")
+        self._out.flush()
+
+    def close(self) -> None:
+        """Leave the cursor on a line of its own."""
+        if self._live:
+            self._out.write("\n")
+
+
+def json_lines(out: TextIO) -> Tell:
+    """Reports as JSON, one a line."""
+
+    def tell(report: Report) -> None:
+        out.write(json.dumps(asdict(report)) + "\n")
+        out.flush()
+
+    return tell
+
+
+class StreamReporter:
+    """Reports as entries of ``forebay:pipelines``, where the console reads them."""
+
+    def __init__(self, access: Mapping[str, str], stream: str = PIPELINES) -> None:
+        self._server = Server(read_options({**access, "stream": stream}, WRITE))
+        self._stream = stream
+
+    def __call__(self, report: Report) -> None:
+        """Add a report; one that cannot be added is dropped."""
+        self._add({name: v for name, v in asdict(report).items() if v is not None})
+
+    def note(self, pipeline: str, event: str, text: str) -> None:
+        """Say that a pipeline began, ended or failed."""
+        self._add({"pipeline": pipeline, "event": event, "text": text})
+
+    def _add(self, told: Mapping[str, Any]) -> None:
+        fields = [part for pair in told.items() for part in pair]
+        link, keep = self._server.link(self._stream), ("MAXLEN", "~", KEPT_REPORTS)
+        try:
+            link.call("XADD", self._stream, *keep, "*", *fields)
+        except ConnectorError:
+            return
+
+    def close(self) -> None:
+        """Drop the connection."""
+        self._server.close()
+
+
+class Watcher(StreamingQueryListener):
+    """Listens to one query of a session and tells everybody who wants to know."""
+
+    def __init__(self, name: str, *tell: Tell) -> None:
+        self._name = name
+        self._tell = tell
+        self.last: Report | None = None
+        self._ended: set[str] = set()
+        self._end = threading.Condition()
+
+    def onQueryStarted(self, event: Any) -> None:
+        """Nothing to tell yet."""
+
+    def onQueryProgress(self, event: Any) -> None:
+        """A batch is done."""
+        if event.progress.name != self._name:
+            return
+        self.last = report_of(json.loads(event.progress.json))
+        for tell in self._tell:
+            tell(self.last)
+
+    def onQueryIdle(self, event: Any) -> None:
+        """There was nothing to do."""
+
+    def onQueryTerminated(self, event: Any) -> None:
+        """A query has ended, and all its reports came before."""
+        with self._end:
+            self._ended.add(str(event.runId))
+            self._end.notify_all()
+
+    def wait_for_last(self, run_id: str, timeout_s: float = LAST_REPORT_S) -> bool:
+        """Until a query that has ended has also told everything; Spark tells later."""
+        with self._end:
+            return self._end.wait_for(lambda: run_id in self._ended, timeout_s)

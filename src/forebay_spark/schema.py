@@ -1,0 +1,108 @@
+"""The columns of the source: the plain ones, or those of a schema of the user.
+
+Without a schema an entry is
+
+    stream string, id string, timestamp timestamp, seq bigint, fields map<string,string>
+
+With a schema every column is a field of the entry, read as the column's type, but for
+these names, which tell about the entry itself:
+
+    _stream _id _timestamp _seq _fields      the plain columns
+    _corrupt                                 the fields as JSON, if one did not fit the schema
+    _reason                                  and why
+
+A sequence number past 2^63, or a time past the year 292277, is null; ``id`` is exact.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pyspark.sql.types import (
+    ArrayType,
+    AtomicType,
+    DataType,
+    LongType,
+    MapType,
+    NullType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from forebay_spark.errors import OptionError
+
+_TEXT_MAP = MapType(StringType(), StringType())
+
+PLAIN = StructType(
+    [
+        StructField("stream", StringType()),
+        StructField("id", StringType()),
+        StructField("timestamp", TimestampType()),
+        StructField("seq", LongType()),
+        StructField("fields", _TEXT_MAP),
+    ]
+)
+
+CORRUPT, REASON = "_corrupt", "_reason"
+
+#: Columns of a user's schema that are not fields: name and type.
+SPECIAL: dict[str, DataType] = {
+    **{f"_{field.name}": field.dataType for field in PLAIN},
+    CORRUPT: StringType(),
+    REASON: StringType(),
+}
+
+
+class Column(NamedTuple):
+    """One column to deliver: a special one (named as in SPECIAL) or a field."""
+
+    name: str
+    special: str | None
+    type: DataType
+    required: bool
+
+
+def is_plain(schema: StructType) -> bool:
+    """Whether a schema is the one that the source has by itself."""
+    return [(f.name, f.dataType) for f in schema] == [(f.name, f.dataType) for f in PLAIN]
+
+
+def columns_of(schema: StructType) -> tuple[Column, ...]:
+    """What to deliver for a schema; OptionError names a column that cannot be."""
+    if is_plain(schema):
+        return tuple(Column(f.name, f"_{f.name}", f.dataType, False) for f in schema)
+    return tuple(_column(field) for field in schema)
+
+
+def _column(field: StructField) -> Column:
+    special = SPECIAL.get(field.name)
+    if special is not None:
+        if field.dataType != special:
+            raise OptionError(
+                f"Column {field.name} is of type {field.dataType.simpleString()} in the schema, "
+                f"but it tells about the entry and is {special.simpleString()}. Change its type."
+            )
+        return Column(field.name, field.name, special, False)
+    if not _readable(field.dataType):
+        raise OptionError(
+            f"Column {field.name} is of type {field.dataType.simpleString()}, "
+            "which cannot be read from text. Read it as string and convert it in the query."
+        )
+    return Column(field.name, None, field.dataType, not field.nullable)
+
+
+def _readable(kind: DataType) -> bool:
+    if isinstance(kind, StructType):
+        return all(_readable(field.dataType) for field in kind)
+    if isinstance(kind, ArrayType):
+        return _readable(kind.elementType)
+    if isinstance(kind, MapType):
+        return isinstance(kind.keyType, StringType) and _readable(kind.valueType)
+    return (
+        isinstance(kind, AtomicType)
+        and not isinstance(kind, NullType)
+        and "interval" not in kind.simpleString()
+        and kind.simpleString() != "variant"
+    )

@@ -1,0 +1,61 @@
+"""A Spark session that a person can bear: Java found, waiting explained, noise kept away.
+
+``session()`` is a convenience.  The connector works in any session; this one only
+spares the usual first hour: it finds Java (java.py), makes workers use this very Python
+(otherwise they take ``python3`` from the PATH, which may not have the connector), says
+why nothing happens for some seconds, and turns the JVM's chatter off.  Every setting
+can be overridden.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forebay_spark import noise
+from forebay_spark.java import ensure_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+QUIET_LOG = Path(__file__).with_name("quiet.properties")
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.python.filterPushdown.enabled": "true",
+    # Hadoop's local file system forks several processes for each checkpoint file to set
+    # rights and make checksums; the raw one does not, and halves the cost of a micro-batch.
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{QUIET_LOG}",
+}
+
+
+def session(
+    name: str = "forebay",
+    master: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    *,
+    quiet: bool = False,
+) -> SparkSession:
+    """A Spark session; ``settings`` win over ours, ``quiet`` starts without a word."""
+    ensure_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # Errors of the connector are sentences; the way through the worker adds nothing.
+    os.environ.setdefault("SPARK_HIDE_TRACEBACK", "1")
+    from pyspark.sql import SparkSession
+
+    if SparkSession.getActiveSession() is None and not quiet:
+        sys.stderr.write("starting Spark, about 15 s\n")
+    builder = SparkSession.builder.appName(name)
+    if master or "SPARK_REMOTE" not in os.environ:
+        builder = builder.master(master or os.environ.get("SPARK_MASTER", "local[*]"))
+    for key, value in {**SETTINGS, **(settings or {})}.items():
+        builder = builder.config(key, value)
+    with noise.filtered_stderr():
+        return builder.getOrCreate()

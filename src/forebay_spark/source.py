@@ -1,0 +1,55 @@
+"""The data source "forebay": what Spark asks first.
+
+    spark.read.format("forebay").options(url=..., streams="orders").load()
+    spark.readStream.format("forebay").options(url=..., streamsPattern="orders:*").load()
+    df.write.format("forebay").options(url=..., stream="totals").mode("append").save()
+    df.writeStream.format("forebay").options(url=..., stream="totals", checkpointLocation=...)
+
+Spark creates this object in one Python process, pickles it, and asks it in others for
+readers and writers; they are pickled again and run in tasks.  So nothing here holds a
+connection: each part opens its own where it runs, and options travel as text.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
+from pyspark.sql.types import StructType
+
+from forebay_spark import batch, micro_batch, sink
+from forebay_spark.options import BATCH, STREAM, WRITE, read_options
+from forebay_spark.schema import PLAIN
+
+
+class ForebaySource(DataSource):
+    """Streams of Forebay, Redis or Valkey as tables, and tables as streams."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What stands in ``format(...)``."""
+        return "forebay"
+
+    def schema(self) -> StructType:
+        """The columns if the user gives no schema."""
+        return PLAIN
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """A bounded read."""
+        return batch.reader(schema, read_options(self.options, BATCH))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """An endless read."""
+        return micro_batch.MicroBatchReader(schema, read_options(self.options, STREAM))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """A write of a table."""
+        return sink.BatchWriter(schema, read_options(self.options, WRITE), overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        """A write of every micro-batch."""
+        return sink.MicroBatchWriter(schema, read_options(self.options, WRITE), overwrite)

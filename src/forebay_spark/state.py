@@ -1,0 +1,100 @@
+"""What a server says about a stream, in one reply.
+
+    removed        unread, live          not there yet
+    ---------------|=====================|............
+                   first_id      last_id = last-generated-id
+    positions      added - length        added
+
+``XINFO STREAM`` is answered at one moment, so its numbers fit each other: an entry
+at position n (counted from the first one ever added) is live if and only if
+``added - length < n <= added``, as long as nothing but trimming removed entries.
+Single deletes leave a second trace, ``max-deleted-entry-id``.
+
+Redis before 7.0 counts neither; then ``added`` is None and loss cannot be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from forebay_spark import ids
+from forebay_spark.connect import Link, Server
+from forebay_spark.errors import ServerError
+from forebay_spark.ids import EntryId
+
+
+class StreamState(NamedTuple):
+    """One XINFO STREAM."""
+
+    length: int
+    first_id: EntryId | None
+    last_id: EntryId
+    added: int | None
+    max_deleted_id: EntryId
+
+    @property
+    def removed(self) -> int | None:
+        """How many entries are gone from the head."""
+        return None if self.added is None else self.added - self.length
+
+
+def parse_reply(reply: list[Any]) -> StreamState:
+    """Read the flat list of names and values that RESP2 gives."""
+    fields = dict(zip(reply[0::2], reply[1::2], strict=True))
+    first = fields.get(b"first-entry")
+    return StreamState(
+        length=fields[b"length"],
+        first_id=ids.parse(first[0]) if first else None,
+        last_id=ids.parse(fields[b"last-generated-id"]),
+        added=fields.get(b"entries-added"),
+        max_deleted_id=ids.parse(fields.get(b"max-deleted-entry-id", b"0-0")),
+    )
+
+
+def fetch(server: Server, stream: str) -> StreamState | None:
+    """The state of a stream now, or None if there is no such key."""
+    return fetch_on(server.link(stream), stream)
+
+
+def fetch_on(link: Link, stream: str) -> StreamState | None:
+    """The same on a link that is already there."""
+    try:
+        return parse_reply(link.call("XINFO", "STREAM", stream))
+    except ServerError as error:
+        if "no such key" in str(error):
+            return None
+        raise
+
+
+def fetch_all(server: Server, streams: Iterable[str]) -> dict[str, StreamState]:
+    """The states of those streams that exist, in one round trip to each node."""
+    by_link: dict[Link, list[str]] = {}
+    for stream in streams:
+        by_link.setdefault(server.link(stream), []).append(stream)
+    found: dict[str, StreamState | None] = {}
+    for link, names in by_link.items():
+        replies = link.call_all([("XINFO", "STREAM", name) for name in names])
+        for name, reply in zip(names, replies, strict=True):
+            if isinstance(reply, list):
+                found[name] = parse_reply(reply)
+            else:
+                # Missing or refused; asked alone, it is told apart and put into words.
+                found[name] = fetch_on(link, name)
+    return {stream: now for stream, now in found.items() if now is not None}
+
+
+def discover(server: Server, pattern: str) -> list[str]:
+    """Names of the streams that match a glob, on every node; a name is UTF-8 or passed over."""
+    found: set[str] = set()
+    for link in server.primaries():
+        cursor = b"0"
+        while True:
+            cursor, keys = link.call(
+                "SCAN", cursor, "MATCH", pattern, "COUNT", 1000, "TYPE", "stream"
+            )
+            names = {key.decode("utf-8", "ignore"): key for key in keys}
+            found.update(name for name, key in names.items() if name.encode() == key)
+            if cursor == b"0":
+                break
+    return sorted(found)

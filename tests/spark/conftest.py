@@ -1,0 +1,41 @@
+"""Fixtures of the connector: both servers, and one Spark session for the whole process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from forebay_spark.session import session
+from tests.support.spark_driver import SETTINGS, worker_path
+from tests.support.spark_faults import FaultySource
+from tests.support.spark_streams import Target
+
+
+@pytest.fixture(params=["redis_server", "forebay_server"])
+def target(request: pytest.FixtureRequest) -> Iterator[Target]:
+    """Each server in turn, emptied."""
+    target = Target(request.getfixturevalue(request.param))
+    yield target
+    target.client.close()
+
+
+@pytest.fixture
+def redis_target(redis_server: Any) -> Iterator[Target]:
+    """The real redis-server alone, for what does not depend on the server."""
+    target = Target(redis_server)
+    yield target
+    target.client.close()
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """The one session; workers can import the tests as well."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", worker_path())
+        # A task may fail twice before its job does.
+        spark = session(master="local[2,3]", settings=SETTINGS, quiet=True)
+        spark.dataSource.register(FaultySource)
+        yield spark
+        spark.stop()

@@ -1,0 +1,205 @@
+"""The archive job on a real Spark: every entry once, whatever happens between the steps."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forebay_spark.errors import DataLossError, OptionError
+from forebay_spark.lake.errors import LakeError
+from forebay_spark.lake.lake import Lake
+from forebay_spark.pipeline.archive import Archiver, Trim
+from tests.support.lakes import archive, lake_ids, run, same
+from tests.support.spark_streams import Target
+
+pytestmark = pytest.mark.spark
+
+
+def test_streams_arrive_once_and_a_second_run_goes_on(
+    spark: Any, target: Target, tmp_path: Path
+) -> None:
+    wanted = target.add("orders", 700) + target.add("pay:ments", 50)
+    job = archive(target, tmp_path, "orders", "pay:ments", most=300)
+    run(spark, job)
+    same(lake_ids(spark, tmp_path), wanted)
+    wanted += target.add("orders", 10, first=700)
+    run(spark, job)
+    same(lake_ids(spark, tmp_path), wanted)
+    lake = Lake(spark, str(tmp_path))
+    state = lake.state()
+    assert state.cuts["orders"].n == 710
+    assert state.rows == len(wanted)
+    row = lake.read(state).where("stream = 'pay:ments'").orderBy("id").first()
+    assert row["fields"] == {"n": "0"}
+    assert row["date"] == row["timestamp"].date()
+
+
+def test_a_lost_checkpoint_neither_loses_nor_doubles(
+    spark: Any, redis_target: Target, tmp_path: Path
+) -> None:
+    wanted = redis_target.add("s", 100)
+    job = archive(redis_target, tmp_path, "s")
+    run(spark, job)
+    shutil.rmtree(tmp_path / "_checkpoints")
+    wanted += redis_target.add("s", 30)
+    run(spark, job)
+    same(lake_ids(spark, tmp_path), wanted)
+
+
+def test_another_checkpoint_that_begins_too_early_writes_only_what_is_new(
+    spark: Any, redis_target: Target, tmp_path: Path
+) -> None:
+    wanted = redis_target.add("s", 100)
+    job = archive(redis_target, tmp_path / "lake", "s", checkpoint=str(tmp_path / "old"), most=60)
+    run(spark, job)
+    shutil.copytree(tmp_path / "old", tmp_path / "older")
+    for log in ("offsets", "commits"):
+        for path in (tmp_path / "older" / log).glob("*1*"):
+            path.unlink()
+    wanted += redis_target.add("s", 30)
+    run(spark, archive(redis_target, tmp_path / "lake", "s", checkpoint=str(tmp_path / "older")))
+    same(lake_ids(spark, tmp_path / "lake"), wanted)
+
+
+class Crash(Exception):
+    """The job ends here, as if the machine had."""
+
+
+def crash(*_: Any, **__: Any) -> None:
+    raise Crash
+
+
+def before(original: Callable[..., Any]) -> Callable[..., Any]:
+    return crash
+
+
+def after(original: Callable[..., Any]) -> Callable[..., Any]:
+    def run_then_crash(*args: Any, **kwargs: Any) -> None:
+        original(*args, **kwargs)
+        raise Crash
+
+    return run_then_crash
+
+
+@pytest.mark.parametrize(
+    ("owner", "step", "when"),
+    [
+        (Lake, "write", before),
+        (Lake, "write", after),
+        (Lake, "change", before),
+        (Lake, "change", after),
+        (Archiver, "trim", after),
+    ],
+    ids=["before-files", "after-files", "before-commit", "after-commit", "after-trim"],
+)
+def test_a_crash_at_any_step_is_made_good_by_the_next_start(
+    spark: Any,
+    redis_target: Target,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: type,
+    step: str,
+    when: Callable[[Callable[..., Any]], Callable[..., Any]],
+) -> None:
+    wanted = redis_target.add("s", 30)
+    job = archive(redis_target, tmp_path, "s", trim=Trim(), most=20)
+    archiver = Archiver(spark, job)
+    with monkeypatch.context() as patch:
+        flow = archiver.start()
+        patch.setattr(owner, step, when(getattr(owner, step)))
+        with pytest.raises(Exception, match="Crash"):
+            flow.wait()
+    wanted += redis_target.add("s", 20)
+    run(spark, job)
+    same(lake_ids(spark, tmp_path), wanted)
+    assert redis_target.ids("s") == []
+
+
+def test_only_what_everybody_has_done_is_trimmed(
+    spark: Any, target: Target, tmp_path: Path
+) -> None:
+    wanted = target.add("s", 50)
+    target.client.xgroup_create("s", "others", wanted[29])
+    run(spark, archive(target, tmp_path, "s", group="mirror", trim=Trim()))
+    assert target.ids("s") == wanted[30:]
+    target.client.xgroup_setid("s", "others", "$")
+    wanted += target.add("s", 5)
+    run(spark, archive(target, tmp_path, "s", group="mirror", trim=Trim(keep_ms=3_600_000)))
+    assert target.ids("s") == wanted[30:]
+    same(lake_ids(spark, tmp_path), wanted)
+
+
+def test_entries_that_were_trimmed_before_they_were_archived_stop_the_job(
+    spark: Any, redis_target: Target, tmp_path: Path
+) -> None:
+    redis_target.add("s", 20)
+    job = archive(redis_target, tmp_path, "s")
+    run(spark, job)
+    unread = redis_target.add("s", 20)
+    redis_target.trim("s", unread[5])
+    shutil.rmtree(tmp_path / "_checkpoints")
+    with pytest.raises(DataLossError, match="5 entries after"):
+        run(spark, job)
+    run(spark, archive(redis_target, tmp_path, "s", fail_on_data_loss=False))
+    assert len(lake_ids(spark, tmp_path)) == 35
+
+
+def test_a_schema_gives_typed_columns_and_names_the_entry(
+    spark: Any, redis_target: Target, tmp_path: Path
+) -> None:
+    redis_target.client.xadd("s", {"rider": "Sam", "speed": "31.5"})
+    redis_target.client.xadd("s", {"rider": "Wood", "speed": "fast"})
+    schema = "rider string, speed double, _corrupt string"
+    run(spark, archive(redis_target, tmp_path, "s", schema=schema))
+    lake = Lake(spark, str(tmp_path))
+    rows = lake.read(lake.state()).orderBy("rider").collect()
+    assert [(row["rider"], row["speed"]) for row in rows] == [("Sam", 31.5), ("Wood", None)]
+    assert [row["_stream"] for row in rows] == ["s", "s"]
+    assert rows[1]["_corrupt"] is not None and rows[0]["_date"] is not None
+
+
+def test_a_lake_refuses_a_job_with_other_columns(
+    spark: Any, redis_target: Target, tmp_path: Path
+) -> None:
+    redis_target.add("s", 1)
+    run(spark, archive(redis_target, tmp_path, "s"))
+    with pytest.raises(LakeError, match="was made with other settings"):
+        run(spark, archive(redis_target, tmp_path, "s", schema="n int"))
+
+
+def test_two_archive_jobs_of_one_stream_do_not_mix(
+    spark: Any, redis_target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = redis_target.add("s", 20)
+    first = archive(redis_target, tmp_path, "s", name="first")
+    second = archive(redis_target, tmp_path, "s", name="second")
+    original = Lake.write
+    entered: list[str] = []
+
+    def write_while_another_commits(self: Lake, *args: Any) -> Any:
+        entered.append("")
+        written = original(self, *args)
+        if len(entered) == 1:
+            run(spark, second)
+        return written
+
+    monkeypatch.setattr(Lake, "write", write_while_another_commits)
+    with pytest.raises(OptionError, match="Another archive job"):
+        run(spark, first)
+    same(lake_ids(spark, tmp_path), wanted)
+
+
+def test_streams_that_match_a_pattern_share_a_lake(
+    spark: Any, target: Target, tmp_path: Path
+) -> None:
+    wanted = target.add("orders:{0}", 10) + target.add("orders:{1}", 10)
+    job = archive(target, tmp_path, pattern="orders:*")
+    run(spark, job)
+    wanted += target.add("orders:{2}", 10)
+    run(spark, job)
+    same(lake_ids(spark, tmp_path), wanted)
+    assert sorted(Lake(spark, str(tmp_path)).state().cuts) == [f"orders:{{{i}}}" for i in range(3)]

@@ -1,0 +1,152 @@
+"""A task reads its piece: in pages, over broken connections, and never less than all."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from forebay_spark import ids, reading
+from forebay_spark.connect import Server
+from forebay_spark.errors import DataLossError, ServerError
+from forebay_spark.ids import FIRST
+from forebay_spark.offsets import Piece, Position
+from forebay_spark.options import BATCH
+from forebay_spark.pages import Page
+from forebay_spark.reading import RangeReader, Task
+from forebay_spark.splitting import WalkingSplitter
+from tests.support.spark_streams import Target
+
+
+@pytest.fixture(autouse=True)
+def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages so small that a few hundred entries are many."""
+    monkeypatch.setattr(reading, "FIRST_PAGE_ENTRIES", 4)
+    monkeypatch.setattr(reading, "MOST_PAGE_ENTRIES", 50)
+
+
+def pages(
+    target: Target, entry_ids: list[str], counted: bool = True, **given: object
+) -> Iterator[Page]:
+    """Read a whole stream that was seen when it had these entries."""
+    options = target.options(BATCH, streams="s", **given)
+    end = ids.parse(entry_ids[-1])
+    piece = Piece(FIRST, end, len(entry_ids) if counted else None)
+    return RangeReader(Server(options), options).pages(Task("s", piece, Position(FIRST, 0)))
+
+
+def read_ids(found: Iterator[Page]) -> list[str]:
+    return [entry_id for page in found for entry_id in page.ids().to_pylist()]
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 5, 44, 500])
+@pytest.mark.parametrize("counted", [True, False])
+def test_every_entry_is_read_once_and_in_order(target: Target, count: int, counted: bool) -> None:
+    entry_ids = target.add("s", count)
+    assert read_ids(pages(target, entry_ids, counted)) == entry_ids
+
+
+def test_what_is_added_after_the_end_is_not_read(target: Target) -> None:
+    entry_ids = target.add("s", 20)
+    target.add("s", 20)
+    assert read_ids(pages(target, entry_ids)) == entry_ids
+
+
+def test_pages_grow_up_to_the_size_that_was_asked_for(target: Target) -> None:
+    entry_ids = target.add("s", 100, text="x" * 1000)
+    sizes = [page.rows for page in pages(target, entry_ids, pageBytes=10_000)]
+    assert sizes[0] == 4 and max(sizes) <= 10 and sum(sizes) == 100
+
+
+def test_entries_larger_than_a_page_come_one_by_one(target: Target) -> None:
+    entry_ids = target.add("s", 8, text="x" * 1000)
+    assert [p.rows for p in pages(target, entry_ids, pageBytes=10)] == [4, 1, 1, 1, 1]
+
+
+def test_reading_goes_on_over_a_new_connection(target: Target) -> None:
+    entry_ids = target.add("s", 500)
+    found = pages(target, entry_ids)
+    read = next(found).ids().to_pylist()
+    for page in found:
+        read += page.ids().to_pylist()
+        target.client.client_kill_filter(_type="normal", skipme=True)
+    assert read == entry_ids
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_trimming_ahead_of_a_running_task_is_found(target: Target, counted: bool) -> None:
+    entry_ids = target.add("s", 300)
+    found = pages(target, entry_ids, counted)
+    next(found)
+    target.trim("s", entry_ids[200])
+    with pytest.raises(DataLossError, match="trimmed"):
+        list(found)
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_trimming_behind_a_running_task_is_no_loss(target: Target, counted: bool) -> None:
+    entry_ids = target.add("s", 300)
+    found = pages(target, entry_ids, counted)
+    read = next(found).ids().to_pylist()
+    target.trim("s", read[-1])
+    assert read + read_ids(found) == entry_ids
+
+
+def test_a_deleted_entry_is_found_missing_at_the_end(target: Target) -> None:
+    entry_ids = target.add("s", 300)
+    found = pages(target, entry_ids)
+    next(found)
+    target.client.xdel("s", entry_ids[250])
+    with pytest.raises(DataLossError, match="gave 299 of 300 entries"):
+        list(found)
+
+
+def test_deletes_on_purpose_are_no_fault_of_the_task(target: Target) -> None:
+    entry_ids = target.add("s", 300)
+    found = pages(target, entry_ids, failOnDeletes=False)
+    next(found)
+    target.client.xdel("s", entry_ids[250])
+    assert len(read_ids(found)) == 296 - 1
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_stream_deleted_under_a_task_is_loss(target: Target, counted: bool) -> None:
+    entry_ids = target.add("s", 300)
+    found = pages(target, entry_ids, counted)
+    next(found)
+    target.client.delete("s")
+    with pytest.raises(DataLossError):
+        list(found)
+
+
+def test_the_rest_is_read_if_loss_is_allowed(
+    target: Target, caplog: pytest.LogCaptureFixture
+) -> None:
+    entry_ids = target.add("s", 300)
+    target.trim("s", entry_ids[200])
+    with caplog.at_level(logging.WARNING, "forebay_spark"):
+        assert read_ids(pages(target, entry_ids, failOnDataLoss=False)) == entry_ids[200:]
+    assert "gave 100 of 300 entries" in caplog.text
+
+
+def test_a_key_of_another_type_fails_in_one_sentence(target: Target) -> None:
+    target.client.set("s", "text")
+    with pytest.raises(ServerError, match=r"The key 's' at .* is not a stream"):
+        list(pages(target, ["5-5"]))
+
+
+@pytest.mark.parametrize(
+    ("limit", "parts", "expected"),
+    [(10, 1, [10]), (10, 3, [4, 3, 3]), (99, 2, [50, 49]), (100, 2, [50, 50]), (500, 2, [100])],
+)
+def test_a_walk_cuts_by_counting(
+    target: Target, monkeypatch: pytest.MonkeyPatch, limit: int, parts: int, expected: list[int]
+) -> None:
+    monkeypatch.setattr("forebay_spark.splitting.WALK_PAGE", 7)
+    entry_ids = target.add("s", 100)
+    splitter = WalkingSplitter(Server(target.options(BATCH, streams="s")))
+    pieces = splitter.split("s", FIRST, ids.parse(entry_ids[-1]), limit, parts)
+    assert [piece.entries for piece in pieces] == expected
+    reached = min(limit, 100) - 1
+    assert str(pieces[-1].end) == entry_ids[reached]

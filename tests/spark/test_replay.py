@@ -1,0 +1,120 @@
+"""Replay: order, pace, and going on after a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forebay_spark.connect import Server
+from forebay_spark.errors import OptionError
+from forebay_spark.options import WRITE
+from forebay_spark.pipeline import replay
+from forebay_spark.pipeline.replay import Entry, Pace, Replay, Writer, chunks
+from tests.support.lakes import archive, run
+from tests.support.spark_streams import Target
+
+
+class Time:
+    """A clock that moves only when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+        self.slept: list[float] = []
+
+    def clock(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(round(seconds, 3))
+        self.now_s += seconds
+
+
+def entries(*times_ms: int) -> Iterator[Entry]:
+    return (Entry(f"{ms}-0", ms, ("n", "1")) for ms in times_ms)
+
+
+def test_without_a_speed_chunks_are_full_and_nobody_waits() -> None:
+    made = list(chunks(entries(*range(1201)), Pace(None)))
+    assert [len(chunk) for chunk in made] == [500, 500, 201]
+
+
+def test_at_ten_times_the_pace_a_second_takes_a_tenth() -> None:
+    time = Time()
+    pace = Pace(10, time.clock, time.sleep)
+    made = [[entry.ms for entry in chunk] for chunk in chunks(entries(5, 5, 1005, 3005), pace)]
+    assert made == [[5, 5], [1005], [3005]]
+    assert time.slept == [0.1, 0.2]
+
+
+def test_what_is_late_goes_out_at_once() -> None:
+    time = Time()
+    pace = Pace(1, time.clock, time.sleep)
+    due = chunks(entries(0, 1000, 1500), pace)
+    next(due)
+    time.now_s += 5
+    assert [entry.ms for entry in next(due)] == [1000, 1500]
+    assert time.slept == []
+
+
+def writer_of(target: Target, **more: Any) -> Writer:
+    job = Replay(lake="/x", stream="s", to="again", url=target.url, **more)
+    return Writer(Server(target.options(WRITE, stream="again")), job)
+
+
+def test_entries_and_position_change_together(target: Target) -> None:
+    writer = writer_of(target)
+    assert writer.position() is None
+    writer.write(list(entries(1, 2, 3)))
+    assert writer.position() == "3-0"
+    assert target.client.xlen("again") == 3
+    writer.finish()
+    assert writer.position() is None
+
+
+def test_ids_can_be_kept_in_an_empty_stream_only(target: Target) -> None:
+    writer = writer_of(target, ids="keep")
+    writer.write(list(entries(1, 2)))
+    assert target.ids("again") == ["1-0", "2-0"]
+    with pytest.raises(OptionError, match="cannot keep their IDs"):
+        writer.write(list(entries(2)))
+
+
+@pytest.mark.spark
+def test_a_stretch_of_the_lake_comes_back_in_order_and_a_crash_loses_nothing(
+    spark: Any, target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [f"{ms}-{seq}" for ms in (999, 1000, 2000, 10_000) for seq in range(3)]
+    target.add_at("s", ids)
+    run(spark, archive(target, tmp_path, "s", most=5))
+    job = Replay(
+        lake=str(tmp_path), stream="s", to="again", url=target.url, since="1000", until="10000"
+    )
+    monkeypatch.setattr(replay, "CHUNK_ENTRIES", 2)
+
+    def crash(total: int) -> None:
+        if total == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        job.run(spark, crash)
+    assert target.numbers("again") == [3, 4, 5, 6]
+    assert job.run(spark) == 2
+    assert target.numbers("again") == [3, 4, 5, 6, 7, 8]
+    assert job.run(spark) == 6
+    with pytest.raises(OptionError, match=r"has no stream 'x'. It has: s"):
+        Replay(lake=str(tmp_path), stream="x", to="again", url=target.url).run(spark)
+
+
+@pytest.mark.spark
+def test_typed_rows_become_the_fields_that_they_were(
+    spark: Any, redis_target: Target, tmp_path: Path
+) -> None:
+    redis_target.client.xadd("s", {"n": 1, "tags": '["a","b"]', "other": "x"})
+    redis_target.client.xadd("s", {"n": 2})
+    run(spark, archive(redis_target, tmp_path, "s", schema="n int, tags array<string>"))
+    Replay(lake=str(tmp_path), stream="s", to="again", url=redis_target.url).run(spark)
+    found = [fields for _, fields in redis_target.client.xrange("again")]
+    assert found == [{b"n": b"1", b"tags": b'["a","b"]'}, {b"n": b"2"}]

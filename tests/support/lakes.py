@@ -1,0 +1,49 @@
+"""What tests of pipelines share: archive jobs, and rows as plain values to compare."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from forebay_spark.lake.lake import Lake
+from forebay_spark.pipeline.archive import Archive
+from forebay_spark.pipeline.spec import Source
+from tests.support.spark_streams import Target
+
+
+def archive(target: Target, lake: Path, *streams: str, **more: Any) -> Archive:
+    """An archive job of some streams; ``most`` limits the entries of a batch."""
+    most = more.pop("most", None)
+    options = {"maxEntriesPerTrigger": str(most)} if most else {}
+    names = ("schema", "group", "pattern", "fail_on_data_loss")
+    about_source = {name: more.pop(name) for name in names if name in more}
+    options |= more.pop("options", {})
+    source = Source(url=target.url, streams=streams, options=options, **about_source)
+    return Archive(source=source, lake=str(lake), **more)
+
+
+def run(spark: Any, job: Any) -> None:
+    """Start a job and wait until it is done."""
+    job.start(spark).wait()
+
+
+def lake_ids(spark: Any, lake: Path, column: str = "id") -> list[str]:
+    """The IDs of all rows of a lake, sorted as text; repeated ones stay repeated."""
+    opened = Lake(spark, str(lake))
+    return ids_of(opened.read(opened.state()), column)
+
+
+def ids_of(frame: Any, column: str = "id") -> list[str]:
+    """The IDs of all rows, sorted as text; repeated ones stay repeated."""
+    return sorted(row[0] for row in frame.select(column).collect())
+
+
+def same(found: list[str], wanted: list[str]) -> None:
+    """Two lists of IDs are the same as multisets; the difference is told briefly."""
+    there, asked = Counter(found), Counter(wanted)
+    missing, extra = asked - there, there - asked
+    assert not missing and not extra, (
+        f"{sum(missing.values())} missing (first {min(missing, default=None)}), "
+        f"{sum(extra.values())} too many (first {min(extra, default=None)})"
+    )

@@ -1,0 +1,83 @@
+"""A Spark driver in a process of its own, to be killed.
+
+    python -m tests.support.spark_driver '{"master": ..., "settings": {...}, "queries": [...]}'
+
+runs streaming queries with Trigger.AvailableNow to their end and exits with 0.  A
+query is {"read": options, "write": options, "format": ..., "fault": ..., "at": ...}.
+If a query has a fault, the connector kills this process and its JVM there and then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from forebay_spark.session import session
+from tests.support.servers import environment
+from tests.support.spark_faults import FaultySource
+
+#: One small JVM: what tests need, started as quickly as possible.
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.memory": "1g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+PATIENCE_S = 180.0
+
+Query = dict[str, Any]
+
+
+def worker_path() -> str:
+    """PYTHONPATH for workers: the tests, and the sources if this process uses them."""
+    root = str(Path(__file__).resolve().parents[2])
+    return os.pathsep.join(path for path in (root, environment()["PYTHONPATH"]) if path)
+
+
+def run(
+    queries: list[Query], master: str = "local[2]", **settings: str
+) -> subprocess.CompletedProcess[str]:
+    """Run queries in a driver of their own; its exit code is negative if it was killed."""
+    work = {"master": master, "settings": settings, "queries": queries}
+    return subprocess.run(
+        [sys.executable, "-m", "tests.support.spark_driver", json.dumps(work)],
+        env={**os.environ, "PYTHONPATH": worker_path()},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+def start(spark: Any, query: Query, victims: str) -> Any:
+    """Start one query."""
+    fault = {"fault": query.get("fault", ""), "faultAt": str(query.get("at", 0))}
+    fault["victims"] = victims if query.get("fault") else ""
+    rows = spark.readStream.format("faulty").options(**query["read"], **fault).load()
+    sink = rows.writeStream.format(query["format"]).options(**query["write"])
+    if query["format"] == "faulty":
+        sink = sink.options(**fault)
+    return sink.trigger(availableNow=True).start()
+
+
+def main() -> None:
+    """Run what the argument says."""
+    work = json.loads(sys.argv[1])
+    settings = {**SETTINGS, **work["settings"]}
+    spark = session(master=work["master"], settings=settings, quiet=True)
+    spark.dataSource.register(FaultySource)
+    jvm = spark._jvm
+    assert jvm is not None
+    victims = f"{jvm.java.lang.ProcessHandle.current().pid()},{os.getpid()}"
+    queries = [start(spark, query, victims) for query in work["queries"]]
+    for query in queries:
+        query.awaitTermination()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()
