@@ -33,7 +33,6 @@ class EntryId(NamedTuple):
 
 
 FIRST = EntryId(0, 0)
-LAST = EntryId(WORD_MAX, WORD_MAX)
 
 
 def from_number(number: int) -> EntryId:
