@@ -33,6 +33,7 @@ class EntryId(NamedTuple):
 
 
 FIRST = EntryId(0, 0)
+LAST = EntryId(WORD_MAX, WORD_MAX)
 
 
 def from_number(number: int) -> EntryId:

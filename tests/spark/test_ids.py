@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay_spark import ids
-from forebay_spark.ids import FIRST, WORD_MAX, EntryId
+from forebay_spark.ids import FIRST, LAST, WORD_MAX, EntryId
 
 WORDS = st.integers(0, WORD_MAX)
 
@@ -27,7 +27,7 @@ def test_nothing_lies_between_an_id_and_the_one_before(ms: int, seq: int) -> Non
 
 
 def test_ids_are_ordered_as_numbers_and_not_as_text() -> None:
-    assert ids.parse("9-0") < ids.parse("10-0") < ids.parse("10-9") < ids.parse("10-10")
+    assert ids.parse("9-0") < ids.parse("10-0") < ids.parse("10-9") < ids.parse("10-10") < LAST
 
 
 def test_a_missing_sequence_number_is_what_the_caller_says() -> None:
