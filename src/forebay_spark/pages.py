@@ -41,9 +41,6 @@ class Page(Protocol):
     def fields(self) -> pa.MapArray:
         """All fields of each entry, as a map from binary to binary."""
 
-    def nbytes(self) -> int:
-        """About how much memory the values take."""
-
 
 @lru_cache(maxsize=16)
 def repeated(names: tuple[bytes, ...], rows: int) -> pa.Array:
@@ -99,10 +96,6 @@ class EntryPage:
             keys,
             pa.array(values, pa.binary()),
         )
-
-    def nbytes(self) -> int:
-        """About how much memory the values take."""
-        return sum(map(len, self._flat)) + int(self._ids.nbytes)
 
     def _rows_as_dicts(self) -> list[dict[bytes, bytes]]:
         return [dict(zip(row[0::2], row[1::2], strict=True)) for row in self._lists]

@@ -40,8 +40,3 @@ def test_the_halves_of_ids_are_unsigned_numbers() -> None:
     assert ms.to_pylist() == [1, 2**64 - 1]
     assert seq.to_pylist() == [2, 2**64 - 1]
     assert page.ids().to_pylist()[0] == "1-2"
-
-
-def test_the_size_of_a_page_is_about_that_of_its_values() -> None:
-    page = EntryPage([[b"1-2", [b"f", b"v" * 1000]]])
-    assert 1000 <= page.nbytes() < 1100
