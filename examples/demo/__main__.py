@@ -22,7 +22,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing.process import BaseProcess
-from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import Any
 
@@ -147,10 +146,7 @@ def race(client: Any, port: int) -> None:
     """Producers and consumers start; bob crashes; alice and carol finish his work."""
     client.xgroup_create(STREAM, GROUP, id="$", mkstream=True)
     client.xcfgset(STREAM, idmp_maxsize=1000)
-    handled: Synchronized[int] = start_process.Value("q", 0)
-    workers = [
-        launch(keep_time, port, name, handled, REPORTS) for name in ("alice", "bob", "carol")
-    ]
+    workers = [launch(keep_time, port, name, REPORTS) for name in ("alice", "bob", "carol")]
     say(f"{CHECKPOINTS} crews report {REPORTS} passages to {STREAM}; alice, bob, carol keep time")
     ride(port, 0, LAPS, lambda: crash(client, workers[1]))
     for worker in workers:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import random
 import time
 from datetime import UTC, datetime, timedelta
-from multiprocessing.sharedctypes import Synchronized
 from threading import Barrier
 from typing import Any
 
@@ -79,15 +78,22 @@ def send(crew: Any, checkpoint: int, key: str, fields: Any, repeat: bool) -> Non
         assert crew.xadd(STREAM, fields, idmp=name) == first
 
 
-def keep_time(port: int, name: str, handled: Synchronized[int], goal: int) -> None:
+def keep_time(port: int, name: str, goal: int) -> None:
     """A consumer: new reports first, and what others left behind when there are none."""
     client = connect(port)
-    while handled.value < goal:
+    while True:
         batch = client.xreadgroup(GROUP, name, {STREAM: ">"}, count=BATCH, block=100)
         reports = [entry for _, entries in batch or [] for entry in entries]
         if not reports:
             reports = client.xautoclaim(STREAM, GROUP, name, min_idle_time=700, count=BATCH)[1]
         for entry_id, _ in reports:
             time.sleep(WORK_S)
-            with handled.get_lock():
-                handled.value += client.xack(STREAM, GROUP, entry_id)
+            client.xack(STREAM, GROUP, entry_id)
+        if not reports and all_done(client, goal):
+            break
+
+
+def all_done(client: Any, goal: int) -> bool:
+    """Whether every report was handed out and acknowledged, as the server's books say."""
+    (group,) = client.xinfo_groups(STREAM)
+    return bool(group["entries-read"] == goal and group["pending"] == 0)
