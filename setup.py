@@ -34,6 +34,7 @@ COMPILED = [
     "forebay.commands.effects",
     "forebay.commands.emit",
     "forebay.commands.columns",
+    "forebay.commands.split",
     "forebay.commands.claim_log",
     "forebay.commands.stream_args",
     "forebay.commands.ack",

@@ -38,6 +38,7 @@ HOT = {
     "commands.emit": ["put_element", "put_integer", "entry", "entries"],
     "commands.reads": ["deliver", "is_full", "limit"],
     "commands.ack": ["xack"],
+    "commands.columns": ["put", "put_id", "need", "end_row", "add", "pick", "take", "spread", "fill"],
     "persistence.crc64": ["update"],
     "persistence.lzf": ["swap", "squeeze", "put_copy", "finish", "expand_into"],
     "persistence.rdb_reader": ["need", "byte", "le", "be64", "length", "fetch"],

@@ -83,6 +83,18 @@ def test_a_column_holds_the_last_value_of_its_field_or_nothing(
         assert as_column(*reply[3 + 3 * i : 6 + 3 * i]) == want
 
 
+@given(ENTRIES, st.booleans())
+def test_ids_come_as_text_if_asked_for(
+    entries: list[list[tuple[bytes, bytes]]], as_map: bool
+) -> None:
+    client = filled(entries)
+    form = () if as_map else ("FIELDS", 1, "a")
+    plain = client("FB.COLUMNS", "s", "-", "+", *form)
+    reply = client("FB.COLUMNS", "s", "-", "+", "IDS", *form)
+    assert [*reply[:3], *reply[5:]] == plain
+    assert texts(*reply[3:5]) == [entry_id for entry_id, _ in client("XRANGE", "s", "-", "+")]
+
+
 def test_bounds_and_count_are_those_of_xrange() -> None:
     client = filled([[(b"f", b"%d" % i)] for i in range(20)])
     for words_ in (("(3-2", "9"), ("5", "+", "COUNT", 3), ("-", "(4-0"), ("-", "+", "COUNT", 0)):

@@ -3,16 +3,23 @@ cimport cython
 from cpython cimport array
 
 from forebay cimport mem
+from forebay.commands.context cimport Context
+from forebay.commands.stream_args cimport integer
 from forebay.core cimport ids, listpack
 from forebay.core.cursor cimport Cursor
 from forebay.core.node cimport Node
+from forebay.core.stream cimport Stream
 from forebay.mem cimport i64, u8, u32, u64
 from forebay.wire.argv cimport Argv
 from forebay.wire.reply cimport Reply
 
 cdef i64 ANSWER_BYTES
 cdef u32 NOWHERE
-cdef Py_ssize_t FIRST_ROOM, INTEGER_ROOM
+cdef u8 DASH
+cdef Py_ssize_t FIRST_ROOM, INTEGER_ROOM, SLACK
+
+
+cdef bytearray widened(const u8* p, Py_ssize_t size, Py_ssize_t room)
 
 
 @cython.final
@@ -22,15 +29,17 @@ cdef class Column:
     cdef u8* o
     cdef Py_ssize_t room, size, offset_room, rows, row_at
     cdef bint has_value
+    cdef u8 bits
 
     @cython.locals(value=i64, behind=Py_ssize_t, start=Py_ssize_t, n=Py_ssize_t)
     cdef Py_ssize_t put(self, const u8* p, Py_ssize_t at) except -1
-    @cython.locals(wider=bytearray)
+    @cython.locals(o=Py_ssize_t)
+    cdef int put_id(self, u64 ms, u64 seq) except -1
     cdef int need(self, Py_ssize_t n) except -1
-    @cython.locals(wider=bytearray)
-    cdef int end_row(self) except -1
+    cdef Py_ssize_t end_row(self) except -1
     cdef int write_offsets(self, Reply out) except -1
     cdef int write_data(self, Reply out) except -1
+    cdef int write_valid(self, Reply out) except -1
 
 
 @cython.final
@@ -39,7 +48,6 @@ cdef class Numbers:
     cdef u8* p
     cdef Py_ssize_t room, size
 
-    @cython.locals(wider=bytearray)
     cdef int put(self, u64 value) except -1
     cdef int write(self, Reply out) except -1
 
@@ -48,14 +56,16 @@ cdef class Numbers:
 cdef class Sheet:
     cdef Numbers ms, seq
     cdef Py_ssize_t rows
+    cdef i64 size
     cdef list names, columns
     cdef Node node
     cdef array.array wanted
-    cdef Column keys, values, pairs
+    cdef bint with_ids
+    cdef Column ids, keys, values, pairs
 
-    cdef int add(self, Cursor cursor) except -1
+    cdef Py_ssize_t add(self, Cursor cursor) except -1
     @cython.locals(p="const u8*", at=Py_ssize_t, wanted="u32*", i=Py_ssize_t, _=Py_ssize_t, place=u32, column=Column)
-    cdef int pick(self, Cursor cursor) except -1
+    cdef Py_ssize_t pick(self, Cursor cursor) except -1
     @cython.locals(column=Column)
     cdef Py_ssize_t take(self, u32 place, const u8* p, Py_ssize_t at) except -1
     @cython.locals(node=Node, wanted="u32*", at=Py_ssize_t, i=Py_ssize_t)
@@ -63,11 +73,21 @@ cdef class Sheet:
     @cython.locals(i=Py_ssize_t, name=bytes)
     cdef u32 place_of(self, const u8* p, Py_ssize_t at) except? 0
     @cython.locals(node=Node, p="const u8*", at=Py_ssize_t, field=Py_ssize_t, keys=Column, values=Column, _=Py_ssize_t)
-    cdef int spread(self, Cursor cursor) except -1
-    @cython.locals(total=i64, i=Py_ssize_t, column=Column)
-    cdef i64 bytes_so_far(self) except -1
+    cdef Py_ssize_t spread(self, Cursor cursor) except -1
     @cython.locals(i=Py_ssize_t, column=Column)
     cdef int write(self, Reply out) except -1
 
 
+@cython.final
+cdef class Wish:
+    cdef i64 count
+    cdef bint with_ids
+    cdef list names
+
+    @cython.locals(number=i64, i=Py_ssize_t)
+    cdef Py_ssize_t read(self, Argv argv, Py_ssize_t at) except -1
+
+
+@cython.locals(w="const u64*", start_ms=u64, start_seq=u64, end_ms=u64, end_seq=u64, wish=Wish, sheet=Sheet, stream=Stream, cursor=Cursor)
+cpdef columns(Context ctx, Argv argv)
 cdef int fill(Sheet sheet, Cursor cursor, i64 count) except -1

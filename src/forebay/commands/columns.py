@@ -12,7 +12,8 @@
 With FIELDS the reply is ``n, ms, seq`` and offsets, data and validity of each
 field that was asked for; of a field that an entry holds twice, the last value.
 Without, it is ``n, ms, seq`` and the parts of one map: offsets of the entries into
-the pairs, then offsets and data of the keys, then of the values.
+the pairs, then offsets and data of the keys, then of the values.  With IDS the IDs
+come as text too, offsets and data, behind ``seq``.
 
 Rules
   1. No object is made for an entry, a field or a value.
@@ -43,6 +44,15 @@ NOWHERE = 0xFFFFFFFF
 FIRST_ROOM = 4096
 #: Decimal digits and sign of any 64-bit number, and what copy_short() may touch behind.
 INTEGER_ROOM = 24
+DASH = 45
+SLACK = mem.SLACK
+
+
+def widened(p: mem.Pointer, size: int, room: int) -> bytearray:
+    """A larger buffer that begins with what this one holds."""
+    wider = bytearray(room)
+    mem.copy(wider, 0, p, 0, size)
+    return wider
 
 
 class Column:
@@ -56,7 +66,9 @@ class Column:
         self.offsets = bytearray(FIRST_ROOM)
         self.o: mem.Pointer = self.offsets
         self.offset_room = FIRST_ROOM
+        #: Bits of whole bytes, and those of the byte that is not whole yet.
         self.valid = bytearray()
+        self.bits = 0
         self.rows = 0
         #: Where the row that is being written begins, and whether it has a value.
         self.row_at = 0
@@ -71,44 +83,49 @@ class Column:
             value, behind = listpack.read_int(p, at)
             self.need(INTEGER_ROOM)
             if value < 0:
-                self.p[self.size] = 45
+                self.p[self.size] = DASH
                 self.size = mem.put_uint(self.p, self.size + 1, mem.wrap(0 - mem.wrap(value)))
             else:
                 self.size = mem.put_uint(self.p, self.size, mem.wrap(value))
             return behind
         start, n = listpack.read_string(p, at)
-        self.need(n + mem.SLACK)
+        self.need(n + SLACK)
         mem.copy_short(self.p, self.size, p, start, n)
         self.size += n
         return listpack.skip(p, at)
+
+    def put_id(self, ms: int, seq: int) -> int:
+        """Write ``ms-seq`` into the row."""
+        self.need(2 * INTEGER_ROOM)
+        o = mem.put_uint(self.p, self.size, ms)
+        self.p[o] = DASH
+        self.size = mem.put_uint(self.p, o + 1, seq)
+        return 0
 
     def need(self, n: int) -> int:
         """Make room for n more bytes."""
         if self.size + n > self.room:
             self.room = 2 * self.room + n
-            wider = bytearray(self.room)
-            mem.copy(wider, 0, self.p, 0, self.size)
-            self.data = wider
+            self.data = widened(self.p, self.size, self.room)
             self.p = self.data
         return 0
 
     def end_row(self) -> int:
-        """The row is done; the next one begins."""
-        if self.rows & 7 == 0:
-            self.valid.append(0)
+        """The row is done, the next one begins; how long the texts are by now."""
         if self.has_value:
-            self.valid[self.rows >> 3] |= 1 << (self.rows & 7)
+            self.bits |= 1 << (self.rows & 7)
         self.has_value = False
         self.rows += 1
+        if self.rows & 7 == 0:
+            self.valid.append(self.bits)
+            self.bits = 0
         self.row_at = self.size
         if 4 * self.rows + 4 > self.offset_room:
             self.offset_room *= 2
-            wider = bytearray(self.offset_room)
-            mem.copy(wider, 0, self.o, 0, 4 * self.rows)
-            self.offsets = wider
+            self.offsets = widened(self.o, 4 * self.rows, self.offset_room)
             self.o = self.offsets
         mem.put_le(self.o, 4 * self.rows, 4, self.size)
-        return 0
+        return self.size
 
     def write_offsets(self, out: Reply) -> int:
         """Where each text begins, and the last one ends."""
@@ -117,6 +134,13 @@ class Column:
     def write_data(self, out: Reply) -> int:
         """The texts."""
         return out.span(self.p, 0, self.size)
+
+    def write_valid(self, out: Reply) -> int:
+        """Which rows have a text; bits of the last byte that have no row are 0."""
+        if self.rows & 7:
+            self.valid.append(self.bits)
+        out.bulk(bytes(self.valid))
+        return 0
 
 
 class Numbers:
@@ -132,9 +156,7 @@ class Numbers:
         """One more."""
         if self.size + 8 > self.room:
             self.room *= 2
-            wider = bytearray(self.room)
-            mem.copy(wider, 0, self.p, 0, self.size)
-            self.data = wider
+            self.data = widened(self.p, self.size, self.room)
             self.p = self.data
         mem.put_le(self.p, self.size, 8, value)
         self.size += 8
@@ -148,10 +170,14 @@ class Numbers:
 class Sheet:
     """The columns of one answer: one for each wanted field, or the parts of a map."""
 
-    def __init__(self, names: list[bytes]) -> None:
+    def __init__(self, names: list[bytes], with_ids: bool) -> None:
         self.ms = Numbers()
         self.seq = Numbers()
         self.rows = 0
+        #: How long the fields are by now, near enough to know when to stop.
+        self.size = 0
+        self.with_ids = with_ids
+        self.ids = Column()
         self.names = names
         self.columns = [Column() for _ in names]
         #: Of the node whose fields were compared last: the column of each field.
@@ -167,6 +193,9 @@ class Sheet:
         self.ms.put(cursor.ms)
         self.seq.put(cursor.seq)
         self.rows += 1
+        if self.with_ids:
+            self.ids.put_id(cursor.ms, cursor.seq)
+            self.ids.end_row()
         if self.names:
             return self.pick(cursor)
         return self.spread(cursor)
@@ -186,9 +215,10 @@ class Sheet:
                 place = self.place_of(p, at)
                 at = self.take(place, p, listpack.skip(p, at))
         cursor.behind = listpack.skip(p, at)
+        self.size = 0
         for i in range(len(self.columns)):
             column = self.columns[i]
-            column.end_row()
+            self.size += column.end_row()
         return 0
 
     def take(self, place: int, p: mem.Pointer, at: int) -> int:
@@ -237,28 +267,24 @@ class Sheet:
             at = values.put(p, at)
             values.end_row()
         cursor.behind = listpack.skip(p, at)
+        self.size = keys.size + values.size + 8 * keys.rows
         self.pairs.size = keys.rows
         return self.pairs.end_row()
 
-    def bytes_so_far(self) -> int:
-        """How long the answer is by now, near enough."""
-        total = 16 * self.rows + self.keys.size + self.values.size + 8 * self.keys.rows
-        for i in range(len(self.columns)):
-            column = self.columns[i]
-            total += column.size + 4 * column.rows
-        return total
-
     def write(self, out: Reply) -> int:
         """The answer; see the head of this file."""
-        out.array(3 + (3 * len(self.names) if self.names else 5))
+        out.array((5 if self.with_ids else 3) + (3 * len(self.names) if self.names else 5))
         out.integer(self.rows)
         self.ms.write(out)
         self.seq.write(out)
+        if self.with_ids:
+            self.ids.write_offsets(out)
+            self.ids.write_data(out)
         for i in range(len(self.columns)):
             column = self.columns[i]
             column.write_offsets(out)
             column.write_data(out)
-            out.bulk(bytes(column.valid))
+            column.write_valid(out)
         if not self.names:
             self.pairs.write_offsets(out)
             self.keys.write_offsets(out)
@@ -269,46 +295,55 @@ class Sheet:
 
 
 def columns(ctx: Context, argv: Argv) -> None:
-    """FB.COLUMNS key start end [COUNT count] [FIELDS numfields field ...]."""
+    """FB.COLUMNS key start end [COUNT count] [IDS] [FIELDS numfields field ...]."""
     w = argv.w
     start_ms, start_seq = ids.interval_start(argv.p, w[4], w[5])
     end_ms, end_seq = ids.interval_end(argv.p, w[6], w[7])
-    count, names = read_options(argv)
-    sheet = Sheet(names)
+    wish = Wish(argv)
+    sheet = Sheet(wish.names, wish.with_ids)
     stream = ctx.read_stream(argv, 1)
     if stream is not None:
         cursor = stream.cursor()
         cursor.open(start_ms, start_seq, end_ms, end_seq, False)
-        fill(sheet, cursor, count)
+        fill(sheet, cursor, wish.count)
     sheet.write(ctx.out)
 
 
 def fill(sheet: Sheet, cursor: Cursor, count: int) -> int:
     """Rows until the range, the count or the answer is full; -1 is no count."""
-    while sheet.rows != count and cursor.next():
+    while sheet.rows != count and sheet.size < ANSWER_BYTES and cursor.next():
         sheet.add(cursor)
-        if sheet.rows & 63 == 0 and sheet.bytes_so_far() > ANSWER_BYTES:
-            break
     return 0
 
 
-def read_options(argv: Argv) -> tuple[int, list[bytes]]:
-    """COUNT (-1: none) and FIELDS (empty: all, as a map)."""
-    count, names, at = -1, [], 4
-    while at < argv.n:
+class Wish:
+    """The options: COUNT (-1: none), IDS, and FIELDS (empty: all, as a map)."""
+
+    def __init__(self, argv: Argv) -> None:
+        self.count = -1
+        self.with_ids = False
+        self.names: list[bytes] = []
+        at = 4
+        while at < argv.n:
+            at = self.read(argv, at)
+
+    def read(self, argv: Argv, at: int) -> int:
+        """One option; the index behind it."""
+        if argv.word(at, b"IDS"):
+            self.with_ids = True
+            return at + 1
         if at + 1 >= argv.n:
             raise CommandError(SYNTAX)
-        number = integer(argv, at + 1)
         if argv.word(at, b"COUNT"):
-            count, at = max(0, number), at + 2
-        elif argv.word(at, b"FIELDS"):
+            self.count = max(0, integer(argv, at + 1))
+            return at + 2
+        if argv.word(at, b"FIELDS"):
+            number = integer(argv, at + 1)
             if number <= 0 or number > argv.n - at - 2:
                 raise CommandError(b"ERR FIELDS needs a positive number and as many names")
-            names = [argv[i] for i in range(at + 2, at + 2 + number)]
-            at += 2 + number
-        else:
-            raise CommandError(SYNTAX)
-    return count, names
+            self.names = [argv[i] for i in range(at + 2, at + 2 + number)]
+            return at + 2 + number
+        raise CommandError(SYNTAX)
 
 
 ROWS = [
@@ -322,6 +357,6 @@ ROWS = [
         "8.10.0",
         "Returns a range of entries as column buffers, in the layout of Apache Arrow.",
         "stream",
-        "key start end [COUNT count] [FIELDS numfields field [field ...]]",
+        "key start end [COUNT count] [IDS] [FIELDS numfields field [field ...]]",
     ),
 ]
