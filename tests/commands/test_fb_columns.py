@@ -37,9 +37,11 @@ def as_entries(reply: list[Any]) -> list[tuple[bytes, list[bytes]]]:
     count, ms, seq, pairs, key_offsets, keys, value_offsets, values = reply
     ids = [b"%d-%d" % pair for pair in zip(words(ms, 8), words(seq, 8), strict=True)]
     assert len(ids) == count
-    flat = zip(texts(key_offsets, keys), texts(value_offsets, values), strict=True)
-    all_pairs = list(flat)
-    edges = pairwise(words(pairs, 4))
+    names, edges = texts(key_offsets, keys), pairwise(words(pairs, 4))
+    if not pairs:
+        edges = pairwise(range(0, count * len(names) + 1, len(names)))
+        names *= count
+    all_pairs = list(zip(names, texts(value_offsets, values), strict=True))
     return [
         (entry_id, [word for pair in all_pairs[low:high] for word in pair])
         for entry_id, (low, high) in zip(ids, edges, strict=True)
@@ -95,6 +97,16 @@ def test_ids_come_as_text_if_asked_for(
     assert texts(*reply[3:5]) == [entry_id for entry_id, _ in client("XRANGE", "s", "-", "+")]
 
 
+def test_entries_with_the_same_fields_send_their_keys_once() -> None:
+    client = filled(
+        [[(b"a", b"%d" % i), (b"b", b"x")] for i in range(20)], stream_node_max_entries=3
+    )
+    alike = client("FB.COLUMNS", "s", "-", "+")
+    assert (alike[3], alike[5]) == (b"", b"ab")
+    client("XADD", "s", "99-1", "b", "x", "a", "1")
+    assert client("FB.COLUMNS", "s", "-", "+")[5] == b"ab" * 20 + b"ba"
+
+
 def test_bounds_and_count_are_those_of_xrange() -> None:
     client = filled([[(b"f", b"%d" % i)] for i in range(20)])
     for words_ in (("(3-2", "9"), ("5", "+", "COUNT", 3), ("-", "(4-0"), ("-", "+", "COUNT", 0)):
@@ -121,6 +133,14 @@ def test_a_long_answer_ends_early_behind_a_whole_entry() -> None:
     assert rest[0] == 400 - rows
 
 
+def test_an_answer_ends_before_an_entry_that_would_repeat_long_keys_too_often() -> None:
+    client = filled([[(b"k" * 100_000, b"")] for _ in range(400)])
+    client("XADD", "s", "999-0", "other", "")
+    reply = client("FB.COLUMNS", "s", "-", "+")
+    assert (reply[0], len(reply[5])) == (400, 100_000)
+    assert as_entries(client("FB.COLUMNS", "s", "(400-0", "+")) == [(b"999-0", [b"other", b""])]
+
+
 @pytest.mark.parametrize(
     "words_",
     [
@@ -129,6 +149,7 @@ def test_a_long_answer_ends_early_behind_a_whole_entry() -> None:
         ("FIELDS", "0"),
         ("FIELDS", "2", "a"),
         ("FIELDS", "-1"),
+        ("FIELDS", "2", "a", "a"),
         ("WHAT", "1"),
     ],
 )

@@ -16,7 +16,7 @@ from forebay.wire.reply cimport Reply
 cdef i64 ANSWER_BYTES
 cdef u32 NOWHERE
 cdef u8 DASH
-cdef Py_ssize_t FIRST_ROOM, INTEGER_ROOM, SLACK
+cdef Py_ssize_t KEPT_COLUMNS, KEPT_BYTES, FIRST_ROOM, INTEGER_ROOM, SLACK
 
 
 cdef bytearray widened(const u8* p, Py_ssize_t size, Py_ssize_t room)
@@ -31,10 +31,16 @@ cdef class Column:
     cdef bint has_value
     cdef u8 bits
 
+    cdef int clear(self) except -1
     @cython.locals(value=i64, behind=Py_ssize_t, start=Py_ssize_t, n=Py_ssize_t)
     cdef Py_ssize_t put(self, const u8* p, Py_ssize_t at) except -1
     @cython.locals(o=Py_ssize_t)
     cdef int put_id(self, u64 ms, u64 seq) except -1
+    cdef int put_word(self, u64 value) except -1
+    @cython.locals(low=Py_ssize_t)
+    cdef bint has(self, Py_ssize_t row, const u8* p, Py_ssize_t at) except -1
+    @cython.locals(low=Py_ssize_t, n=Py_ssize_t)
+    cdef Py_ssize_t repeat(self, Py_ssize_t row) except -1
     cdef int need(self, Py_ssize_t n) except -1
     cdef Py_ssize_t end_row(self) except -1
     cdef int write_offsets(self, Reply out) except -1
@@ -42,29 +48,51 @@ cdef class Column:
     cdef int write_valid(self, Reply out) except -1
 
 
-@cython.final
-cdef class Numbers:
-    cdef bytearray data
-    cdef u8* p
-    cdef Py_ssize_t room, size
+cdef list SPARE
+@cython.locals(column=Column)
+cdef Column borrow()
+cdef keep(Column column)
 
-    cdef int put(self, u64 value) except -1
+
+@cython.final
+cdef class Pairs:
+    cdef Py_ssize_t rows
+    cdef Column keys, values, edges
+    cdef bint alike
+    cdef i64 width
+    cdef Node node
+
+    cdef bint begin(self, Cursor cursor) except -1
+    @cython.locals(p="const u8*", at=Py_ssize_t, values=Column, _=Py_ssize_t)
+    cdef Py_ssize_t add(self, Cursor cursor) except -1
+    @cython.locals(at=Py_ssize_t, _=Py_ssize_t)
+    cdef Py_ssize_t add_keys(self, Cursor cursor) except -1
+    @cython.locals(at=Py_ssize_t, i=Py_ssize_t)
+    cdef bint is_alike(self, Cursor cursor) except -1
+    @cython.locals(_=Py_ssize_t, i=Py_ssize_t)
+    cdef int unfold(self) except -1
     cdef int write(self, Reply out) except -1
+
+
+@cython.locals(node=Node)
+cdef Py_ssize_t first_key(Cursor cursor) except -1
+@cython.locals(behind=Py_ssize_t)
+cdef Py_ssize_t next_key(Cursor cursor, Py_ssize_t at) except -1
 
 
 @cython.final
 cdef class Sheet:
-    cdef Numbers ms, seq
     cdef Py_ssize_t rows
     cdef i64 size
     cdef list names, columns
     cdef Node node
     cdef array.array wanted
     cdef bint with_ids
-    cdef Column ids, keys, values, pairs
+    cdef Column ms, seq, ids
+    cdef Pairs pairs
 
-    cdef Py_ssize_t add(self, Cursor cursor) except -1
-    @cython.locals(p="const u8*", at=Py_ssize_t, wanted="u32*", i=Py_ssize_t, _=Py_ssize_t, place=u32, column=Column)
+    cdef bint add(self, Cursor cursor) except -1
+    @cython.locals(p="const u8*", at=Py_ssize_t, wanted="u32*", i=Py_ssize_t, _=Py_ssize_t, place=u32, column=Column, size=Py_ssize_t)
     cdef Py_ssize_t pick(self, Cursor cursor) except -1
     @cython.locals(column=Column)
     cdef Py_ssize_t take(self, u32 place, const u8* p, Py_ssize_t at) except -1
@@ -72,10 +100,10 @@ cdef class Sheet:
     cdef int learn(self, Cursor cursor) except -1
     @cython.locals(i=Py_ssize_t, name=bytes)
     cdef u32 place_of(self, const u8* p, Py_ssize_t at) except? 0
-    @cython.locals(node=Node, p="const u8*", at=Py_ssize_t, field=Py_ssize_t, keys=Column, values=Column, _=Py_ssize_t)
-    cdef Py_ssize_t spread(self, Cursor cursor) except -1
     @cython.locals(i=Py_ssize_t, column=Column)
     cdef int write(self, Reply out) except -1
+    @cython.locals(pairs=Pairs, column=Column)
+    cdef give_back(self)
 
 
 @cython.final

@@ -12,8 +12,10 @@
 With FIELDS the reply is ``n, ms, seq`` and offsets, data and validity of each
 field that was asked for; of a field that an entry holds twice, the last value.
 Without, it is ``n, ms, seq`` and the parts of one map: offsets of the entries into
-the pairs, then offsets and data of the keys, then of the values.  With IDS the IDs
-come as text too, offsets and data, behind ``seq``.
+the pairs, then offsets and data of the keys, then of the values.  If all entries have
+the same fields in the same order, as those of one producer have, the offsets of the
+entries are empty and the keys are sent once.  With IDS the IDs come as text too,
+offsets and data, behind ``seq``.
 
 Rules
   1. No object is made for an entry, a field or a value.
@@ -21,6 +23,8 @@ Rules
      caller asks again behind the last ID that it got.
   3. The fields of a node's master entry are compared with the wanted ones once
      per node: ``wanted[i]`` is the column of its i-th field, or NOWHERE.
+  4. Buffers that have grown are kept for the next answer: fresh memory costs
+     more than all that is written into it.
 """
 
 from __future__ import annotations
@@ -42,6 +46,8 @@ from forebay.wire.reply import Reply
 ANSWER_BYTES = 32 << 20
 NOWHERE = 0xFFFFFFFF
 FIRST_ROOM = 4096
+KEPT_COLUMNS = 32
+KEPT_BYTES = 4 << 20
 #: Decimal digits and sign of any 64-bit number, and what copy_short() may touch behind.
 INTEGER_ROOM = 24
 DASH = 45
@@ -62,18 +68,24 @@ class Column:
         self.data = bytearray(FIRST_ROOM)
         self.p: mem.Pointer = self.data
         self.room = FIRST_ROOM
-        self.size = 0
         self.offsets = bytearray(FIRST_ROOM)
         self.o: mem.Pointer = self.offsets
         self.offset_room = FIRST_ROOM
         #: Bits of whole bytes, and those of the byte that is not whole yet.
         self.valid = bytearray()
+        self.clear()
+
+    def clear(self) -> int:
+        """No rows; the buffers stay."""
+        self.size = 0
+        self.valid.clear()
         self.bits = 0
         self.rows = 0
         #: Where the row that is being written begins, and whether it has a value.
         self.row_at = 0
         self.has_value = False
         mem.put_le(self.o, 0, 4, 0)
+        return 0
 
     def put(self, p: mem.Pointer, at: int) -> int:
         """Write a listpack element into the row, in place of what it had; the index behind it."""
@@ -101,6 +113,27 @@ class Column:
         self.p[o] = DASH
         self.size = mem.put_uint(self.p, o + 1, seq)
         return 0
+
+    def put_word(self, value: int) -> int:
+        """Write a number of 64 bits; a column of these has no rows."""
+        self.need(8)
+        mem.put_le(self.p, self.size, 8, value)
+        self.size += 8
+        return 0
+
+    def has(self, row: int, p: mem.Pointer, at: int) -> bool:
+        """Whether a row holds the same text as a listpack element."""
+        low = mem.get_le(self.o, 4 * row, 4)
+        return listpack.same_string(p, at, self.p, low, mem.get_le(self.o, 4 * row + 4, 4) - low)
+
+    def repeat(self, row: int) -> int:
+        """Write the text of an earlier row once more."""
+        low = mem.get_le(self.o, 4 * row, 4)
+        n = mem.get_le(self.o, 4 * row + 4, 4) - low
+        self.need(n + SLACK)
+        mem.copy_short(self.p, self.size, self.p, low, n)
+        self.size += n
+        return self.end_row()
 
     def need(self, n: int) -> int:
         """Make room for n more bytes."""
@@ -143,65 +176,160 @@ class Column:
         return 0
 
 
-class Numbers:
-    """Words of 64 bits, end to end."""
+#: Columns of earlier answers.
+SPARE: list[Column] = []
+
+
+def borrow() -> Column:
+    """An empty column, with the buffers of an earlier one if there are any."""
+    if not SPARE:
+        return Column()
+    column = SPARE.pop()
+    column.clear()
+    return column
+
+
+def keep(column: Column) -> None:
+    """Keep the buffers of a column, unless they are many or large."""
+    if len(SPARE) < KEPT_COLUMNS and column.room + column.offset_room <= KEPT_BYTES:
+        SPARE.append(column)
+
+
+class Pairs:
+    """All fields of each entry, as a map; the keys once as long as they are the same."""
 
     def __init__(self) -> None:
-        self.data = bytearray(FIRST_ROOM)
-        self.p: mem.Pointer = self.data
-        self.room = FIRST_ROOM
-        self.size = 0
+        self.rows = 0
+        self.keys = borrow()
+        self.values = borrow()
+        #: Once entries differ, a row for each: where its pairs end.
+        self.edges = borrow()
+        self.alike = True
+        self.width = 0
+        #: The node whose master entry has the fields of all entries so far.
+        self.node: Node | None = None
 
-    def put(self, value: int) -> int:
-        """One more."""
-        if self.size + 8 > self.room:
-            self.room *= 2
-            self.data = widened(self.p, self.size, self.room)
-            self.p = self.data
-        mem.put_le(self.p, self.size, 8, value)
-        self.size += 8
+    def begin(self, cursor: Cursor) -> bool:
+        """The keys of one more entry; False if the answer would become too long with them."""
+        if self.rows == 0:
+            self.width = cursor.pairs
+            self.add_keys(cursor)
+        elif not self.alike:
+            self.add_keys(cursor)
+        elif not self.is_alike(cursor):
+            if self.rows * self.keys.size > ANSWER_BYTES:
+                return False
+            self.unfold()
+            self.add_keys(cursor)
+        return True
+
+    def add(self, cursor: Cursor) -> int:
+        """The values of that entry; how long the map is by now."""
+        self.rows += 1
+        p = cursor.p
+        at = cursor.values_at
+        values = self.values
+        for _ in range(cursor.pairs):
+            if not cursor.same:
+                at = listpack.skip(p, at)
+            at = values.put(p, at)
+            values.end_row()
+        cursor.behind = listpack.skip(p, at)
+        return self.keys.size + values.size + 8 * values.rows
+
+    def add_keys(self, cursor: Cursor) -> int:
+        """The keys of an entry, and where its pairs end."""
+        at = first_key(cursor)
+        for _ in range(cursor.pairs):
+            self.keys.put(cursor.p, at)
+            self.keys.end_row()
+            at = next_key(cursor, at)
+        self.edges.size = self.keys.rows
+        return self.edges.end_row()
+
+    def is_alike(self, cursor: Cursor) -> bool:
+        """Whether an entry has the fields of all before it; looked at once per node."""
+        if cursor.same and cursor.node is self.node:
+            return True
+        if cursor.pairs != self.width:
+            return False
+        at = first_key(cursor)
+        for i in range(self.width):
+            if not self.keys.has(i, cursor.p, at):
+                return False
+            at = next_key(cursor, at)
+        if cursor.same:
+            self.node = cursor.node
+        return True
+
+    def unfold(self) -> int:
+        """The next entry differs: write the keys of the entries so far, each for itself."""
+        self.alike = False
+        for _ in range(1, self.rows):
+            for i in range(self.width):
+                self.keys.repeat(i)
+            self.edges.size = self.keys.rows
+            self.edges.end_row()
         return 0
 
     def write(self, out: Reply) -> int:
-        """All of them."""
-        return out.span(self.p, 0, self.size)
+        """The five parts of the map."""
+        if self.alike and self.rows:
+            out.bulk(b"")
+        else:
+            self.edges.write_offsets(out)
+        self.keys.write_offsets(out)
+        self.keys.write_data(out)
+        self.values.write_offsets(out)
+        return self.values.write_data(out)
+
+
+def first_key(cursor: Cursor) -> int:
+    """Where the first key of an entry stands: in the master entry, or before its value."""
+    node = cursor.node
+    assert node is not None
+    return node.fields_at if cursor.same else cursor.values_at
+
+
+def next_key(cursor: Cursor, at: int) -> int:
+    """Where the key behind this one stands."""
+    behind = listpack.skip(cursor.p, at)
+    return behind if cursor.same else listpack.skip(cursor.p, behind)
 
 
 class Sheet:
-    """The columns of one answer: one for each wanted field, or the parts of a map."""
+    """One answer: the IDs, and a column for each wanted field or a map of all."""
 
     def __init__(self, names: list[bytes], with_ids: bool) -> None:
-        self.ms = Numbers()
-        self.seq = Numbers()
+        self.ms = borrow()
+        self.seq = borrow()
         self.rows = 0
         #: How long the fields are by now, near enough to know when to stop.
         self.size = 0
         self.with_ids = with_ids
-        self.ids = Column()
+        self.ids = borrow()
         self.names = names
-        self.columns = [Column() for _ in names]
+        self.columns = [borrow() for _ in names]
         #: Of the node whose fields were compared last: the column of each field.
         self.node: Node | None = None
         self.wanted = array("I")
-        #: Of a map: keys and values have a row for each pair, ``pairs`` a row for each entry.
-        self.keys = Column()
-        self.values = Column()
-        self.pairs = Column()
+        self.pairs = Pairs()
 
-    def add(self, cursor: Cursor) -> int:
-        """The entry under the cursor."""
-        self.ms.put(cursor.ms)
-        self.seq.put(cursor.seq)
+    def add(self, cursor: Cursor) -> bool:
+        """The entry under the cursor; False if the answer must end before it."""
+        if not self.names and not self.pairs.begin(cursor):
+            return False
+        self.ms.put_word(cursor.ms)
+        self.seq.put_word(cursor.seq)
         self.rows += 1
         if self.with_ids:
             self.ids.put_id(cursor.ms, cursor.seq)
             self.ids.end_row()
-        if self.names:
-            return self.pick(cursor)
-        return self.spread(cursor)
+        self.size = self.pick(cursor) if self.names else self.pairs.add(cursor)
+        return True
 
     def pick(self, cursor: Cursor) -> int:
-        """The wanted fields of an entry."""
+        """The wanted fields of an entry; how long the columns are by now."""
         p = cursor.p
         at = cursor.values_at
         if cursor.same:
@@ -215,11 +343,11 @@ class Sheet:
                 place = self.place_of(p, at)
                 at = self.take(place, p, listpack.skip(p, at))
         cursor.behind = listpack.skip(p, at)
-        self.size = 0
+        size = 0
         for i in range(len(self.columns)):
             column = self.columns[i]
-            self.size += column.end_row()
-        return 0
+            size += column.end_row()
+        return size
 
     def take(self, place: int, p: mem.Pointer, at: int) -> int:
         """Put the element into a column, or pass it by; the index behind it."""
@@ -249,34 +377,12 @@ class Sheet:
                 return i
         return NOWHERE
 
-    def spread(self, cursor: Cursor) -> int:
-        """All fields of an entry, as pairs of a map."""
-        node = cursor.node
-        assert node is not None
-        p = cursor.p
-        at = cursor.values_at
-        field = node.fields_at
-        keys = self.keys
-        values = self.values
-        for _ in range(cursor.pairs):
-            if cursor.same:
-                field = keys.put(p, field)
-            else:
-                at = keys.put(p, at)
-            keys.end_row()
-            at = values.put(p, at)
-            values.end_row()
-        cursor.behind = listpack.skip(p, at)
-        self.size = keys.size + values.size + 8 * keys.rows
-        self.pairs.size = keys.rows
-        return self.pairs.end_row()
-
     def write(self, out: Reply) -> int:
         """The answer; see the head of this file."""
         out.array((5 if self.with_ids else 3) + (3 * len(self.names) if self.names else 5))
         out.integer(self.rows)
-        self.ms.write(out)
-        self.seq.write(out)
+        self.ms.write_data(out)
+        self.seq.write_data(out)
         if self.with_ids:
             self.ids.write_offsets(out)
             self.ids.write_data(out)
@@ -286,12 +392,16 @@ class Sheet:
             column.write_data(out)
             column.write_valid(out)
         if not self.names:
-            self.pairs.write_offsets(out)
-            self.keys.write_offsets(out)
-            self.keys.write_data(out)
-            self.values.write_offsets(out)
-            self.values.write_data(out)
+            self.pairs.write(out)
         return 0
+
+    def give_back(self) -> None:
+        """Keep the buffers for the next answer."""
+        pairs = self.pairs
+        for column in (self.ms, self.seq, self.ids, pairs.keys, pairs.values, pairs.edges):
+            keep(column)
+        for column in self.columns:
+            keep(column)
 
 
 def columns(ctx: Context, argv: Argv) -> None:
@@ -307,12 +417,14 @@ def columns(ctx: Context, argv: Argv) -> None:
         cursor.open(start_ms, start_seq, end_ms, end_seq, False)
         fill(sheet, cursor, wish.count)
     sheet.write(ctx.out)
+    sheet.give_back()
 
 
 def fill(sheet: Sheet, cursor: Cursor, count: int) -> int:
     """Rows until the range, the count or the answer is full; -1 is no count."""
     while sheet.rows != count and sheet.size < ANSWER_BYTES and cursor.next():
-        sheet.add(cursor)
+        if not sheet.add(cursor):
+            break
     return 0
 
 
@@ -342,6 +454,8 @@ class Wish:
             if number <= 0 or number > argv.n - at - 2:
                 raise CommandError(b"ERR FIELDS needs a positive number and as many names")
             self.names = [argv[i] for i in range(at + 2, at + 2 + number)]
+            if len(set(self.names)) < number:
+                raise CommandError(b"ERR FIELDS names a field twice")
             return at + 2 + number
         raise CommandError(SYNTAX)
 
