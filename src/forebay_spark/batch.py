@@ -20,7 +20,7 @@ from forebay_spark.errors import ServerError
 from forebay_spark.options import Options
 from forebay_spark.reading import Task, read_task
 from forebay_spark.schema import columns_of
-from forebay_spark.splitting import WalkingSplitter
+from forebay_spark.splitting import AskingSplitter, Helper
 
 
 def reader(schema: StructType, options: Options) -> DataSourceReader:
@@ -46,20 +46,17 @@ class BatchReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """The tasks."""
         server = Server(self._options)
+        helper = Helper(server, self._options)
+        splitter = AskingSplitter(server, helper)
         try:
-            spans = planning.plan(
-                self._wanted(server),
-                None,
-                self._options.minPartitions,
-                WalkingSplitter(server),
-            )
+            spans = planning.plan(self._wanted(server), None, self._options.minPartitions, splitter)
+            return [
+                Task(stream, piece, span.start, helper.helps(stream))
+                for stream, span in spans.items()
+                for piece in span.pieces
+            ]
         finally:
             server.close()
-        return [
-            Task(stream, piece, span.start)
-            for stream, span in spans.items()
-            for piece in span.pieces
-        ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """In a worker: the entries of one task."""

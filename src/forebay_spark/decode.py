@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -105,12 +106,21 @@ def _article(kind: str) -> str:
     return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
 
 
-def _readable(fields: list[tuple[bytes, bytes]]) -> dict[str, str]:
-    return {k.decode("utf-8", "replace"): v.decode("utf-8", "replace") for k, v in fields}
+def _readable(fields: list[tuple[bytes | str, bytes]]) -> dict[str, str]:
+    return {_as_text(name): _as_text(value) for name, value in fields}
+
+
+def _as_text(value: bytes | str) -> str:
+    return value if isinstance(value, str) else value.decode("utf-8", "replace")
+
+
+@lru_cache(maxsize=16)
+def _same(text: str, rows: int) -> pa.Array:
+    return pa.repeat(pa.scalar(text, pa.string()), rows)
 
 
 def _stream(stream: str, page: Page) -> pa.Array:
-    return pa.repeat(pa.scalar(stream, pa.string()), page.rows)
+    return _same(stream, page.rows)
 
 
 def _id(_stream: str, page: Page) -> pa.Array:
@@ -129,6 +139,8 @@ def _seq(_stream: str, page: Page) -> pa.Array:
 
 def _signed(numbers: pa.Array, most: int) -> pa.Array:
     """Unsigned numbers as signed ones, null where they are larger than ``most``."""
+    if pc.max(numbers).as_py() <= most:
+        return numbers.view(pa.int64())
     small = pc.less_equal(numbers, pa.scalar(most, pa.uint64()))
     return pc.if_else(small, numbers, pa.scalar(None, pa.uint64())).cast(pa.int64())
 
@@ -140,6 +152,8 @@ def _fields(_stream: str, page: Page) -> pa.Array:
 
 def _text(raw: pa.Array) -> pa.Array:
     """Bytes as text; what is not UTF-8 gets replacement characters."""
+    if pa.types.is_string(raw.type):
+        return raw
     try:
         return raw.cast(pa.string())
     except pa.ArrowInvalid:

@@ -36,7 +36,7 @@ from forebay_spark.offsets import Json, Position
 from forebay_spark.options import Options
 from forebay_spark.reading import Task, read_task
 from forebay_spark.schema import columns_of
-from forebay_spark.splitting import WalkingSplitter
+from forebay_spark.splitting import AskingSplitter, Helper
 from forebay_spark.state import StreamState
 
 #: A scan for new streams rests ten times as long as it took, and at least this long.
@@ -106,7 +106,8 @@ class _Driver:
         self._options = options
         self._wishes = wishes
         self._server = Server(options)
-        self._splitter = WalkingSplitter(self._server)
+        self._helper = Helper(self._server, options)
+        self._splitter = AskingSplitter(self._server, self._helper)
         self._names: list[str] = list(options.names)
         self._next_scan_s = 0.0
         self._states: dict[str, StreamState] = {}
@@ -195,7 +196,8 @@ class _Driver:
                 now = state.fetch(self._server, stream)
                 if not loss.check(stream, span.start, span.end, now, self._options):
                     pieces = [piece._replace(entries=None) for piece in pieces]
-                tasks += [Task(stream, piece, span.start) for piece in pieces]
+                in_columns = self._helper.helps(stream)
+                tasks += [Task(stream, piece, span.start, in_columns) for piece in pieces]
         return tasks
 
     def _look(self, known: Json) -> list[str]:

@@ -1,8 +1,8 @@
 """A page of entries as columns: what every way of reading delivers.
 
 ``Page`` is the seam between fetching and decoding.  XRANGE replies become an
-``EntryPage`` here; a server that sends columns itself (FB.COLUMNS) gets a page of
-its own beside it, and everything after this point is shared: one reading, one result.
+``EntryPage`` here, those of FB.COLUMNS are wrapped by column_pages.py, and everything
+after this point is shared: one reading, one result.
 
 Values are bytes until the schema says otherwise, so columns are Arrow ``binary``.
 Entries written by one producer have the same fields in the same order; then columns
@@ -12,13 +12,18 @@ the slow way, through a dictionary each (of a field named twice the last one cou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain
 from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from forebay_spark import ids
+from forebay_spark.ids import EntryId
+
+SAMPLED_ENTRIES = 32
 
 Entry = Sequence[Any]  # [id, [name, value, name, value, ...]]
 
@@ -27,6 +32,14 @@ class Page(Protocol):
     """Some entries of one stream, in order."""
 
     rows: int
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the entries are."""
+
+    @property
+    def last_id(self) -> EntryId:
+        """The ID of the last entry, of which there must be one."""
 
     def ids(self) -> pa.Array:
         """IDs as text."""
@@ -39,13 +52,26 @@ class Page(Protocol):
         """The values of one field as binary, null where an entry lacks it."""
 
     def fields(self) -> pa.MapArray:
-        """All fields of each entry, as a map from binary to binary."""
+        """All fields of each entry, as a map from binary or text to binary."""
 
 
 @lru_cache(maxsize=16)
 def repeated(names: tuple[bytes, ...], rows: int) -> pa.Array:
-    """The same names for every row; pages of one stream ask for the same again and again."""
-    return pa.array(names * rows, pa.binary())
+    """The same names for every row, as text if they are; pages of a stream ask again and again."""
+    array = pa.array(names * rows, pa.binary())
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowInvalid:
+        return array
+
+
+def map_of_dicts(dicts: Sequence[dict[bytes, bytes]]) -> pa.MapArray:
+    """The slow way to a map."""
+    return pa.MapArray.from_arrays(
+        pa.array(accumulate(map(len, dicts), initial=0), pa.int32()),
+        pa.array(chain.from_iterable(dicts), pa.binary()),
+        pa.array(chain.from_iterable(fields.values() for fields in dicts), pa.binary()),
+    )
 
 
 class EntryPage:
@@ -57,6 +83,17 @@ class EntryPage:
         self._lists: list[list[bytes]] = [entry[1] for entry in entries]
         self._flat = list(chain.from_iterable(self._lists))
         self._names = self._common_names()
+
+    @property
+    def last_id(self) -> EntryId:
+        """The ID of the last entry."""
+        return ids.parse(self._ids[-1].as_py())
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes of names and values, by a sample."""
+        sample = self._lists[:: max(1, self.rows // SAMPLED_ENTRIES)]
+        return sum(sum(map(len, fields)) for fields in sample) * self.rows // max(len(sample), 1)
 
     def ids(self) -> pa.Array:
         """IDs as text."""
@@ -82,19 +119,13 @@ class EntryPage:
 
     def fields(self) -> pa.MapArray:
         """All fields of each entry, as a map from binary to binary."""
-        if self._names is not None:
-            width = len(self._names)
-            offsets: Iterable[int] = range(0, self.rows * width + 1, width)
-            keys, values = repeated(tuple(self._names), self.rows), self._flat[1::2]
-        else:
-            dicts = self._rows_as_dicts()
-            offsets = accumulate(map(len, dicts), initial=0)
-            keys = pa.array(chain.from_iterable(dicts), pa.binary())
-            values = list(chain.from_iterable(fields.values() for fields in dicts))
+        if self._names is None:
+            return map_of_dicts(self._rows_as_dicts())
+        width = len(self._names)
         return pa.MapArray.from_arrays(
-            pa.array(offsets, pa.int32()),
-            keys,
-            pa.array(values, pa.binary()),
+            pa.array(range(0, self.rows * width + 1, width), pa.int32()),
+            repeated(tuple(self._names), self.rows),
+            pa.array(self._flat[1::2], pa.binary()),
         )
 
     def _rows_as_dicts(self) -> list[dict[bytes, bytes]]:

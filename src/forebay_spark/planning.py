@@ -7,7 +7,8 @@
 Nothing here talks to a server or knows Spark: states of streams go in, spans come out.
 The one thing that only the server can do, finding the n-th entry after an ID, is
 behind ``Splitter``: a server with FB.SPLIT answers it in one call, on others the
-entries are walked (see splitting.py).
+entries are walked (see splitting.py).  Walking is not worth it where there is no
+limit; then pieces are cut by time, and only one that is the whole span has a count.
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ PIECE_ENTRIES = 500_000
 class Splitter(Protocol):
     """Finds IDs by counting entries; the server's part of planning."""
 
+    def is_cheap(self, stream: str) -> bool:
+        """Whether counting does not read the entries, and needs no limit."""
+
     def split(
-        self, stream: str, start: EntryId, end: EntryId, limit: int, parts: int
+        self, stream: str, start: EntryId, end: EntryId, limit: int | None, parts: int
     ) -> list[Piece]:
         """Cut the first ``limit`` entries of ``(start, end]`` into about equal pieces.
 
@@ -107,10 +111,11 @@ def _all_fits(item: Wanted, share: int) -> bool:
 def _span(stream: str, item: Wanted, limit: int | None, parts: int, splitter: Splitter) -> Span:
     """One stream: to its end by the numbers alone, or by counting up to a limit."""
     start, end = item.start, item.end
-    if limit is None:
+    if limit is None and parts == 1 and item.counted:
+        whole = Piece(start.id, end.id, item.backlog)
+        return Span(start, start.ahead(end.id, end.n), (whole,))
+    if limit is None and not splitter.is_cheap(stream):
         pieces = interpolate(start.id, end.id, parts)
-        if parts == 1 and item.counted:
-            pieces = [pieces[0]._replace(entries=item.backlog)]
         return Span(start, start.ahead(end.id, end.n), tuple(pieces))
     pieces = splitter.split(stream, start.id, end.id, limit, parts)
     reached = pieces[-1].end

@@ -1,7 +1,7 @@
 """Reading one piece of a stream, page after page, in bounded memory.
 
-``Reader`` is the seam: give it a piece, get pages.  ``RangeReader`` pages with XRANGE,
-which every server has; a reader on FB.COLUMNS can take its place.
+How a page is asked for is the business of a form (forms.py); the driver has found out
+which one the server understands and says so in the task.
 
 - Pages grow from a few entries towards ``pageBytes``, so that neither tiny nor huge
   entries hurt: the first page is small enough for entries of a megabyte.
@@ -17,77 +17,73 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any, Protocol
 
 import pyarrow as pa
 import redis
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
-from forebay_spark import ids, loss
+from forebay_spark import loss
 from forebay_spark.connect import PASSING, RETRY_PAUSES_S, Link, Server, translate
 from forebay_spark.decode import Decoder
+from forebay_spark.forms import ColumnsForm, Command, Form, RangeForm
 from forebay_spark.ids import EntryId
 from forebay_spark.offsets import Piece, Position
 from forebay_spark.options import Options
-from forebay_spark.pages import EntryPage, Page
+from forebay_spark.pages import Page
+from forebay_spark.schema import columns_of
 from forebay_spark.state import StreamState, fetch_on, parse_reply
 
 FIRST_PAGE_ENTRIES = 64
 MOST_PAGE_ENTRIES = 20_000
 GROWTH = 10
-SAMPLED_ENTRIES = 32
 
 
 class Task(InputPartition):
     """A piece of a stream for one task of Spark."""
 
-    def __init__(self, stream: str, piece: Piece, batch_start: Position) -> None:
+    def __init__(
+        self, stream: str, piece: Piece, batch_start: Position, in_columns: bool = False
+    ) -> None:
         super().__init__((stream, piece, batch_start))
         self.stream = stream
         self.piece = piece
         self.batch_start = batch_start
+        self.in_columns = in_columns
 
 
-class Reader(Protocol):
-    """Fetches the entries of a task."""
+class Reader:
+    """Fetches the entries of tasks."""
+
+    def __init__(self, server: Server, options: Options, form: Form) -> None:
+        self._server = server
+        self._options = options
+        self._form = form
 
     def pages(self, task: Task) -> Iterator[Page]:
         """All entries of the piece, in order, each once; raises or reports what is lost."""
-
-
-class RangeReader:
-    """Reads with XRANGE, on any server of the family."""
-
-    def __init__(self, server: Server, options: Options) -> None:
-        self._server = server
-        self._options = options
-
-    def pages(self, task: Task) -> Iterator[Page]:
-        """See Reader."""
         link = self._server.link(task.stream)
         at, seen, wanted = task.piece.start, 0, FIRST_PAGE_ENTRIES
         self._ask(link, task, at, wanted)
         while True:
-            entries = self._fetch(link, task, at, wanted)
-            seen += len(entries)
-            last = len(entries) < wanted
+            page = self._fetch(link, task, at, wanted)
+            if page is None:
+                break
+            seen += page.rows
+            last = self._form.is_last(page, wanted, task.piece.end)
             if not last:
-                at = ids.parse(entries[-1][0])
-                wanted = next_page_entries(entries, self._options.pageBytes)
+                at = page.last_id
+                wanted = next_page_entries(page, self._options.pageBytes)
                 self._ask(link, task, at, wanted)
-            if entries:
-                yield EntryPage(entries)
+            if page.rows:
+                yield page
             if last:
                 break
         self._check_count(link, task, seen)
 
     def _ask(self, link: Link, task: Task, at: EntryId, wanted: int) -> None:
         """Send for the page after ``at``; if that fails, ``_fetch`` sends again."""
-        end = str(task.piece.end)
-        commands: list[tuple[Any, ...]] = [
-            ("XRANGE", task.stream, f"({at}", end, "COUNT", wanted),
-        ]
+        commands: list[Command] = [self._form.ask(task.stream, at, task.piece.end, wanted)]
         if task.piece.entries is None:
             commands.append(("XINFO", "STREAM", task.stream))
         try:
@@ -95,14 +91,14 @@ class RangeReader:
         except PASSING:
             link.drop()
 
-    def _fetch(self, link: Link, task: Task, at: EntryId, wanted: int) -> list[Any]:
-        """The page that was asked for, over a new connection if the old one broke."""
+    def _fetch(self, link: Link, task: Task, at: EntryId, wanted: int) -> Page | None:
+        """The page that was asked for, over a new connection if need be; None: no such stream."""
         for pause_s in (*RETRY_PAUSES_S, None):
             try:
-                entries: list[Any] = link.receive()
+                page = self._form.page(link.receive())
                 if task.piece.entries is None:
                     self._check_trim(task, at, parse_reply(link.receive()))
-                return entries
+                return page
             except PASSING as error:
                 link.drop()
                 if pause_s is None:
@@ -113,8 +109,8 @@ class RangeReader:
                 link.drop()
                 if "no such key" in str(error):
                     loss.report(f"Stream {task.stream!r} is gone.", self._options)
-                    return []
-                raise translate(error, self._server.where, ("XRANGE", task.stream)) from None
+                    return None
+                raise translate(error, self._server.where, ("", task.stream)) from None
         raise AssertionError("the last pause is None")
 
     def _check_trim(self, task: Task, at: EntryId, now: StreamState) -> None:
@@ -140,12 +136,10 @@ class RangeReader:
         )
 
 
-def next_page_entries(entries: list[Any], page_bytes: int) -> int:
-    """How many entries to ask for next, by the size of a sample of these."""
-    sample = entries[:: max(1, len(entries) // SAMPLED_ENTRIES)]
-    sampled_bytes = sum(sum(map(len, entry[1])) for entry in sample)
-    by_size = page_bytes * len(sample) // max(sampled_bytes, 1)
-    return max(1, min(by_size, len(entries) * GROWTH, MOST_PAGE_ENTRIES))
+def next_page_entries(page: Page, page_bytes: int) -> int:
+    """How many entries to ask for next, by the size of these."""
+    by_size = page_bytes * page.rows // max(page.size, 1)
+    return max(1, min(by_size, page.rows * GROWTH, MOST_PAGE_ENTRIES))
 
 
 def read_task(
@@ -155,9 +149,10 @@ def read_task(
     if not isinstance(partition, Task):
         return
     server = Server(options)
+    form = ColumnsForm(columns_of(schema)) if partition.in_columns else RangeForm()
     try:
         decoder = Decoder(schema, options)
-        for page in RangeReader(server, options).pages(partition):
+        for page in Reader(server, options, form).pages(partition):
             yield decoder.batch(partition.stream, page)
     finally:
         server.close()

@@ -1,19 +1,86 @@
-"""Finding the n-th entry after an ID, on a server that has no command for it.
+"""Finding the n-th entry after an ID, with the help of the server or without it.
 
-Stock Redis cannot count entries between IDs without sending them, so a limit costs a
-walk over the limited entries, pages of which are thrown away but for their IDs.  The
-walk knows exact counts, and its cuts are at real entries, so tasks can check that
-they got all.
+Forebay cuts a range by count in one call, FB.SPLIT, without looking at the entries.
+Stock Redis cannot count entries between IDs without sending them, so there a limit
+costs a walk over the limited entries, pages of which are thrown away but for their
+IDs.  Both know exact counts, and their cuts are at real entries, so tasks can check
+that they got all.
 """
 
 from __future__ import annotations
 
+import redis
+
 from forebay_spark import ids
 from forebay_spark.connect import Link, Server
+from forebay_spark.errors import OptionError
 from forebay_spark.ids import EntryId
 from forebay_spark.offsets import Piece
+from forebay_spark.options import COLUMNS, RANGE, Options
 
 WALK_PAGE = 2000
+
+#: Refusals that mean: go without. The second is a user whose rights do not include it.
+UNHELPFUL = ("unknown command", "NOPERM", "no permissions")
+
+
+class Helper:
+    """Whether the server cuts ranges and sends columns; asked once, with a real call."""
+
+    def __init__(self, server: Server, options: Options) -> None:
+        self._server = server
+        self._wish = options.fetch
+        self._helps: bool | None = False if self._wish == RANGE else None
+
+    def helps(self, stream: str) -> bool:
+        """True if it does; OptionError if it does not but must."""
+        if self._helps is None:
+            (reply,) = self._server.link(stream).call_all([("FB.SPLIT", stream, 1, 1, 1)])
+            self._helps = not _is_refusal(reply)
+            if self._wish == COLUMNS and not self._helps:
+                raise OptionError(
+                    f"The server at {self._server.where} does not send columns ({reply}), but "
+                    "option fetch is columns. Set it to auto or range."
+                )
+        return self._helps
+
+
+def _is_refusal(reply: object) -> bool:
+    return isinstance(reply, redis.exceptions.ResponseError) and any(
+        word in str(reply) for word in UNHELPFUL
+    )
+
+
+class AskingSplitter:
+    """Lets the server count, where it can, and walks where it cannot."""
+
+    def __init__(self, server: Server, helper: Helper) -> None:
+        self._server = server
+        self._helper = helper
+        self._walking = WalkingSplitter(server)
+
+    def is_cheap(self, stream: str) -> bool:
+        """See planning.Splitter."""
+        return self._helper.helps(stream)
+
+    def split(
+        self, stream: str, start: EntryId, end: EntryId, limit: int | None, parts: int
+    ) -> list[Piece]:
+        """See planning.Splitter."""
+        if limit is not None and not self._helper.helps(stream):
+            return self._walking.split(stream, start, end, limit, parts)
+        most = () if limit is None else ("COUNT", limit)
+        found = self._server.link(stream).call(
+            "FB.SPLIT", stream, f"({start}", str(end), parts, *most
+        )
+        pieces: list[Piece] = []
+        for _first, last, count in found:
+            pieces.append(Piece(pieces[-1].end if pieces else start, ids.parse(last), count))
+        if not pieces:
+            return [Piece(start, end, 0)]
+        if limit is None or sum(piece.entries or 0 for piece in pieces) < limit:
+            pieces[-1] = pieces[-1]._replace(end=end)
+        return pieces
 
 
 class WalkingSplitter:

@@ -122,6 +122,12 @@ def test_a_missing_stream_has_no_rows() -> None:
     assert reply == [0, b"", b"", struct.pack("<i", 0), b"", b""]
 
 
+def test_no_fields_at_all_may_be_wanted() -> None:
+    client = filled([[(b"f", b"v")], [(b"g", b"w")]])
+    reply = client("FB.COLUMNS", "s", "-", "+", "IDS", "FIELDS", 0)
+    assert (reply[0], texts(*reply[3:])) == (2, [b"1-0", b"2-1"])
+
+
 def test_a_long_answer_ends_early_behind_a_whole_entry() -> None:
     client = filled([[(b"f", b"x" * 100_000)] for _ in range(400)], stream_node_max_bytes=0)
     reply = client("FB.COLUMNS", "s", "-", "+", "FIELDS", 1, "f")
@@ -146,7 +152,7 @@ def test_an_answer_ends_before_an_entry_that_would_repeat_long_keys_too_often() 
     [
         ("COUNT",),
         ("COUNT", "x"),
-        ("FIELDS", "0"),
+        ("FIELDS", "0", "a"),
         ("FIELDS", "2", "a"),
         ("FIELDS", "-1"),
         ("FIELDS", "2", "a", "a"),

@@ -26,9 +26,13 @@ def news(backlog: int, start_ms: int = 0) -> Wanted:
 class ListSplitter:
     """Entries at 1-0, 2-0, 3-0 and so on; counting is arithmetic."""
 
+    def is_cheap(self, stream: str) -> bool:
+        return False
+
     def split(
-        self, stream: str, start: EntryId, end: EntryId, limit: int, parts: int
+        self, stream: str, start: EntryId, end: EntryId, limit: int | None, parts: int
     ) -> list[Piece]:
+        assert limit is not None
         last = min(start.ms + limit, end.ms)
         size = -(-limit // parts)
         cuts = [*range(start.ms + size, last, size), last]

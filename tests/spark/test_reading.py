@@ -10,12 +10,13 @@ import pytest
 from forebay_spark import ids, reading
 from forebay_spark.connect import Server
 from forebay_spark.errors import DataLossError, ServerError
+from forebay_spark.forms import ColumnsForm, RangeForm
 from forebay_spark.ids import FIRST
 from forebay_spark.offsets import Piece, Position
 from forebay_spark.options import BATCH
 from forebay_spark.pages import Page
-from forebay_spark.reading import RangeReader, Task
-from forebay_spark.splitting import WalkingSplitter
+from forebay_spark.reading import Reader, Task
+from forebay_spark.schema import PLAIN, columns_of
 from tests.support.spark_streams import Target
 
 
@@ -33,7 +34,9 @@ def pages(
     options = target.options(BATCH, streams="s", **given)
     end = ids.parse(entry_ids[-1])
     piece = Piece(FIRST, end, len(entry_ids) if counted else None)
-    return RangeReader(Server(options), options).pages(Task("s", piece, Position(FIRST, 0)))
+    form = ColumnsForm(columns_of(PLAIN)) if target.name == "forebay" else RangeForm()
+    reader = Reader(Server(options), options, form)
+    return reader.pages(Task("s", piece, Position(FIRST, 0)))
 
 
 def read_ids(found: Iterator[Page]) -> list[str]:
@@ -134,19 +137,3 @@ def test_a_key_of_another_type_fails_in_one_sentence(target: Target) -> None:
     target.client.set("s", "text")
     with pytest.raises(ServerError, match=r"The key 's' at .* is not a stream"):
         list(pages(target, ["5-5"]))
-
-
-@pytest.mark.parametrize(
-    ("limit", "parts", "expected"),
-    [(10, 1, [10]), (10, 3, [4, 3, 3]), (99, 2, [50, 49]), (100, 2, [50, 50]), (500, 2, [100])],
-)
-def test_a_walk_cuts_by_counting(
-    target: Target, monkeypatch: pytest.MonkeyPatch, limit: int, parts: int, expected: list[int]
-) -> None:
-    monkeypatch.setattr("forebay_spark.splitting.WALK_PAGE", 7)
-    entry_ids = target.add("s", 100)
-    splitter = WalkingSplitter(Server(target.options(BATCH, streams="s")))
-    pieces = splitter.split("s", FIRST, ids.parse(entry_ids[-1]), limit, parts)
-    assert [piece.entries for piece in pieces] == expected
-    reached = min(limit, 100) - 1
-    assert str(pieces[-1].end) == entry_ids[reached]

@@ -81,13 +81,23 @@ cdef Py_ssize_t next_key(Cursor cursor, Py_ssize_t at) except -1
 
 
 @cython.final
+cdef class Wish:
+    cdef i64 count
+    cdef bint with_ids, as_map
+    cdef list names
+
+    @cython.locals(number=i64, i=Py_ssize_t)
+    cdef Py_ssize_t read(self, Argv argv, Py_ssize_t at) except -1
+
+
+@cython.final
 cdef class Sheet:
     cdef Py_ssize_t rows
     cdef i64 size
     cdef list names, columns
     cdef Node node
     cdef array.array wanted
-    cdef bint with_ids
+    cdef bint with_ids, as_map
     cdef Column ms, seq, ids
     cdef Pairs pairs
 
@@ -104,16 +114,6 @@ cdef class Sheet:
     cdef int write(self, Reply out) except -1
     @cython.locals(pairs=Pairs, column=Column)
     cdef give_back(self)
-
-
-@cython.final
-cdef class Wish:
-    cdef i64 count
-    cdef bint with_ids
-    cdef list names
-
-    @cython.locals(number=i64, i=Py_ssize_t)
-    cdef Py_ssize_t read(self, Argv argv, Py_ssize_t at) except -1
 
 
 @cython.locals(w="const u64*", start_ms=u64, start_seq=u64, end_ms=u64, end_seq=u64, wish=Wish, sheet=Sheet, stream=Stream, cursor=Cursor)

@@ -297,19 +297,54 @@ def next_key(cursor: Cursor, at: int) -> int:
     return behind if cursor.same else listpack.skip(cursor.p, behind)
 
 
+class Wish:
+    """The options: COUNT (-1: none), IDS, and FIELDS (not given: all, as a map)."""
+
+    def __init__(self, argv: Argv) -> None:
+        self.count = -1
+        self.with_ids = False
+        self.as_map = True
+        self.names: list[bytes] = []
+        at = 4
+        while at < argv.n:
+            at = self.read(argv, at)
+
+    def read(self, argv: Argv, at: int) -> int:
+        """One option; the index behind it."""
+        if argv.word(at, b"IDS"):
+            self.with_ids = True
+            return at + 1
+        if at + 1 >= argv.n:
+            raise CommandError(SYNTAX)
+        if argv.word(at, b"COUNT"):
+            self.count = max(0, integer(argv, at + 1))
+            return at + 2
+        if argv.word(at, b"FIELDS"):
+            number = integer(argv, at + 1)
+            if number < 0 or number > argv.n - at - 2:
+                raise CommandError(b"ERR FIELDS needs a number and as many names")
+            self.as_map = False
+            self.names = [argv[i] for i in range(at + 2, at + 2 + number)]
+            if len(set(self.names)) < number:
+                raise CommandError(b"ERR FIELDS names a field twice")
+            return at + 2 + number
+        raise CommandError(SYNTAX)
+
+
 class Sheet:
     """One answer: the IDs, and a column for each wanted field or a map of all."""
 
-    def __init__(self, names: list[bytes], with_ids: bool) -> None:
+    def __init__(self, wish: Wish) -> None:
         self.ms = borrow()
         self.seq = borrow()
         self.rows = 0
         #: How long the fields are by now, near enough to know when to stop.
         self.size = 0
-        self.with_ids = with_ids
+        self.with_ids = wish.with_ids
         self.ids = borrow()
-        self.names = names
-        self.columns = [borrow() for _ in names]
+        self.as_map = wish.as_map
+        self.names = wish.names
+        self.columns = [borrow() for _ in wish.names]
         #: Of the node whose fields were compared last: the column of each field.
         self.node: Node | None = None
         self.wanted = array("I")
@@ -317,7 +352,7 @@ class Sheet:
 
     def add(self, cursor: Cursor) -> bool:
         """The entry under the cursor; False if the answer must end before it."""
-        if not self.names and not self.pairs.begin(cursor):
+        if self.as_map and not self.pairs.begin(cursor):
             return False
         self.ms.put_word(cursor.ms)
         self.seq.put_word(cursor.seq)
@@ -325,7 +360,7 @@ class Sheet:
         if self.with_ids:
             self.ids.put_id(cursor.ms, cursor.seq)
             self.ids.end_row()
-        self.size = self.pick(cursor) if self.names else self.pairs.add(cursor)
+        self.size = self.pairs.add(cursor) if self.as_map else self.pick(cursor)
         return True
 
     def pick(self, cursor: Cursor) -> int:
@@ -379,7 +414,7 @@ class Sheet:
 
     def write(self, out: Reply) -> int:
         """The answer; see the head of this file."""
-        out.array((5 if self.with_ids else 3) + (3 * len(self.names) if self.names else 5))
+        out.array((5 if self.with_ids else 3) + (5 if self.as_map else 3 * len(self.names)))
         out.integer(self.rows)
         self.ms.write_data(out)
         self.seq.write_data(out)
@@ -391,7 +426,7 @@ class Sheet:
             column.write_offsets(out)
             column.write_data(out)
             column.write_valid(out)
-        if not self.names:
+        if self.as_map:
             self.pairs.write(out)
         return 0
 
@@ -410,7 +445,7 @@ def columns(ctx: Context, argv: Argv) -> None:
     start_ms, start_seq = ids.interval_start(argv.p, w[4], w[5])
     end_ms, end_seq = ids.interval_end(argv.p, w[6], w[7])
     wish = Wish(argv)
-    sheet = Sheet(wish.names, wish.with_ids)
+    sheet = Sheet(wish)
     stream = ctx.read_stream(argv, 1)
     if stream is not None:
         cursor = stream.cursor()
@@ -426,38 +461,6 @@ def fill(sheet: Sheet, cursor: Cursor, count: int) -> int:
         if not sheet.add(cursor):
             break
     return 0
-
-
-class Wish:
-    """The options: COUNT (-1: none), IDS, and FIELDS (empty: all, as a map)."""
-
-    def __init__(self, argv: Argv) -> None:
-        self.count = -1
-        self.with_ids = False
-        self.names: list[bytes] = []
-        at = 4
-        while at < argv.n:
-            at = self.read(argv, at)
-
-    def read(self, argv: Argv, at: int) -> int:
-        """One option; the index behind it."""
-        if argv.word(at, b"IDS"):
-            self.with_ids = True
-            return at + 1
-        if at + 1 >= argv.n:
-            raise CommandError(SYNTAX)
-        if argv.word(at, b"COUNT"):
-            self.count = max(0, integer(argv, at + 1))
-            return at + 2
-        if argv.word(at, b"FIELDS"):
-            number = integer(argv, at + 1)
-            if number <= 0 or number > argv.n - at - 2:
-                raise CommandError(b"ERR FIELDS needs a positive number and as many names")
-            self.names = [argv[i] for i in range(at + 2, at + 2 + number)]
-            if len(set(self.names)) < number:
-                raise CommandError(b"ERR FIELDS names a field twice")
-            return at + 2 + number
-        raise CommandError(SYNTAX)
 
 
 ROWS = [

@@ -1,0 +1,138 @@
+"""Pages made of an FB.COLUMNS reply: buffers of the server, wrapped as they are.
+
+    n, ms, seq, ID offsets, ID texts                  every reply
+    + per field: offsets, texts, validity             FieldsPage: the schema names its fields
+    + pair offsets, key offsets, keys,                MapPage: the schema wants all of them
+      value offsets, values
+
+Nothing is copied and no row is touched.  Where all entries have the same fields in the
+same order, the server sends the keys once and no pair offsets; what Arrow wants to have
+in their place is made once and used for every page of that length.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from forebay_spark.ids import EntryId
+from forebay_spark.pages import map_of_dicts, repeated
+
+WORD_BYTES = 8
+
+
+def buffer(data: bytes) -> pa.Buffer:
+    """Bytes of a reply as Arrow sees them."""
+    return pa.py_buffer(data)
+
+
+def texts(rows: int, offsets: bytes, data: bytes, valid: bytes | None = None) -> pa.Array:
+    """A column of the server, checked as far as that costs nothing."""
+    parts = [buffer(valid) if valid else None, buffer(offsets), buffer(data)]
+    array = pa.Array.from_buffers(pa.binary(), rows, parts)
+    array.validate()
+    return array
+
+
+@lru_cache(maxsize=16)
+def even_edges(rows: int, width: int) -> pa.Array:
+    """Offsets of entries that all have as many pairs."""
+    return pa.array(range(0, rows * width + 1, width), pa.int32())
+
+
+class ColumnPage:
+    """What both kinds have: the IDs."""
+
+    def __init__(self, reply: list[Any]) -> None:
+        self.rows: int = reply[0]
+        self.size = sum(map(len, reply[1:]))
+        self._ms, self._seq, *self._id_texts = reply[1:5]
+
+    @property
+    def last_id(self) -> EntryId:
+        """The ID of the last entry."""
+        ms, seq = (int.from_bytes(half[-WORD_BYTES:], "little") for half in (self._ms, self._seq))
+        return EntryId(ms, seq)
+
+    def ids(self) -> pa.Array:
+        """IDs as text."""
+        return texts(self.rows, *self._id_texts).cast(pa.string())
+
+    @property
+    def halves(self) -> tuple[pa.Array, pa.Array]:
+        """Milliseconds and sequence numbers, unsigned."""
+        ms, seq = (
+            pa.Array.from_buffers(pa.uint64(), self.rows, [None, buffer(half)])
+            for half in (self._ms, self._seq)
+        )
+        return ms, seq
+
+
+class FieldsPage(ColumnPage):
+    """Entries of which some fields were asked for."""
+
+    def __init__(self, reply: list[Any], names: tuple[str, ...]) -> None:
+        super().__init__(reply)
+        self._columns = {name: reply[5 + 3 * i : 8 + 3 * i] for i, name in enumerate(names)}
+
+    def column(self, name: str) -> pa.Array:
+        """The values of one field as binary, null where an entry lacks it."""
+        return texts(self.rows, *self._columns[name])
+
+    def fields(self) -> pa.MapArray:
+        """Not there: whoever needs all fields asks for a map."""
+        raise AssertionError("only some fields were asked for")
+
+
+class MapPage(ColumnPage):
+    """Entries with all their fields."""
+
+    def __init__(self, reply: list[Any]) -> None:
+        super().__init__(reply)
+        edges, key_offsets, keys, value_offsets, values = reply[5:]
+        self._keys = texts(len(key_offsets) // 4 - 1, key_offsets, keys)
+        self._values = texts(len(value_offsets) // 4 - 1, value_offsets, values)
+        #: The names, if all entries have the same ones in the same order.
+        self._names: list[bytes] | None = None if edges else self._keys.to_pylist()
+        self._map = self._as_map(edges)
+
+    def column(self, name: str) -> pa.Array:
+        """The values of one field as binary, null where an entry lacks it."""
+        wanted = name.encode()
+        if self._names is None or self._names.count(wanted) > 1:
+            found = pc.map_lookup(self._map, pa.scalar(wanted, self._map.type.key_type), "last")
+            return found.cast(pa.binary())
+        if wanted not in self._names:
+            return pa.nulls(self.rows, pa.binary())
+        rows = pa.FixedSizeListArray.from_arrays(self._values, len(self._names))
+        return pc.list_element(rows, self._names.index(wanted))
+
+    def fields(self) -> pa.MapArray:
+        """All fields of each entry, as a map; of a field named twice the last one counts."""
+        if not self._has_twins():
+            return self._map
+        return map_of_dicts([dict(pairs) for pairs in self._map.to_pylist()])
+
+    def _as_map(self, edges: bytes) -> pa.MapArray:
+        if self._names is None:
+            offsets = pa.Array.from_buffers(pa.int32(), self.rows + 1, [None, buffer(edges)])
+            return pa.MapArray.from_arrays(offsets, self._keys, self._values)
+        return pa.MapArray.from_arrays(
+            even_edges(self.rows, len(self._names)),
+            repeated(tuple(self._names), self.rows),
+            self._values,
+        )
+
+    def _has_twins(self) -> bool:
+        """Whether an entry names a field twice."""
+        if self._names is not None:
+            return len(set(self._names)) < len(self._names)
+        codes = pc.dictionary_encode(self._map.keys)
+        # Of a list, not of the map: for a map Arrow aborts the process.
+        lists = pa.ListArray.from_arrays(self._map.offsets, self._map.keys)
+        rows = pc.list_parent_indices(lists).cast(pa.int64())
+        pairs = pc.add(pc.multiply(rows, len(codes.dictionary) + 1), codes.indices.cast(pa.int64()))
+        return len(pc.unique(pairs)) < len(pairs)
