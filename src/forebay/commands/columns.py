@@ -334,17 +334,17 @@ class Wish:
 class Sheet:
     """One answer: the IDs, and a column for each wanted field or a map of all."""
 
-    def __init__(self, wish: Wish) -> None:
+    def __init__(self, names: list[bytes], as_map: bool, with_ids: bool) -> None:
         self.ms = borrow()
         self.seq = borrow()
         self.rows = 0
         #: How long the fields are by now, near enough to know when to stop.
         self.size = 0
-        self.with_ids = wish.with_ids
+        self.with_ids = with_ids
         self.ids = borrow()
-        self.as_map = wish.as_map
-        self.names = wish.names
-        self.columns = [borrow() for _ in wish.names]
+        self.as_map = as_map
+        self.names = names
+        self.columns = [borrow() for _ in names]
         #: Of the node whose fields were compared last: the column of each field.
         self.node: Node | None = None
         self.wanted = array("I")
@@ -445,7 +445,7 @@ def columns(ctx: Context, argv: Argv) -> None:
     start_ms, start_seq = ids.interval_start(argv.p, w[4], w[5])
     end_ms, end_seq = ids.interval_end(argv.p, w[6], w[7])
     wish = Wish(argv)
-    sheet = Sheet(wish)
+    sheet = Sheet(wish.names, wish.as_map, wish.with_ids)
     stream = ctx.read_stream(argv, 1)
     if stream is not None:
         cursor = stream.cursor()
