@@ -67,7 +67,7 @@ def _before_pending(link: Link, stream: str, group: bytes) -> EntryId:
 
 def trim_to(link: Link, stream: str, bound: EntryId) -> int:
     """Remove all entries up to ``bound``, a bounded number a call; how many went."""
-    gone = _trim_whole_nodes(link, stream, bound)
+    gone: int = _trim_whole_nodes(link, stream, bound)
     while True:
         # One more than a slice: if it is there, it is where the next slice begins.
         left = link.call("XRANGE", stream, "-", str(bound), "COUNT", SLICE_ENTRIES + 1)
