@@ -4,9 +4,10 @@
     python tools/generate_docs.py --check    fail if a page is not what the tables say
 
 The command table (commands/table.py), the table of directives
-(server/config_table.py, config_inert.py) and the connector's table of options
-(forebay_spark/options.py) are the only descriptions there are; the pages repeat
-them for readers, so nobody edits the pages.
+(server/config_table.py, config_inert.py), the connector's table of options
+(forebay_spark/options.py) and the settings of jobs (forebay_spark/pipeline) are the
+only descriptions there are; the pages repeat them for readers, so nobody edits the
+pages.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from forebay.server.config import Config  # noqa: E402
 from forebay.server.config_inert import INERT  # noqa: E402
 from forebay.server.config_table import REFUSED, SECTIONS, Directive  # noqa: E402
 from forebay_spark import options as spark_options  # noqa: E402
+from forebay_spark.pipeline import config as jobs  # noqa: E402
 
 NOTICE = "<!-- Made by tools/generate_docs.py from the tables in the source; do not edit. -->"
 
@@ -72,6 +74,22 @@ SPARK_OPTIONS_HEAD = """\
 Given with `.option(name, value)` to `spark.read`, `spark.readStream`, `df.write` or
 `df.writeStream` with `format("forebay")`, in any letter case. [The guide](spark.md) says how they
 work together.
+"""
+
+PIPELINE_SETTINGS_HEAD = """\
+# Settings of pipelines
+
+What a TOML or YAML file for `forebay pipeline run` may say; `forebay pipeline settings` prints the
+same. `job` names the job, the other names are its settings. Times are written as `10 seconds`,
+`5 minutes`, `1h` or `250ms`; `${NAME}` is taken from the environment. [The guide](pipelines.md)
+says what the jobs do.
+"""
+
+PIPELINE_PARTS_HEAD = """\
+# Tables inside a job
+
+Settings that are tables of their own. `[[...]]` may be repeated; one alone may also be written as
+`[...]`. In YAML they are mappings, and lists of mappings.
 """
 
 #: How Spark writes what Python writes differently.
@@ -157,6 +175,27 @@ def spark_options_page() -> str:
     return "\n".join(parts)
 
 
+def pipeline_settings_page() -> str:
+    """docs/pipeline-settings.md."""
+    parts = [NOTICE, "", PIPELINE_SETTINGS_HEAD]
+    tables: dict[str, type] = {}
+    for name, job in jobs.JOBS.items():
+        parts += _settings(f'job = "{name}"', job)
+        tables |= dict(jobs.parts_of(job))
+    parts.append(PIPELINE_PARTS_HEAD)
+    for head, kind in tables.items():
+        parts += _settings(head, kind)
+    return "\n".join(parts)
+
+
+def _settings(head: str, kind: type) -> Iterator[str]:
+    yield f"## `{head}`\n\n{kind.__doc__}\n\n| setting | default | meaning |\n| --- | --- | --- |"
+    for name, default, doc in jobs.settings_of(kind):
+        shown = default if default in ("", "required") else f"`{default}`"
+        yield f"| `{name}` | {_cell(shown)} | {_cell(doc)} |"
+    yield ""
+
+
 def _cell(text: str) -> str:
     """Text inside a table, where a bar would end the cell."""
     return text.replace("|", "\\|")
@@ -166,6 +205,7 @@ PAGES = {
     ROOT / "docs" / "commands.md": commands_page,
     ROOT / "docs" / "configuration.md": configuration_page,
     ROOT / "docs" / "spark-options.md": spark_options_page,
+    ROOT / "docs" / "pipeline-settings.md": pipeline_settings_page,
 }
 
 

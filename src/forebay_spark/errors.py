@@ -56,3 +56,21 @@ def explain(error: BaseException) -> str | None:
         return str(error)
     found = _OURS.search(str(error))
     return found["text"] if found else None
+
+
+#: py4j says only that a call failed; what Java says stands in the next line, behind its class.
+_CALL = "An error occurred while calling"
+_JAVA_CLASS = re.compile(r"^:?\s*(?:[a-z]\w*\.)+(?P<name>[\w$]+)(?::\s*|$)")
+
+
+def first_sentence(error: BaseException) -> str:
+    """What Spark or Java says, without the stack below it."""
+    told = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if len(told) > 1 and told[0].startswith(_CALL):
+        told = told[1:]
+    if not told:
+        return type(error).__name__
+    if len(told) > 1 and told[0].endswith(":"):
+        told[0] = " ".join(told[:2])
+    plain = _JAVA_CLASS.sub("", told[0]) or told[0].lstrip(": ")
+    return re.sub(r"\s*SQLSTATE: \w+", "", plain).rstrip(";")

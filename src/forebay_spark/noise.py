@@ -5,7 +5,8 @@ passes on what comes through it, line by line, but for
 
 - the lines in ``CHATTER``, which every start prints,
 - the traceback of a worker whose reader had enough (``show`` stops after 20 rows),
-- the frames of a traceback that ends in one of our own errors: the caller gets those.
+- the frames of a traceback that ends in one of our own errors: the caller gets those,
+- the frames of the JVM's own stacks; what it has to say stands in the line above them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ CHATTER = (
     "WARNING: package sun.security.action not in java.base",
 )
 HARMLESS_ENDS = ("BrokenPipeError", "forebay_spark.errors.")
+JVM_FRAMES = ("\tat ", "\t... ")
 TRACEBACK = "Traceback (most recent call last):"
 
 
@@ -39,7 +41,7 @@ def worth_showing(lines: Iterable[str]) -> Iterator[str]:
             held = []
         elif line.startswith(TRACEBACK):
             held = [line]
-        elif not line.startswith(CHATTER):
+        elif not line.startswith((*CHATTER, *JVM_FRAMES)):
             yield line
     yield from held
 

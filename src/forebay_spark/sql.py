@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import islice
@@ -47,6 +47,7 @@ def open_tables(
     schema: str | None = None,
     since: Moment = None,
     until: Moment = None,
+    options: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Make the tables that a query may use; their names."""
     if lake is not None and not Lake(spark, lake).state().about.is_archive:
@@ -61,6 +62,7 @@ def open_tables(
         schema=schema,
         since=since,
         until=until,
+        options=options,
     )
     frame.createOrReplaceTempView(ENTRIES)
     column = "stream" if "stream" in frame.columns else "_stream"
@@ -77,7 +79,9 @@ def open_lake(spark: SparkSession, name: str, path: str) -> None:
 
 
 def write_result(frame: DataFrame, kind: str, out: TextIO, most_rows: int) -> int:
-    """Write a result; how many rows were written."""
+    """Write a result; how many rows were written.  What is no query has nothing to write."""
+    if not frame.columns:
+        return 0
     rows = frame.toLocalIterator()
     if kind == CSV:
         return write_csv(frame.columns, rows, out)

@@ -21,7 +21,13 @@ from forebay_spark.options import BATCH, STREAM, WRITE, read_options
 from forebay_spark.rows import Layout
 from forebay_spark.schema import PLAIN
 from forebay_spark.sink import TaskWriter
-from tests.support.clusters import SERVICE, move_slot, redis_cluster, watched_by_sentinel
+from tests.support.clusters import (
+    SERVICE,
+    cluster_url,
+    move_slot,
+    redis_cluster,
+    watched_by_sentinel,
+)
 from tests.support.servers import ServerProcess, free_port
 from tests.support.spark_streams import Target, numbers_of, read_tasks
 
@@ -43,10 +49,6 @@ def client(cluster: list[ServerProcess]) -> Iterator[redis.RedisCluster]:
     client.close()
 
 
-def url_of(cluster: list[ServerProcess]) -> str:
-    return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in cluster)
-
-
 def fill(client: redis.RedisCluster) -> list[int]:
     for i, stream in enumerate(STREAMS):
         for n in range(i * PER_STREAM, (i + 1) * PER_STREAM):
@@ -59,7 +61,7 @@ def test_streams_on_many_nodes_are_one_table(
 ) -> None:
     wanted = fill(client)
     assert len({client.get_node_from_key(stream).name for stream in STREAMS}) == 3
-    options = read_options({"url": url_of(cluster), "streamsPattern": "orders:*"}, BATCH)
+    options = read_options({"url": cluster_url(cluster), "streamsPattern": "orders:*"}, BATCH)
     reader = BatchReader(PLAIN, options)
     tasks = reader.partitions()
     assert len(tasks) == len(STREAMS)
@@ -70,7 +72,11 @@ def test_a_slot_that_moves_under_a_query_is_followed(
     cluster: list[ServerProcess], client: redis.RedisCluster
 ) -> None:
     wanted = fill(client)
-    given = {"url": url_of(cluster), "streams": ",".join(STREAMS), "startingOffsets": "earliest"}
+    given = {
+        "url": cluster_url(cluster),
+        "streams": ",".join(STREAMS),
+        "startingOffsets": "earliest",
+    }
     reader = MicroBatchReader(PLAIN, read_options(given, STREAM))
     start = reader.initialOffset()
     end = reader.latestOffset(start, ReadAllAvailable())
@@ -86,7 +92,7 @@ def test_rows_for_many_nodes_are_written_once(
     numbers = list(range(400))
     streams = [STREAMS[n % len(STREAMS)] for n in numbers]
     rows = pa.RecordBatch.from_pydict({"n": numbers, "stream": streams})
-    options = read_options({"url": url_of(cluster), "rowsPerTransaction": "10"}, WRITE)
+    options = read_options({"url": cluster_url(cluster), "rowsPerTransaction": "10"}, WRITE)
     layout = Layout(from_arrow_schema(rows.schema), options)
 
     def attempt(parts: Iterator[pa.RecordBatch]) -> None:

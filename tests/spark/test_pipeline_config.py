@@ -90,7 +90,10 @@ def test_trimming_is_on_off_or_with_a_time_to_keep() -> None:
 def test_variables_come_from_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = write(tmp_path, 'job = "archive"\nlake = "/x"\n[source]\nurl = "redis://:${PW}@h"\n')
+    path = write(
+        tmp_path,
+        'job = "archive"\nlake = "/x"\n[source]\nurl = "redis://:${PW}@h"\nstreams = "s"\n',
+    )
     monkeypatch.setenv("PW", "secret")
     job = load(path)
     assert isinstance(job, Archive) and job.source.url == "redis://:secret@h"

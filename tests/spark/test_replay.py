@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from forebay_spark.connect import Server
-from forebay_spark.errors import OptionError
+from forebay_spark.errors import OptionError, ServerError
 from forebay_spark.options import WRITE
 from forebay_spark.pipeline import replay
 from forebay_spark.pipeline.replay import Entry, Pace, Replay, Writer, chunks
@@ -79,7 +79,35 @@ def test_ids_can_be_kept_in_an_empty_stream_only(target: Target) -> None:
     writer.write(list(entries(1, 2)))
     assert target.ids("again") == ["1-0", "2-0"]
     with pytest.raises(OptionError, match="cannot keep their IDs"):
+        writer.write(list(entries(2, 3)))
+    assert target.ids("again") == ["1-0", "2-0"]
+    assert writer.position() == "2-0"
+
+
+def test_a_key_that_is_no_stream_leaves_the_position_where_it_was(target: Target) -> None:
+    writer = writer_of(target)
+    writer.write(list(entries(1)))
+    target.client.set("again", "text")
+    with pytest.raises(ServerError, match=r"'again' at .* is not a stream"):
         writer.write(list(entries(2)))
+    assert writer.position() == "1-0"
+
+
+def test_kept_ids_are_given_up_if_somebody_else_writes_to_the_stream(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = writer_of(target, ids="keep")
+    original = Writer._transaction
+
+    def write_first(self: Writer, *args: Any) -> None:
+        target.client.xadd("again", {"n": 1}, id="9-0")
+        original(self, *args)
+
+    monkeypatch.setattr(Writer, "_transaction", write_first)
+    with pytest.raises(OptionError, match="cannot keep their IDs"):
+        writer.write(list(entries(1, 10)))
+    assert target.ids("again") == ["9-0"]
+    assert writer.position() is None
 
 
 @pytest.mark.spark

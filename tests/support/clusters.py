@@ -34,6 +34,11 @@ def redis_cluster(directory: Path) -> Iterator[list[ServerProcess]]:
             node.stop()
 
 
+def cluster_url(nodes: list[ServerProcess]) -> str:
+    """Where the connector finds a cluster."""
+    return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in nodes)
+
+
 def _cluster_node(directory: Path) -> ServerProcess:
     # The bus would listen 10,000 above the port, which may be no port at all.
     bus = str(free_port())

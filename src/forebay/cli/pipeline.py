@@ -7,7 +7,14 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from forebay.cli.spark import URL, add_spark_arguments, sentences, spark_of
+from forebay.cli.spark import (
+    URL,
+    add_option_argument,
+    add_spark_arguments,
+    pairs,
+    sentences,
+    spark_of,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,63 +55,134 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def _sub(subs: Any, name: str, handler: Callable[[argparse.Namespace], int], help_: str) -> Any:
-    sub = subs.add_parser(name, help=help_, description=help_.capitalize() + ".")
+def _sub(
+    subs: Any,
+    name: str,
+    handler: Callable[[argparse.Namespace], int],
+    help_: str,
+    examples: str = "",
+) -> Any:
+    sub = subs.add_parser(
+        name,
+        help=help_,
+        description=f"{help_[0].upper()}{help_[1:]}.",
+        epilog=examples and f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     sub.set_defaults(handler=handler)
     return sub
 
 
+RUN_EXAMPLES = """\
+  forebay pipeline run --check totals.toml    find mistakes without starting Spark
+  forebay pipeline run totals.toml
+  forebay pipeline run totals.yaml --json --master spark://host:7077
+
+What a file may say: forebay pipeline settings. There is an example for each job in
+examples/pipelines of the sources.
+"""
+
+
 def _add_run(subs: Any) -> None:
-    sub = _sub(subs, "run", run_file, "run the job that a TOML or YAML file describes")
-    sub.add_argument("file")
+    help_ = "run the job that a TOML or YAML file describes"
+    sub = _sub(subs, "run", run_file, help_, RUN_EXAMPLES)
+    sub.add_argument("file", help="the file, .toml, .yaml or .yml")
     sub.add_argument("--check", action="store_true", help="only read the file and say what it is")
     _add_watching(sub)
 
 
+ARCHIVE_EXAMPLES = """\
+  forebay pipeline archive --stream orders --lake ./lake
+  forebay pipeline archive --stream orders --lake ./lake --trim "1 hour" --every "10 seconds"
+  forebay pipeline archive --url redis+cluster://h1:7000,h2:7000 --pattern 'orders:*' \\
+      --lake hdfs://nn/lake --master spark://host:7077
+"""
+
+
 def _add_archive(subs: Any) -> None:
-    sub = _sub(subs, "archive", archive, "copy streams to a lake, every entry once")
+    help_ = "copy streams to a lake, every entry once"
+    sub = _sub(subs, "archive", archive, help_, ARCHIVE_EXAMPLES)
     sub.add_argument("--stream", action="append", default=[], help="a stream; may be repeated")
-    sub.add_argument("--pattern", help="all streams that match, also new ones")
-    sub.add_argument("--lake", required=True, help="folder of the lake")
+    sub.add_argument("--pattern", help="all streams that match, also new ones, as 'orders:*'")
+    sub.add_argument("--lake", required=True, help="folder of the lake; made if it is not there")
     sub.add_argument("--url", default=URL, help="the server (%(default)s)")
     sub.add_argument("--schema", help="fields and types, as in 'rider string, speed double'")
     sub.add_argument("--group", help="consumer group that mirrors the progress")
     sub.add_argument(
-        "--trim", nargs="?", const=True, metavar="KEEP", help="remove what is archived, older than"
+        "--trim",
+        nargs="?",
+        const=True,
+        metavar="KEEP",
+        help="remove what is archived and acknowledged by all groups; "
+        "with KEEP, as in '1 hour', younger entries stay",
     )
-    sub.add_argument("--every", default="available now", help="an interval; else once to the end")
+    sub.add_argument(
+        "--every",
+        default="available now",
+        metavar="INTERVAL",
+        help="go on and look for new entries so often, as in '10 seconds' (once, to the end)",
+    )
+    sub.add_argument("--name", help="how the job is called; two on one lake need two names")
+    add_option_argument(sub)
     _add_watching(sub)
 
 
+REPLAY_EXAMPLES = """\
+  forebay pipeline replay ./lake --stream orders --to orders:test
+  forebay pipeline replay ./lake --stream orders --to orders:test --speed 10 \\
+      --since 2026-11-16T09:00:00Z --until 2026-11-16T10:00:00Z
+"""
+
+
 def _add_replay(subs: Any) -> None:
-    sub = _sub(subs, "replay", replay, "write a stretch of a lake back into a stream")
-    sub.add_argument("lake")
+    help_ = "write a stretch of a lake back into a stream"
+    sub = _sub(subs, "replay", replay, help_, REPLAY_EXAMPLES)
+    sub.add_argument("lake", help="folder of the lake")
     sub.add_argument("--stream", required=True, help="the stream as the lake knows it")
     sub.add_argument("--to", required=True, help="the stream to write to")
     sub.add_argument("--url", default=URL, help="the server (%(default)s)")
-    sub.add_argument("--since", metavar="TIME")
-    sub.add_argument("--until", metavar="TIME")
-    sub.add_argument("--speed", type=float, help="1 is the original pace; else at once")
-    sub.add_argument("--ids", default="new", help="new, or keep (needs an empty stream)")
+    sub.add_argument("--since", metavar="TIME", help="first moment (the beginning)")
+    sub.add_argument("--until", metavar="TIME", help="first moment not to replay (the end)")
+    sub.add_argument("--speed", type=float, help="1 is the original pace, 10 ten times (at once)")
+    sub.add_argument(
+        "--ids",
+        choices=("new", "keep"),
+        default="new",
+        help="keep needs a stream that ends before them (%(default)s)",
+    )
     add_spark_arguments(sub)
 
 
+COMPACT_EXAMPLES = """\
+  forebay pipeline compact ./lake
+  forebay pipeline compact ./lake --target-mb 512 --grace "2 hours"
+"""
+
+
 def _add_compact(subs: Any) -> None:
-    sub = _sub(subs, "compact", compact, "make few large files of many small ones")
-    sub.add_argument("lake")
+    help_ = "make few large files of many small ones"
+    sub = _sub(subs, "compact", compact, help_, COMPACT_EXAMPLES)
+    sub.add_argument("lake", help="folder of the lake")
     sub.add_argument("--target-mb", type=int, default=128, help="size of a file (%(default)s)")
-    sub.add_argument("--grace", default="1 day", help="how long old files stay (%(default)s)")
+    sub.add_argument(
+        "--grace",
+        default="1 day",
+        metavar="TIME",
+        help="how long old files stay, for queries that still read them (%(default)s)",
+    )
     add_spark_arguments(sub)
 
 
 def _add_status(subs: Any) -> None:
-    sub = _sub(subs, "status", status, "say what a lake on this machine has (needs no Spark)")
-    sub.add_argument("lake")
+    help_ = "say what a lake on this machine has (needs no Spark)"
+    sub = _sub(subs, "status", status, help_, "  forebay pipeline status ./lake\n")
+    sub.add_argument("lake", help="folder of the lake")
 
 
 def _add_settings(subs: Any) -> None:
-    sub = _sub(subs, "settings", settings, "list what a file may say about a job")
-    sub.add_argument("job", nargs="?", help="one job; else all")
+    help_ = "list what a file may say about a job"
+    sub = _sub(subs, "settings", settings, help_, "  forebay pipeline settings aggregate\n")
+    sub.add_argument("job", nargs="?", help="one job (all)")
 
 
 def _add_watching(sub: argparse.ArgumentParser) -> None:
@@ -126,25 +204,29 @@ def run_file(asked: argparse.Namespace) -> int:
 
 
 def _run_job(spark: SparkSession, job: Any, asked: argparse.Namespace) -> int:
+    """A query until its end, or a job that does its work and says what it did."""
     if hasattr(job, "start"):
         return _stream(spark, job, asked)
-    sys.stdout.write(f"{job.name}: {job.run(spark)}\n")
+    sys.stdout.write(job.told(job.run(spark)) + "\n")
     return 0
 
 
 def _stream(spark: SparkSession, job: Any, asked: argparse.Namespace) -> int:
     """A query, watched until its end."""
-    from forebay_spark.pipeline.runner import run_streaming
+    from forebay_spark.pipeline.runner import nothing_new, run_streaming
     from forebay_spark.pipeline.watch import LiveLine, StreamReporter, json_lines
 
     line = LiveLine(sys.stderr)
     reporter = None if asked.no_report else StreamReporter(job.source.access())
     try:
-        run_streaming(spark, job, (json_lines(sys.stdout) if asked.json else line,), reporter)
+        tell = json_lines(sys.stdout) if asked.json else line
+        watcher = run_streaming(spark, job, (tell,), reporter)
     finally:
         line.close()
         if reporter is not None:
             reporter.close()
+    if not watcher.rows:
+        sys.stderr.write(f"{job.name}: {nothing_new(job.source)}\n")
     return 0
 
 
@@ -152,29 +234,32 @@ def _job(kind: str, given: dict[str, Any]) -> Any:
     """A job from arguments, judged as one from a file is."""
     from forebay_spark.pipeline import config
 
-    told = {name: value for name, value in given.items() if value not in (None, [], False)}
-    return config.from_mapping({"job": kind, **told}, f"forebay pipeline {kind}")
+    told = {name: value for name, value in given.items() if value is not None}
+    return config.checked(config.from_mapping({"job": kind, **told}, f"forebay pipeline {kind}"))
 
 
 def archive(asked: argparse.Namespace) -> int:
     """forebay pipeline archive."""
-    source = {
-        name: value
-        for name, value in (
-            ("url", asked.url),
-            ("streams", asked.stream),
-            ("pattern", asked.pattern),
-            ("schema", asked.schema),
-            ("group", asked.group),
-        )
-        if value
+    named = {
+        "url": asked.url,
+        "streams": asked.stream,
+        "pattern": asked.pattern,
+        "schema": asked.schema,
+        "group": asked.group,
+        "options": pairs("--option", asked.option),
     }
     job = _job(
         "archive",
-        {"source": source, "lake": asked.lake, "trim": asked.trim, "trigger": asked.every},
+        {
+            "source": {name: value for name, value in named.items() if value},
+            "lake": asked.lake,
+            "trim": asked.trim,
+            "trigger": asked.every,
+            "name": asked.name,
+        },
     )
     with spark_of(asked, job.name) as spark:
-        return _stream(spark, job, asked)
+        return _run_job(spark, job, asked)
 
 
 def replay(asked: argparse.Namespace) -> int:
@@ -182,9 +267,7 @@ def replay(asked: argparse.Namespace) -> int:
     names = ("lake", "stream", "to", "url", "since", "until", "speed", "ids")
     job = _job("replay", {name: getattr(asked, name) for name in names})
     with spark_of(asked, job.name) as spark:
-        total = job.run(spark)
-    sys.stdout.write(f"replayed {total} entries of {asked.stream} to {asked.to}\n")
-    return 0
+        return _run_job(spark, job, asked)
 
 
 def compact(asked: argparse.Namespace) -> int:
@@ -192,12 +275,7 @@ def compact(asked: argparse.Namespace) -> int:
     given = {"lake": asked.lake, "target_mb": asked.target_mb, "grace": asked.grace}
     job = _job("compact", given)
     with spark_of(asked, job.name) as spark:
-        done = job.run(spark)
-    sys.stdout.write(
-        f"{done.files_before} files became {done.files_after}; "
-        f"{done.deleted_files} old files deleted\n"
-    )
-    return 0
+        return _run_job(spark, job, asked)
 
 
 def status(asked: argparse.Namespace) -> int:
@@ -211,10 +289,16 @@ def status(asked: argparse.Namespace) -> int:
 def settings(asked: argparse.Namespace) -> int:
     """forebay pipeline settings."""
     from forebay_spark.pipeline import config
+    from forebay_spark.pipeline.settings import one_of
 
-    for name, job in config.JOBS.items():
-        if asked.job in (None, name):
-            sys.stdout.write(f'job = "{name}"\n')
-            for setting, default, doc in config.settings_of(job):
-                sys.stdout.write(f"  {setting:<12} {doc}{f' ({default})' if default else ''}\n")
+    names = [one_of(*config.JOBS)(asked.job, "the job")] if asked.job else list(config.JOBS)
+    told: dict[str, type[Any]] = {}
+    for name in names:
+        job = config.JOBS[name]
+        told |= {f'job = "{name}"': job, **dict(config.parts_of(job))}
+    # What a source or a sink may say is the same in every job: once is enough, at the end.
+    for head, kind in sorted(told.items(), key=lambda pair: pair[0].startswith("[")):
+        sys.stdout.write(f"{head}\n")
+        for setting, default, doc in config.settings_of(kind):
+            sys.stdout.write(f"  {setting:<18} {doc}{f' ({default})' if default else ''}\n")
     return 0

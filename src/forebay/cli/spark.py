@@ -36,29 +36,64 @@ def check_installed() -> None:
 
 def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
     """Where Spark runs."""
-    parser.add_argument("--master", help="local[2], spark://host:7077, yarn, k8s://...")
     parser.add_argument(
-        "--conf", action="append", default=[], metavar="KEY=VALUE", help="a setting of Spark"
+        "--master",
+        help="where Spark runs: local[2], spark://host:7077, yarn, k8s://... (this machine)",
+    )
+    parser.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of Spark, as spark.driver.memory=4g",
+    )
+
+
+def pairs(argument: str, given: list[str]) -> dict[str, str]:
+    """What was given as NAME=VALUE, any number of times."""
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise SparkCommandError(
+                f"{argument} {text} has no value; write {argument} {name or 'NAME'}=VALUE"
+            )
+    return {name: value for name, _, value in (text.partition("=") for text in given)}
+
+
+def add_option_argument(parser: argparse.ArgumentParser) -> None:
+    """Options of the connector that have no argument of their own."""
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the connector, as password=... or maxEntriesPerTrigger=50000",
     )
 
 
 @contextmanager
 def spark_of(args: argparse.Namespace, name: str) -> Iterator[Session]:
     """A session as the arguments want it, stopped at the end; or the one that is there."""
+    from pyspark.errors import PySparkException
     from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
 
     from forebay_spark import session
 
-    pairs = [text.partition("=") for text in args.conf]
-    for key, equals, _ in pairs:
-        if not equals:
-            raise SparkCommandError(f"--conf {key} has no value; write --conf {key}=VALUE")
-    # What goes wrong is told once, by us; these two would print it as well, with a stack.
+    settings = pairs("--conf", args.conf)
+    # What goes wrong is told once, by us; these would print it as well, with a stack.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(logger).setLevel(logging.CRITICAL)
     was_there = SparkSession.getActiveSession() is not None
-    spark = session(name, args.master, {key: value for key, _, value in pairs})
+    try:
+        spark = session(name, args.master, settings)
+    except PySparkException as error:
+        if error.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise
+        raise SparkCommandError(
+            "Spark did not start, for the reason above; correct --master or --conf"
+        ) from error
     try:
         yield spark
     finally:

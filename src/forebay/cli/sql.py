@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 
-from forebay.cli.spark import URL, add_spark_arguments, sentences, spark_of
+from forebay.cli.spark import (
+    URL,
+    SparkCommandError,
+    add_option_argument,
+    add_spark_arguments,
+    pairs,
+    sentences,
+    spark_of,
+)
 
 EPILOG = """\
 tables:
@@ -20,6 +28,8 @@ examples:
   forebay sql --lake ./lake "SELECT date, count(*) FROM entries GROUP BY date"
   forebay sql --stream orders "SELECT fields['item'] item, count(*) n FROM orders GROUP BY 1"
   forebay sql --lake ./lake --since 2026-11-01 --format csv "SELECT * FROM orders" > orders.csv
+  forebay sql --url redis+cluster://h1:7000 --pattern 'orders:*' "SELECT count(*) FROM entries"
+  forebay sql --table totals=./turnover "SELECT * FROM totals ORDER BY window_start DESC"
 """
 
 
@@ -49,10 +59,21 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--table", action="append", default=[], metavar="NAME=PATH", help="a lake of results"
     )
-    made.add_argument("--format", choices=("table", "csv", "json"), default="table")
-    made.add_argument("--max-rows", type=int, default=1000, help="of a table (%(default)s)")
+    made.add_argument(
+        "--format", choices=("table", "csv", "json"), default="table", help="(%(default)s)"
+    )
+    made.add_argument(
+        "--max-rows", type=_count, default=1000, help="most rows of a printed table (%(default)s)"
+    )
+    add_option_argument(made)
     add_spark_arguments(made)
     return made
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
 
 
 def query(asked: argparse.Namespace) -> int:
@@ -60,11 +81,17 @@ def query(asked: argparse.Namespace) -> int:
     from forebay_spark import sql
 
     text = sys.stdin.read() if asked.query == "-" else asked.query
+    results = pairs("--table", asked.table)
+    options = pairs("--option", asked.option)
+    is_stream = bool(asked.lake or asked.stream or asked.pattern)
+    if not is_stream and not results:
+        raise SparkCommandError(
+            "there is no table to ask; name a --lake, a --stream, a --pattern or a --table"
+        )
     with spark_of(asked, "forebay sql") as spark:
-        for given in asked.table:
-            name, _, path = given.partition("=")
+        for name, path in results.items():
             sql.open_lake(spark, name, path)
-        if asked.lake or asked.stream or asked.pattern or not asked.table:
+        if is_stream:
             sql.open_tables(
                 spark,
                 streams=asked.stream,
@@ -74,6 +101,7 @@ def query(asked: argparse.Namespace) -> int:
                 schema=asked.schema,
                 since=asked.since,
                 until=asked.until,
+                options=options,
             )
         sql.write_result(spark.sql(text), asked.format, sys.stdout, asked.max_rows)
     return 0

@@ -21,12 +21,22 @@ import os
 import shutil
 import time
 import uuid
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
+
+from py4j.protocol import Py4JError
+
+from forebay_spark.errors import first_sentence
+from forebay_spark.lake.errors import LakeError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class FileInfo(NamedTuple):
@@ -80,6 +90,24 @@ def is_scratch(path: str) -> bool:
     return any(p.startswith(".") or (p[0] == "_" and "=" not in p) for p in path.split("/"))
 
 
+def _in_words(
+    method: Callable[Concatenate[LocalFiles, P], T],
+) -> Callable[Concatenate[LocalFiles, P], T]:
+    """What the operating system refuses, as a sentence about the folder."""
+
+    @wraps(method)
+    def told(self: LocalFiles, /, *args: P.args, **more: P.kwargs) -> T:
+        try:
+            return method(self, *args, **more)
+        except OSError as error:
+            raise LakeError(
+                f"The folder {self.root} cannot be used ({error.strerror}). "
+                "Name one that this user may read and write."
+            ) from None
+
+    return told
+
+
 class LocalFiles:
     """Files of this machine, or of a disk that all machines have mounted."""
 
@@ -87,6 +115,7 @@ class LocalFiles:
         self.root = str(root)
         self._root = root
 
+    @_in_words
     def read(self, path: str) -> bytes | None:
         """See Files."""
         try:
@@ -94,6 +123,7 @@ class LocalFiles:
         except FileNotFoundError:
             return None
 
+    @_in_words
     def create(self, path: str, content: bytes) -> bool:
         """See Files: a link is refused if the name exists, whoever comes first."""
         target = self._root / path
@@ -112,6 +142,7 @@ class LocalFiles:
         _sync(target.parent)
         return True
 
+    @_in_words
     def names(self, folder: str) -> list[str]:
         """See Files."""
         try:
@@ -119,6 +150,7 @@ class LocalFiles:
         except FileNotFoundError:
             return []
 
+    @_in_words
     def walk(self, folder: str) -> list[FileInfo]:
         """See Files."""
         found = []
@@ -131,6 +163,7 @@ class LocalFiles:
                 found.append(FileInfo(f"{folder}/{inner}", facts.st_size, modified_ms))
         return found
 
+    @_in_words
     def sync(self, paths: list[str]) -> None:
         """See Files: the files, and every folder on the way to them."""
         folders: set[Path] = set()
@@ -141,6 +174,7 @@ class LocalFiles:
             if folder.is_relative_to(self._root):
                 _sync(folder)
 
+    @_in_words
     def remove(self, path: str) -> None:
         """See Files."""
         target = self._root / path
@@ -166,9 +200,14 @@ class HadoopFiles:
         context: Any = spark.sparkContext
         self._jvm, self._gateway = context._jvm, context._gateway
         settings = context._jsc.hadoopConfiguration()
-        self._context = self._jvm.org.apache.hadoop.fs.FileContext.getFileContext(
-            self._path("").toUri(), settings
-        )
+        opener = self._jvm.org.apache.hadoop.fs.FileContext
+        try:
+            self._context = opener.getFileContext(self._path("").toUri(), settings)
+        except Py4JError as error:
+            raise LakeError(
+                f"The file system of {root} cannot be opened ({first_sentence(error)}). "
+                "Correct the path, or give Spark what it needs for it (--conf)."
+            ) from None
 
     def _path(self, inner: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(f"{self.root}/{inner}".rstrip("/"))

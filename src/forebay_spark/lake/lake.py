@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -141,5 +141,13 @@ def _difference(there: About, wanted: About) -> str:
     """The first thing in which two lakes differ, for a person."""
     for name, is_there, is_wanted in zip(About._fields, there, wanted, strict=True):
         if is_there != is_wanted:
-            return f"other settings: {name} is {is_there!r}, not {is_wanted!r}"
+            return f"other settings: {name}: {_brief(is_there)}, not {_brief(is_wanted)}"
     return "the same settings"
+
+
+def _brief(value: Any) -> str:
+    """A setting as a person writes it; a schema as DDL."""
+    if isinstance(value, str) and value.startswith("{"):
+        fields = StructType.fromJson(json.loads(value))
+        return ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in fields)
+    return repr(value)

@@ -12,6 +12,7 @@ quicker, the function is asked again with the newer state; it may then decide ot
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from forebay_spark.lake.commits import (
     Commit,
@@ -29,6 +30,8 @@ FOLDER = "_log"
 COMMIT, SNAPSHOT = ".json", ".snapshot"
 SNAPSHOT_EVERY = 50
 DIGITS = 20
+
+T = TypeVar("T")
 
 
 def name_of(version: int, suffix: str) -> str:
@@ -97,7 +100,7 @@ class CommitLog:
         if best > (self._state.version if self._state else -1):
             content = self._files.read(name_of(best, SNAPSHOT))
             if content is not None:
-                self._state = decode_state(content)
+                self._state = self._decoded(name_of(best, SNAPSHOT), content, decode_state)
 
     def _commit(self, version: int) -> Commit:
         content = self._files.read(name_of(version, COMMIT))
@@ -106,7 +109,16 @@ class CommitLog:
                 f"Commit {version} is missing from the log of the lake {self._files.root}. "
                 "Restore it from a backup, or archive to a new lake."
             )
-        return decode_commit(content)
+        return self._decoded(name_of(version, COMMIT), content, decode_commit)
+
+    def _decoded(self, name: str, content: bytes, decode: Callable[[bytes], T]) -> T:
+        try:
+            return decode(content)
+        except (ValueError, LookupError, TypeError, AttributeError):
+            raise LakeError(
+                f"The file {name} of {self._files.root} is damaged, or this is no lake. "
+                "Restore it from a backup, or correct the path."
+            ) from None
 
 
 def _versions(names: list[str], suffix: str) -> list[int]:

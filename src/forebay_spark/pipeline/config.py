@@ -32,9 +32,10 @@ from forebay_spark.errors import OptionError
 from forebay_spark.lake.compact import DAY_MS, Compaction, compact
 from forebay_spark.pipeline import settings
 from forebay_spark.pipeline.archive import Archive
-from forebay_spark.pipeline.jobs import Aggregate, Process, Quarantine
+from forebay_spark.pipeline.jobs import Aggregate, Process, Quarantine, SinkJob
 from forebay_spark.pipeline.replay import Replay
 from forebay_spark.pipeline.settings import build, setting
+from forebay_spark.pipeline.spec import SINKS, Source, StreamSink, Transform
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
@@ -52,6 +53,13 @@ class Compact:
         """Compact once."""
         return compact(spark, self.lake, self.target_mb, self.grace)
 
+    def told(self, done: Compaction) -> str:
+        """What a run did, for a person."""
+        return (
+            f"{done.files_before} files became {done.files_after}; "
+            f"{done.deleted_files} old files deleted"
+        )
+
 
 Stream = Archive | Process | Aggregate | Quarantine
 AnyJob = Stream | Replay | Compact
@@ -66,14 +74,34 @@ JOBS: dict[str, type[Any]] = {
 }
 
 
+#: Settings that are tables of their own: the heads under which they stand in a file.
+PARTS: dict[str, dict[str, type[Any]]] = {
+    "source": {"[source]": Source},
+    "transform": {"[[transform]]": Transform},
+    "sink": {f'[[sink]] kind = "{name}"': kind for name, kind in SINKS.items()},
+    "dead_letter": {"[dead_letter]": StreamSink},
+}
+
+
 def load(path: str | Path) -> AnyJob:
     """The job that a file describes; OptionError says what is wrong and where."""
     file = Path(path)
     try:
-        content = file.read_text()
+        content = file.read_text("utf-8")
     except OSError as error:
         raise OptionError(f"The file {file} cannot be read: {error.strerror}.") from None
-    return from_mapping(_parse(file, content), str(file.name))
+    except UnicodeDecodeError:
+        raise OptionError(f"The file {file} is not text in UTF-8. Save it as such.") from None
+    return checked(from_mapping(_parse(file, content), str(file.name)))
+
+
+def checked(job: AnyJob) -> AnyJob:
+    """The job, if all holds that can be seen without Spark and without a server."""
+    if isinstance(job, Stream):
+        job.source.checked()
+    if isinstance(job, SinkJob):
+        job.checkpoint_path()
+    return job
 
 
 def from_mapping(given: Mapping[str, Any], where: str) -> AnyJob:
@@ -98,7 +126,8 @@ def _yaml(file: Path, content: str) -> Mapping[str, Any]:
         yaml = import_module("yaml")
     except ImportError:
         raise OptionError(
-            f"Reading {file} needs PyYAML. Install it (pip install pyyaml), or write TOML."
+            f"Reading {file} needs PyYAML. "
+            "Install it (pip install 'forebay[spark]'), or write TOML."
         ) from None
     try:
         parsed = yaml.safe_load(content)
@@ -130,9 +159,20 @@ def settings_of(job: type[Any]) -> Iterator[tuple[str, str, str]]:
         required = (
             field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         )
-        default = "required" if required else _shown(field.default)
+        default = "required" if required else _shown(field)
         yield field.name, default, field.metadata["doc"]
 
 
-def _shown(default: Any) -> str:
-    return "" if default in (None, (), dataclasses.MISSING) else str(default)
+def parts_of(job: type[Any]) -> Iterator[tuple[str, type[Any]]]:
+    """The tables inside a job's file, as TOML heads them, and what each may say."""
+    for field in dataclasses.fields(job):
+        yield from PARTS.get(field.name, {}).items()
+
+
+def _shown(field: dataclasses.Field[Any]) -> str:
+    default = field.default
+    if default in (None, (), dataclasses.MISSING):
+        return ""
+    if field.metadata["read"] is settings.duration:
+        return settings.duration_text(default)
+    return str(default).lower() if isinstance(default, bool) else str(default)

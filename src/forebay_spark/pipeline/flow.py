@@ -13,7 +13,6 @@ pages of text.  So the flow keeps the original and ``wait`` raises that.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from forebay_spark.errors import ConnectorError, OptionError, explain
+from forebay_spark.errors import ConnectorError, OptionError, explain, first_sentence
 from forebay_spark.pipeline.settings import duration, wrong
 
 AVAILABLE_NOW = "available now"
@@ -108,12 +107,6 @@ def readable(error: Exception) -> Exception:
         return error
     ours = explain(error)
     return JobError(ours if ours else first_sentence(error))
-
-
-def first_sentence(error: Exception) -> str:
-    """What Spark says, without the stack below it."""
-    told = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return re.sub(r"\s*SQLSTATE: \w+", "", told[0]).rstrip(";") if told else type(error).__name__
 
 
 def trigger_of(text: str) -> dict[str, str | bool]:

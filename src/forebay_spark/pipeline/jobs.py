@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from forebay_spark.entries import entry_schema
+from forebay_spark.entries import EntryColumns, entry_schema
 from forebay_spark.errors import OptionError
 from forebay_spark.pipeline import settings
 from forebay_spark.pipeline.flow import BatchFunction, Flow, Settings
@@ -46,25 +46,34 @@ class SinkJob(Job):
     transform: tuple[Transform, ...] = setting(transform_reader, "steps, in order", default=())
     sink: tuple[Sink, ...] = setting(sink_reader, "where the rows go", default=())
 
+    def every_sink(self) -> tuple[Sink, ...]:
+        """All sinks, in the order in which they are written."""
+        return self.sink
+
+    def checkpoint_path(self) -> str:
+        """Where the progress is kept; OptionError if nobody has said, or nothing is to be kept."""
+        if not self.every_sink():
+            raise OptionError(
+                f"The job {self.name} has no sink, so nothing would be kept. Add a [[sink]]."
+            )
+        return checkpoint_of(self.checkpoint, self.name, self.every_sink())
+
     def run_flow(
         self,
         spark: SparkSession,
         frame: DataFrame,
         write: Callable[[Sinks | None], BatchFunction],
         output_mode: str = "append",
-        extra: tuple[Sink, ...] = (),
     ) -> Flow:
-        """Start a flow that writes to the sinks; ``extra`` ones come first."""
-        every = (*extra, *self.sink)
-        checkpoint = checkpoint_of(self.checkpoint, self.name, every)
+        """Start a flow that writes to the sinks."""
+        checkpoint = self.checkpoint_path()
         sinks = Sinks(spark, self.sink, checkpoint) if self.sink else None
         common = Settings(self.name, checkpoint, self.trigger, output_mode)
         return Flow(frame, write(sinks), common)
 
 
 def _all(sinks: Sinks | None) -> BatchFunction:
-    if sinks is None:
-        raise OptionError("The job has no sink, so nothing would be kept. Add a [[sink]].")
+    assert sinks is not None, "checkpoint_path has seen to it"
     return sinks.write
 
 
@@ -85,7 +94,9 @@ class Aggregate(SinkJob):
     """Windows of event time."""
 
     name: str = setting(settings.text, "how the job is called", default="aggregate")
-    time: str = setting(settings.text, "column of the event time", default="timestamp")
+    time: str | None = setting(
+        settings.text, "column of the event time; else the time of the entry", default=None
+    )
     window: str = setting(settings.text, "length of a window, as in '1 minute'")
     slide: str | None = setting(settings.text, "begin one so often", default=None)
     watermark: str = setting(settings.text, "how late rows may come", default="10 seconds")
@@ -100,21 +111,22 @@ class Aggregate(SinkJob):
                 "Updates of windows can go to a stream only; a lake takes each window once. "
                 "Set emit to final, or leave only sinks of kind stream."
             )
-        rows = transformed(self.source.stream(spark), self.transform)
-        frame = self.windows(rows)
+        entry = entry_schema(self.source.schema)
+        rows = transformed(self.source.stream(spark, entry), self.transform)
+        frame = self.windows(rows, self.time or EntryColumns(entry).timestamp)
         mode = "append" if self.emit == FINAL else "update"
         return self.run_flow(spark, frame, self._sorted, mode)
 
-    def windows(self, rows: DataFrame) -> DataFrame:
+    def windows(self, rows: DataFrame, time: str) -> DataFrame:
         """One row per window and keys."""
-        for what, column in (("time", self.time), *(("keys", key) for key in self.keys)):
+        for what, column in (("time", time), *(("keys", key) for key in self.keys)):
             if column not in rows.columns:
                 raise OptionError(
                     f"aggregate.{what} names the column {column!r}, but there are only "
                     f"{', '.join(rows.columns)}. Correct it, or add a transform that makes it."
                 )
-        window = F.window(F.col(self.time), self.window, self.slide)
-        groups = rows.withWatermark(self.time, self.watermark).groupBy(window, *self.keys)
+        window = F.window(F.col(time), self.window, self.slide)
+        groups = rows.withWatermark(time, self.watermark).groupBy(window, *self.keys)
         result = groups.agg(*(F.expr(sql).alias(name) for name, sql in self.values.items()))
         ends = [F.col(f"window.{end}").alias(f"window_{end}") for end in ("start", "end")]
         return result.select(*ends, *self.keys, *self.values)
@@ -142,11 +154,14 @@ class Quarantine(SinkJob):
             )
         rows = self.source.stream(spark, judged_schema(self.source.schema))
         frame = judged(rows, entry_schema(self.source.schema))
-        return self.run_flow(spark, frame, self._split(spark), extra=(self.dead_letter,))
+        return self.run_flow(spark, frame, self._split(spark))
+
+    def every_sink(self) -> tuple[Sink, ...]:
+        """Bad rows first."""
+        return (self.dead_letter, *self.sink)
 
     def _split(self, spark: SparkSession) -> Callable[[Sinks | None], BatchFunction]:
-        checkpoint = checkpoint_of(self.checkpoint, self.name, self.sink)
-        bad_sinks = Sinks(spark, (self.dead_letter,), checkpoint)
+        bad_sinks = Sinks(spark, (self.dead_letter,), self.checkpoint_path())
 
         def make(good_sinks: Sinks | None) -> BatchFunction:
             def write(frame: DataFrame, batch: int) -> None:

@@ -7,6 +7,10 @@ as the entries, so that a replay which was killed goes on where it stopped, with
 lost or doubled, on any server of the family.  When it is done the key is removed: asked
 for again, it replays again.
 
+A transaction of Redis is not undone if one of its commands fails: the position would move
+although entries are missing.  So what can fail is asked before, under WATCH where the
+answer could change: whether the key is a stream, and whether kept IDs still fit.
+
 One writer, in order: a stream is a log, and order is what is replayed.  Entries get new IDs
 (the old ones lie in the past of the stream); with ``ids = "keep"`` they keep theirs, which
 needs a stream that ends before them.
@@ -24,8 +28,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructType
 
+from forebay_spark import ids, state
 from forebay_spark.connect import PASSING, RETRY_PAUSES_S, Link, Server, translate
-from forebay_spark.errors import OptionError, ServerError
+from forebay_spark.errors import OptionError
 from forebay_spark.one_table import cold_table
 from forebay_spark.options import WRITE, read_options
 from forebay_spark.pipeline import settings
@@ -37,6 +42,7 @@ from forebay_spark.sink import hash_tag
 CHUNK_ENTRIES = 500
 KEY_PREFIX = "forebay:replay"
 NEW, KEEP = "new", "keep"
+INFO = ("XINFO", "STREAM")
 
 
 class Entry(NamedTuple):
@@ -83,6 +89,10 @@ class Replay:
             return total
         finally:
             server.close()
+
+    def told(self, total: int) -> str:
+        """What a run did, for a person."""
+        return f"replayed {total} entries of {self.stream} to {self.to}"
 
 
 def entries_of(frame: DataFrame) -> DataFrame:
@@ -183,6 +193,7 @@ class Writer:
         last = chunk[-1].id
         for pause_s in (*RETRY_PAUSES_S, None):
             try:
+                self._check(chunk[0])
                 self._transaction(chunk, last)
                 return
             except PASSING as error:
@@ -192,6 +203,22 @@ class Writer:
                 time.sleep(pause_s)
                 if self.position() == last:
                     return
+
+    def _check(self, first: Entry) -> None:
+        """See that no command of the transaction can fail."""
+        to = self._job.to
+        # Not ``call``: on a new connection nothing would be watched.
+        self._link.send(("WATCH", to) if self._job.ids == KEEP else ("PING",), (*INFO, to))
+        self._link.receive()
+        reply = self._link.reply()
+        if isinstance(reply, Exception):
+            if "no such key" not in str(reply):
+                raise translate(reply, self._where, (*INFO, to))
+        elif self._job.ids == KEEP and state.parse_reply(reply).last_id >= ids.parse(first.id):
+            raise OptionError(
+                f"The stream {to!r} has entries newer than those of the lake, so they cannot "
+                "keep their IDs. Replay to an empty stream, or with new IDs."
+            )
 
     def _transaction(self, chunk: list[Entry], last: str) -> None:
         adds = [
@@ -206,18 +233,11 @@ class Writer:
             except redis.exceptions.ResponseError as error:
                 refused.append(error)
         results = self._link.receive() if not refused else []
+        if results is None:
+            raise redis.exceptions.TryAgainError(f"somebody else writes to {self._job.to}")
         refused += [reply for reply in results if isinstance(reply, Exception)]
         if refused:
-            raise self._refusal(refused[0])
-
-    def _refusal(self, error: Exception) -> Exception:
-        if "equal or smaller" in str(error):
-            return OptionError(
-                f"The stream {self._job.to!r} has entries newer than those of the lake, so they "
-                "cannot keep their IDs. Replay to an empty stream, or with new IDs."
-            )
-        told = translate(error, self._where, ("XADD", self._job.to))
-        return ServerError(str(told))
+            raise translate(refused[0], self._where, ("XADD", self._job.to))
 
     def finish(self) -> None:
         """The replay is complete; the next one begins at the beginning."""

@@ -10,12 +10,15 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
+from forebay_spark import state
+from forebay_spark.connect import Server
 from forebay_spark.pipeline.flow import Flow
+from forebay_spark.pipeline.spec import Source
 from forebay_spark.pipeline.watch import StreamReporter, Tell, Watcher
 
 LOOK_EVERY_S = 1
@@ -82,6 +85,15 @@ def run_streaming(
     finally:
         spark.streams.removeListener(watcher)
     return watcher
+
+
+def nothing_new(source: Source) -> str:
+    """What to say when no entry came: is there nothing, or is a name wrong?"""
+    with closing(Server(source.checked())) as server:
+        there = state.fetch_all(server, source.streams)
+        missing = [stream for stream in source.streams if stream not in there]
+    absent = f"; there is no stream {missing[0]!r} at {server.where} yet" if missing else ""
+    return f"nothing new{absent}"
 
 
 def wait(flow: Flow, interrupt: Interrupt) -> None:

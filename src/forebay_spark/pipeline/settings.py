@@ -111,6 +111,14 @@ def duration(value: Any, where: str) -> int:
     return round(float(found[1]) * unit_ms)
 
 
+def duration_text(ms: int) -> str:
+    """Milliseconds as ``duration`` reads them, in the largest unit that fits."""
+    words = [(word, unit) for word, unit in _UNIT_MS.items() if len(word) > 2 and ms % unit == 0]
+    word, unit_ms = max(words, key=lambda pair: pair[1], default=("ms", 1))
+    count = ms // unit_ms
+    return f"{count} {word}{'s' if count != 1 else ''}"
+
+
 def one_of(*words: str) -> Reader:
     """One of a few words."""
 

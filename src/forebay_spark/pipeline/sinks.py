@@ -49,8 +49,6 @@ class Sinks:
     """All sinks of one job."""
 
     def __init__(self, spark: SparkSession, sinks: tuple[Sink, ...], checkpoint: str) -> None:
-        if not sinks:
-            raise OptionError("The job has no sink, so nothing would be kept. Add one.")
         self._spark = spark
         self._sinks = sinks
         self._checkpoint = open_files(spark, checkpoint)

@@ -12,11 +12,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, cast
 
-from forebay_spark.errors import OptionError
+from pyspark.errors import PySparkException
+
+from forebay_spark.errors import ConnectorError, OptionError
 from forebay_spark.options import STREAM, WRITE, Options, read_options
 from forebay_spark.pipeline import settings
+from forebay_spark.pipeline.flow import AVAILABLE_NOW, trigger_of
 from forebay_spark.pipeline.settings import Reader, build, setting
 
 if TYPE_CHECKING:
@@ -89,8 +93,22 @@ class Transform:
         if self.sql is not None:
             frame.createOrReplaceTempView(INPUT)
             return frame.sparkSession.sql(self.sql)
-        result: DataFrame = self._function()(frame)
+        function = self._function()
+        try:
+            result: DataFrame = function(frame)
+        except Exception as error:
+            raise self._failed(error) from error
         return result
+
+    def _failed(self, error: Exception) -> Exception:
+        """A fault in the user's own code, with the line that a person has to look at."""
+        if isinstance(error, ConnectorError | PySparkException):
+            return error
+        last = extract_tb(error.__traceback__)[-1]
+        return OptionError(
+            f"The function {self.function!r} failed at line {last.lineno} of {last.filename}: "
+            f"{type(error).__name__}: {error}. Correct it."
+        )
 
     def _function(self) -> Any:
         module, _, name = (self.function or "").partition(":")
@@ -161,13 +179,18 @@ transform_reader: Reader = settings.each(settings.nested(Transform))
 sink_reader: Reader = settings.each(sink)
 
 
+def _trigger(value: Any, where: str) -> str:
+    trigger_of(settings.text(value, where))
+    return str(value)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Job:
     """What every job of streams has."""
 
     source: Source = setting(source_reader, "the streams to read")
     name: str = setting(settings.text, "how the job is called")
-    trigger: str = setting(settings.text, "'available now' or an interval", default="available now")
+    trigger: str = setting(_trigger, "'available now' or an interval", default=AVAILABLE_NOW)
     checkpoint: str | None = setting(settings.text, "where Spark keeps its progress", default=None)
 
 

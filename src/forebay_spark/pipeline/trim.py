@@ -11,6 +11,13 @@ Each bound can only grow between asking and trimming: a cut never goes back, and
 that was acknowledged does not become pending again.  So separate commands are enough, and
 an old answer is at worst too careful.  The group that mirrors the archive job itself is
 left out, because the cut of the lake is newer and is the truth.
+
+A server does nothing else while it trims, so a long stretch goes in slices:
+
+    stream    [ node ][ node ][ node ][ node ][ node ]
+    may go    ==============================|
+    1         slices of whole nodes           (~)  cheap, the server finds their ends
+    2                                 slices  (=)  of what is left, by IDs that were asked for
 """
 
 from __future__ import annotations
@@ -22,6 +29,9 @@ from forebay_spark import ids
 from forebay_spark.connect import Link, Server
 from forebay_spark.errors import ServerError
 from forebay_spark.ids import LAST, EntryId
+
+#: How many entries one command may remove: some milliseconds of the server's time.
+SLICE_ENTRIES = 10_000
 
 
 def safe_bound(
@@ -55,6 +65,33 @@ def _before_pending(link: Link, stream: str, group: bytes) -> EntryId:
     return LAST if oldest is None else ids.parse(oldest).before()
 
 
+def trim_to(link: Link, stream: str, bound: EntryId) -> int:
+    """Remove all entries up to ``bound``, a bounded number a call; how many went."""
+    gone: int = _trim_whole_nodes(link, stream, bound)
+    while True:
+        # One more than a slice: if it is there, it is where the next slice begins.
+        left = link.call("XRANGE", stream, "-", str(bound), "COUNT", SLICE_ENTRIES + 1)
+        if not left:
+            return gone
+        is_last = len(left) <= SLICE_ENTRIES
+        keep_from = _after(bound) if is_last else ids.parse(left[-1][0])
+        gone += link.call("XTRIM", stream, "MINID", "=", str(keep_from))
+        if is_last:
+            return gone
+
+
+def _trim_whole_nodes(link: Link, stream: str, bound: EntryId) -> int:
+    """Remove what the server can drop without looking inside; a node with the bound in it stays."""
+    gone = 0
+    while True:
+        removed: int = link.call(
+            "XTRIM", stream, "MINID", "~", str(_after(bound)), "LIMIT", SLICE_ENTRIES
+        )
+        if not removed:
+            return gone
+        gone += removed
+
+
 def trim_streams(
     server: Server, bounds: Mapping[str, EntryId], own_group: str | None, oldest_kept_ms: int | None
 ) -> int:
@@ -64,7 +101,7 @@ def trim_streams(
         link = server.link(stream)
         try:
             bound = safe_bound(link, stream, archived, own_group, oldest_kept_ms)
-            gone += link.call("XTRIM", stream, "MINID", "=", str(_after(bound)))
+            gone += trim_to(link, stream, bound)
         except ServerError as error:
             # Somebody has deleted the whole stream; the source will tell if that matters.
             if "no such key" not in str(error):

@@ -176,6 +176,7 @@ class Watcher(StreamingQueryListener):
         self._name = name
         self._tell = tell
         self.last: Report | None = None
+        self.rows = 0
         self._ended: set[str] = set()
         self._end = threading.Condition()
 
@@ -187,6 +188,7 @@ class Watcher(StreamingQueryListener):
         if event.progress.name != self._name:
             return
         self.last = report_of(json.loads(event.progress.json))
+        self.rows += self.last.rows
         for tell in self._tell:
             tell(self.last)
 
