@@ -10,12 +10,14 @@ A position ``(id, n)`` was true once.  Against the stream as it is now:
    which rule 2 cannot see while older entries remain.  A pipeline that deletes on
    purpose switches this rule off (``failOnDeletes``).
 
-Rules 2 and 3 need a server that counts: Redis 7.0 or later, Valkey, Forebay.
+Rules 2 and 3 need a server that counts: Redis 7.0 or later, Valkey, Forebay.  On one that
+does not, a position whose own entry is gone proves nothing, and that is said once.
 """
 
 from __future__ import annotations
 
 import logging
+from functools import cache
 
 from forebay_spark.errors import DataLossError
 from forebay_spark.offsets import Position
@@ -80,6 +82,8 @@ def check(
     if gone or now is None:
         report(gone or f"Stream {stream!r} is gone.", options)
         return False
+    if now.added is None and (now.first_id is None or now.first_id.before() > start.id):
+        say_unknown(stream)
     loss = trimmed(stream, start, now)
     deletion = deleted(stream, start, now)
     if loss:
@@ -87,6 +91,16 @@ def check(
     elif deletion and options.failOnDeletes:
         report(f"{deletion} Set failOnDeletes to false if that is intended.", options)
     return loss is None and deletion is None
+
+
+@cache
+def say_unknown(stream: str) -> None:
+    """Once for a stream: that trimming has passed what was read, and nobody knows how far."""
+    _LOG.warning(
+        "Stream %r was trimmed at least as far as it was read. This server (Redis before 7.0) "
+        "does not count entries, so unread ones may be gone unnoticed. Use Redis 7.0 or later.",
+        stream,
+    )
 
 
 def report(loss: str, options: Options) -> None:
