@@ -2,8 +2,9 @@
 
 A position ``(id, n)`` was true once.  Against the stream as it is now:
 
-1. The stream is gone, its newest ID lies below ``id``, or it has counted fewer than
-   ``n`` entries: it was deleted, flushed, or a failover lost its end.
+1. The stream is gone, its newest ID lies below ``id``, it has counted fewer than ``n``
+   entries, or more are there after ``id`` than were added since: it was deleted, flushed, or
+   a failover lost its end.
 2. ``added - n`` entries were added since, but fewer are there: trimming took unread
    ones.  Trimming takes the oldest first, so no read entry can be left to hide it.
 3. ``max-deleted-entry-id`` lies above ``id``: an unread entry was deleted one by one,
@@ -43,10 +44,18 @@ def went_back(stream: str, start: Position, now: StreamState | None) -> str | No
             f"Stream {stream!r} ends at {now.last_id} but was read up to {start.id}: "
             "it was deleted, flushed, or lost its end in a failover."
         )
-    if now.added is not None and start.n is not None and now.added < start.n:
+    if now.added is None or start.n is None:
+        return None
+    if now.added < start.n:
         return (
             f"Stream {stream!r} has counted {now.added} entries but {start.n} were read: "
             "it was deleted and made anew."
+        )
+    all_unread = now.first_id is not None and now.first_id > start.id
+    if all_unread and now.length > now.added - start.n:
+        return (
+            f"Stream {stream!r} has {now.length} entries after {start.id}, but {start.n} of "
+            f"the {now.added} ever added were read: it was deleted and made anew."
         )
     return None
 

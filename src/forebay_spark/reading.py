@@ -127,7 +127,15 @@ class RangeReader:
     def _check_count(self, link: Link, task: Task, seen: int) -> None:
         """At the end: were all entries there that the plan has counted?"""
         piece = task.piece
-        if piece.entries is None or seen >= piece.entries:
+        if piece.entries is None or seen == piece.entries:
+            return
+        if seen > piece.entries:
+            loss.report(
+                f"Stream {task.stream!r} gave {seen} entries after {piece.start} up to "
+                f"{piece.end}, but {piece.entries} were added: it was made anew, or a failover "
+                "lost entries and others took their place.",
+                self._options,
+            )
             return
         now = fetch_on(link, task.stream)
         # Redis before 7.0 does not tell deletes from trimming; who allows one allows both there.

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
-from forebay_spark.errors import DataLossError
+from forebay_spark.errors import DataLossError, OptionError
 from forebay_spark.micro_batch import MicroBatchReader
 from forebay_spark.options import STREAM
 from forebay_spark.schema import PLAIN
@@ -300,6 +300,22 @@ def test_a_stream_that_was_flushed_and_filled_again_fails_the_query(
         query.run()
 
 
+def test_a_stream_that_was_made_anew_with_more_entries_than_were_read_fails_the_query(
+    counting_target: Target,
+) -> None:
+    counting_target.add("s", 10)
+    query = Query(counting_target)
+    query.run()
+    counting_target.add("s", 5)
+    counting_target.client.delete("s")
+    counting_target.add("s", 30)
+    with pytest.raises(DataLossError, match="it was deleted and made anew"):
+        query.run()
+    query.given["failOnDataLoss"] = False
+    query.restart()
+    assert flat(query.run()) == list(range(30))
+
+
 def test_ids_that_went_back_fail_the_query_or_start_anew(target: Target) -> None:
     target.add_at("s", ["100-0", "200-0"])
     query = Query(target)
@@ -327,6 +343,16 @@ def test_the_group_follows_what_is_committed_and_no_further(target: Target) -> N
     assert group["consumers"] == 0
     if "lag" in group:  # counted by Redis 7.0 and later
         assert (group["entries-read"], group["lag"]) == (25, 0)
+
+
+def test_a_group_with_consumers_of_its_own_is_not_moved(target: Target) -> None:
+    target.add("s", 5)
+    target.client.xgroup_create("s", "workers", id="0")
+    target.client.xreadgroup("workers", "ann", {"s": ">"}, count=2)
+    before = target.client.xinfo_groups("s")
+    with pytest.raises(OptionError, match=r"has consumers .* Name a group of its own"):
+        Query(target, group="workers").run()
+    assert target.client.xinfo_groups("s") == before
 
 
 def test_progress_shows_the_newest_entries(counting_target: Target) -> None:

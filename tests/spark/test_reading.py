@@ -127,6 +127,13 @@ def test_a_stream_deleted_under_a_task_is_loss(target: Target, counted: bool) ->
         list(found)
 
 
+def test_more_entries_than_were_counted_are_a_sign_of_loss(target: Target) -> None:
+    target.add_at("s", ["1-0", "2-0", "3-0"])
+    found = pages(target, ["1-0", "3-0"])
+    with pytest.raises(DataLossError, match=r"gave 3 entries .* but 2 were added"):
+        list(found)
+
+
 def test_the_rest_is_read_if_loss_is_allowed(
     target: Target, caplog: pytest.LogCaptureFixture
 ) -> None:
