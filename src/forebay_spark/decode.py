@@ -78,7 +78,7 @@ class Decoder:
             bad.setdefault(row, f"{column.name}: {shown!r} is not {_article(kind)}")
         if column.required and array.null_count > len(rows):
             for row in range(page.rows):
-                if not raw[row].is_valid:
+                if not array[row].is_valid:
                     bad.setdefault(row, f"{column.name}: missing")
         return array
 

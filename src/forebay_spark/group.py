@@ -3,7 +3,7 @@
 With the option ``group``, the group's last-delivered ID follows what Spark has
 committed.  Then XINFO GROUPS shows the lag, and trimming that respects groups keeps
 what the query has not read.  The group belongs to the query alone: it has no
-consumers, and moving it would disturb any.
+consumers, and moving it would disturb any; one that has some is refused.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import logging
 
 from forebay_spark import offsets
 from forebay_spark.connect import Server
-from forebay_spark.errors import ServerError
+from forebay_spark.errors import OptionError, ServerError
 from forebay_spark.offsets import Json, Position
 
 _LOG = logging.getLogger("forebay_spark")
@@ -32,8 +32,21 @@ class Mirror:
             return
         for stream, record in committed.items():
             position = offsets.position(record)
+            if stream not in self._told:
+                self._refuse_shared(stream)
             if self._told.get(stream) != position and self._set(stream, position):
                 self._told[stream] = position
+
+    def _refuse_shared(self, stream: str) -> None:
+        """OptionError if somebody reads through the group: moving it would skip their entries."""
+        replies = self._server.link(stream).call_all([("XINFO", "GROUPS", stream)])
+        for reply in replies[0] if isinstance(replies[0], list) else ():
+            group = dict(zip(reply[0::2], reply[1::2], strict=True))
+            if group[b"name"] == str(self._group).encode() and group[b"consumers"]:
+                raise OptionError(
+                    f"Group {self._group!r} of stream {stream!r} has consumers that read through "
+                    "it, but the option group moves it past entries. Name a group of its own."
+                )
 
     def _set(self, stream: str, position: Position) -> bool:
         """Create or move the group; a failure is said and does not stop the query."""

@@ -9,7 +9,9 @@ replays its last batch.  A lane takes the rows of one task in chunks:
                   attempts apart; an answer that got lost is looked up in the marker.
                   The marker holds a digest of the skipped rows: if a retry brings
                   other rows, or the same in another order, the task fails instead of
-                  writing them wrongly.
+                  writing them wrongly.  It fails too if the marker is behind what was
+                  acknowledged (the server lost it; a retry writes it again) or ahead of
+                  this batch (the checkpoint is an old copy; its batches are not those).
     IdLane        exactly once, on every server, if rows carry their own IDs in rising
                   order: an ID that is already there is not added again.
     KeyLane       once per key within a window, on Redis 8.6 or Forebay (IDMP), however
@@ -29,6 +31,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from forebay_spark import ids
 from forebay_spark.connect import PASSING, RETRY_PAUSES_S, Link, pack, translate
 from forebay_spark.errors import ServerError, SinkError
 from forebay_spark.rows import Layout, Row
@@ -142,6 +145,13 @@ class IdLane(Lane):
     def _command(self, row: Row) -> Command:
         if row.id is None:
             raise SinkError("A row has no ID in the column of idColumn. Filter such rows.")
+        try:
+            ids.parse(row.id)
+        except ValueError:
+            raise SinkError(
+                f"A row has {row.id!r} in the column of idColumn, which is no ID. Write ms-seq in "
+                "full, as in 1700000000000-0: an ID that the server makes differs in a retry."
+            ) from None
         return ("XADD", row.stream, *self._trim, row.id, *row.fields)
 
     def _is_there(self, row: Row) -> bool:
@@ -149,8 +159,10 @@ class IdLane(Lane):
         wanted = [part.encode() if isinstance(part, str) else part for part in row.fields]
         if found:
             return bool(found[0][1] == wanted)
-        # With MAXLEN the entry may have come and gone; it would go again at once.
-        return bool(self._trim)
+        # With MAXLEN the entry may have come and gone; then all that is left is newer.
+        oldest = self.link.call("XRANGE", row.stream, "-", "+", "COUNT", 1)
+        gone = not oldest or ids.parse(oldest[0][0]) > ids.parse(str(row.id))
+        return bool(self._trim) and gone
 
 
 class KeyLane(Lane):
@@ -206,6 +218,12 @@ class Mark(NamedTuple):
 BROKEN = "broken"
 
 
+class Watch:
+    """Whose marker a connection watches: an EXEC, or a new connection, ends every WATCH on it."""
+
+    lane: FenceLane | None = None
+
+
 def parse_mark(value: bytes | None) -> Mark:
     """Read a marker; a missing one is a batch before all others."""
     if value is None:
@@ -217,13 +235,14 @@ def parse_mark(value: bytes | None) -> Mark:
 class FenceLane(Lane):
     """Chunks and a marker, in one transaction each."""
 
-    def __init__(self, *args: Any, marker: str, batch: int) -> None:
+    def __init__(self, *args: Any, marker: str, batch: int, watch: Watch) -> None:
         super().__init__(*args)
         self.marker = marker
         self._batch = batch
+        self._watch = watch
         self._chunks = 0
         self._digest = ""
-        self._done: Mark | None = self._look()
+        self._done = self._look()
         if self._done.batch == batch:
             # Chunks can be skipped only if they are cut as they were the first time.
             self.chunk_rows = self._done.chunk_rows
@@ -231,7 +250,7 @@ class FenceLane(Lane):
     def close(self) -> None:
         """Write what is left; a retry must not bring less than what was written."""
         super().close()
-        done = self._done or self._look()
+        done = self._known()
         if done.batch == self._batch and done.chunks > self._chunks:
             raise self._changed()
 
@@ -247,27 +266,39 @@ class FenceLane(Lane):
                 return
             except PASSING as error:
                 self.link.drop()
-                self._done = None
+                self._watch.lane = None
                 if pause_s is None:
                     raise translate(error, self._where) from None
                 time.sleep(pause_s)
 
+    def check_stream(self, stream: str) -> None:
+        """As every lane; the call may have opened a new connection, which watches nothing."""
+        self._watch.lane = None
+        super().check_stream(stream)
+
     def _is_written(self) -> bool:
-        if self._done is None:
-            self._done = self._look()
-        done = self._done
+        done = self._known()
         if done.digest == BROKEN:
             raise SinkError(
                 f"An earlier attempt at batch {done.batch} was refused in part by the server, so "
                 f"nobody knows what is written. Look at the streams, then delete {self.marker!r}."
             )
         if done.batch > self._batch:
-            return True
-        if done.batch < self._batch or done.chunks < self._chunks:
-            return False
-        if done.chunks == self._chunks and done.digest != self._digest:
+            raise SinkError(
+                f"Batch {self._batch} of this query was followed by others, up to {done.batch}, so "
+                "its checkpoint is an old copy and rows could be lost or doubled. Start a new "
+                f"checkpoint, or delete {self.marker!r} and its like to write again."
+            )
+        written = done.chunks if done.batch == self._batch else 0
+        if written < self._chunks - 1:
+            raise ServerError(
+                f"The server at {self._where} has lost rows that it had acknowledged: a failover, "
+                "or it was flushed. A retry of the task writes them again; if Spark does not "
+                "retry, restart the query."
+            )
+        if written == self._chunks and done.digest != self._digest:
             raise self._changed()
-        return True
+        return written >= self._chunks
 
     def _changed(self) -> SinkError:
         return SinkError(
@@ -276,10 +307,17 @@ class FenceLane(Lane):
             "at-least-once."
         )
 
+    def _known(self) -> Mark:
+        """What the marker says, and will say until we write or a WATCH tells."""
+        if self._watch.lane is not self:
+            self._done = self._look()
+        return self._done
+
     def _look(self) -> Mark:
         """Watch the marker and read it, both on the same connection."""
         replies = self.link.call_all([("WATCH", self.marker), ("GET", self.marker)])
         self.refuse(replies)
+        self._watch.lane = self
         return parse_mark(replies[1])
 
     def _transaction(self, commands: bytes, count: int) -> Mark:

@@ -2,20 +2,23 @@
 
 A position ``(id, n)`` was true once.  Against the stream as it is now:
 
-1. The stream is gone, its newest ID lies below ``id``, or it has counted fewer than
-   ``n`` entries: it was deleted, flushed, or a failover lost its end.
+1. The stream is gone, its newest ID lies below ``id``, it has counted fewer than ``n``
+   entries, or more are there after ``id`` than were added since: it was deleted, flushed, or
+   a failover lost its end.
 2. ``added - n`` entries were added since, but fewer are there: trimming took unread
    ones.  Trimming takes the oldest first, so no read entry can be left to hide it.
 3. ``max-deleted-entry-id`` lies above ``id``: an unread entry was deleted one by one,
    which rule 2 cannot see while older entries remain.  A pipeline that deletes on
    purpose switches this rule off (``failOnDeletes``).
 
-Rules 2 and 3 need a server that counts: Redis 7.0 or later, Valkey, Forebay.
+Rules 2 and 3 need a server that counts: Redis 7.0 or later, Valkey, Forebay.  On one that
+does not, a position whose own entry is gone proves nothing, and that is said once.
 """
 
 from __future__ import annotations
 
 import logging
+from functools import cache
 
 from forebay_spark.errors import DataLossError
 from forebay_spark.offsets import Position
@@ -41,10 +44,18 @@ def went_back(stream: str, start: Position, now: StreamState | None) -> str | No
             f"Stream {stream!r} ends at {now.last_id} but was read up to {start.id}: "
             "it was deleted, flushed, or lost its end in a failover."
         )
-    if now.added is not None and start.n is not None and now.added < start.n:
+    if now.added is None or start.n is None:
+        return None
+    if now.added < start.n:
         return (
             f"Stream {stream!r} has counted {now.added} entries but {start.n} were read: "
             "it was deleted and made anew."
+        )
+    all_unread = now.first_id is not None and now.first_id > start.id
+    if all_unread and now.length > now.added - start.n:
+        return (
+            f"Stream {stream!r} has {now.length} entries after {start.id}, but {start.n} of "
+            f"the {now.added} ever added were read: it was deleted and made anew."
         )
     return None
 
@@ -80,6 +91,8 @@ def check(
     if gone or now is None:
         report(gone or f"Stream {stream!r} is gone.", options)
         return False
+    if now.added is None and (now.first_id is None or now.first_id.before() > start.id):
+        say_unknown(stream)
     loss = trimmed(stream, start, now)
     deletion = deleted(stream, start, now)
     if loss:
@@ -87,6 +100,16 @@ def check(
     elif deletion and options.failOnDeletes:
         report(f"{deletion} Set failOnDeletes to false if that is intended.", options)
     return loss is None and deletion is None
+
+
+@cache
+def say_unknown(stream: str) -> None:
+    """Once for a stream: that trimming has passed what was read, and nobody knows how far."""
+    _LOG.warning(
+        "Stream %r was trimmed at least as far as it was read. This server (Redis before 7.0) "
+        "does not count entries, so unread ones may be gone unnoticed. Use Redis 7.0 or later.",
+        stream,
+    )
 
 
 def report(loss: str, options: Options) -> None:

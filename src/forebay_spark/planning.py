@@ -58,6 +58,9 @@ def wanted(stream: str, start: Position, end: Position, now: StreamState) -> Wan
     count = offsets.entries_between(start, end)
     if deleted(stream, start, now):
         count = None
+    elif count is None and end.id == now.last_id and (now.first_id or end.id) > start.id:
+        # Nothing of what is there was read yet, so its length is the count on any server.
+        count = now.length
     backlog = now.length if count is None else count
     return Wanted(start, end, backlog, count is not None)
 

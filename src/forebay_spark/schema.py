@@ -12,6 +12,10 @@ these names, which tell about the entry itself:
     _reason                                  and why
 
 A sequence number past 2^63, or a time past the year 292277, is null; ``id`` is exact.
+
+Spark's own readers pass over "not null" in a schema.  A source in Python cannot: Spark
+takes the schema as it is, trusts it, and its generated code breaks on the first null.  So
+"not null" is refused where nulls can come, and means "required" in the other modes.
 """
 
 from __future__ import annotations
@@ -55,6 +59,10 @@ SPECIAL: dict[str, DataType] = {
 }
 
 
+#: Columns about the entry that are there whatever the entry is.
+NEVER_NULL = frozenset({"_stream", "_id", "_fields"})
+
+
 class Column(NamedTuple):
     """One column to deliver: a special one (named as in SPECIAL) or a field."""
 
@@ -74,6 +82,24 @@ def columns_of(schema: StructType) -> tuple[Column, ...]:
     if is_plain(schema):
         return tuple(Column(f.name, f"_{f.name}", f.dataType, False) for f in schema)
     return tuple(_column(field) for field in schema)
+
+
+def refuse_broken_promises(schema: StructType, mode: str) -> None:
+    """OptionError if a column is "not null" in the schema and the source may give null."""
+    for field, column in zip(schema, columns_of(schema), strict=True):
+        if field.nullable or column.special in NEVER_NULL:
+            continue
+        if column.special:
+            raise OptionError(
+                f"Column {field.name} is NOT NULL in the schema, but it is null where there is "
+                "nothing to tell. Leave NOT NULL out."
+            )
+        if mode == "PERMISSIVE":
+            raise OptionError(
+                f"Column {field.name} is NOT NULL in the schema, but mode PERMISSIVE makes it null "
+                "in entries that lack it or do not fit. Leave NOT NULL out, or set mode to "
+                "DROPMALFORMED or FAILFAST."
+            )
 
 
 def _column(field: StructField) -> Column:

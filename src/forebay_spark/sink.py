@@ -14,6 +14,7 @@ way again (offsets.py).  Where a shuffle changes their order, the lane notices.
 from __future__ import annotations
 
 import uuid
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -26,15 +27,19 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from forebay_spark.connect import Server
+from forebay_spark.connect import Link, Server
 from forebay_spark.errors import OptionError, SinkError
-from forebay_spark.lanes import FenceLane, IdLane, KeyLane, Lane, PlainLane
+from forebay_spark.lanes import FenceLane, IdLane, KeyLane, Lane, PlainLane, Watch
 from forebay_spark.options import AT_LEAST_ONCE, Options
 from forebay_spark.rows import Layout
 
 BATCH_ID = "streaming.sql.batchId"
 QUERY_ID = "sql.streaming.queryId"
 MARKER_PREFIX = "forebay:sink"
+
+#: After a batch write its markers stay a while: a copy of a task that Spark has given up may
+#: still run, and without them it would write its rows again.
+MARKER_GRACE_MS = 3600 * 1000
 
 
 @dataclass(frozen=True)
@@ -68,11 +73,15 @@ class TaskWriter:
         self._batch = batch
         self._server = Server(options)
         self._lanes: dict[str, Lane] = {}
+        self._watches: defaultdict[Link, Watch] = defaultdict(Watch)
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> Written:
         """All rows, to the end."""
         rows = 0
         try:
+            if not self._server.is_cluster:
+                # Also without rows: a first attempt that had some is found out.
+                self._only_lane()
             for batch in batches:
                 self._add(batch)
                 rows += batch.num_rows
@@ -86,11 +95,14 @@ class TaskWriter:
     def _add(self, batch: pa.RecordBatch) -> None:
         """Hand rows to the lane of their stream; outside a cluster there is but one."""
         if not self._server.is_cluster:
-            self._lane(self._layout.stream or "", "").add(batch)
+            self._only_lane().add(batch)
             return
         for stream in self._layout.streams(batch):
             rows = self._layout.of_stream(batch, stream)
             self._lane(stream, hash_tag(stream)).add(rows)
+
+    def _only_lane(self) -> Lane:
+        return self._lane(self._layout.stream or "", "")
 
     def _lane(self, stream: str, tag: str) -> Lane:
         if tag not in self._lanes:
@@ -113,7 +125,13 @@ class TaskWriter:
         if options.delivery == AT_LEAST_ONCE:
             return PlainLane(*common)
         marker = ":".join((MARKER_PREFIX, *([f"{{{tag}}}"] if tag else ()), self._name))
-        return FenceLane(*common, marker=marker, batch=self._batch)
+        watch = self._watches[common[0]]
+        return FenceLane(*common, marker=marker, batch=self._batch, watch=watch)
+
+
+def write_name(write_id: str, stream: str | None) -> str:
+    """How the markers of a batch write begin; one ID may be used for writes to two streams."""
+    return f"{write_id}:{stream}" if stream else write_id
 
 
 def _task() -> TaskContext:
@@ -135,7 +153,7 @@ class BatchWriter(DataSourceArrowWriter):
         _refuse_overwrite(overwrite)
         self._layout = Layout(schema, options)
         self._options = options
-        self._name = options.writeId or uuid.uuid4().hex
+        self._name = write_name(options.writeId or uuid.uuid4().hex, options.stream)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         """In a worker: one attempt at one partition."""
@@ -143,7 +161,7 @@ class BatchWriter(DataSourceArrowWriter):
         return TaskWriter(self._layout, self._options, name, 0).write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """All is written; markers are kept only for a write that may be repeated."""
+        """All is written; markers are kept for long only if the write may be repeated."""
         if self._options.writeId is None:
             self._forget(messages)
 
@@ -157,7 +175,7 @@ class BatchWriter(DataSourceArrowWriter):
         try:
             for message in messages:
                 for marker in message.markers if isinstance(message, Written) else ():
-                    server.link(marker).call("DEL", marker)
+                    server.link(marker).call("PEXPIRE", marker, MARKER_GRACE_MS)
         finally:
             server.close()
 

@@ -23,7 +23,7 @@ from pyspark.sql.types import StructType
 
 from forebay_spark import batch, micro_batch, sink
 from forebay_spark.options import BATCH, STREAM, WRITE, read_options
-from forebay_spark.schema import PLAIN
+from forebay_spark.schema import PLAIN, refuse_broken_promises
 
 
 class ForebaySource(DataSource):
@@ -40,11 +40,15 @@ class ForebaySource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A bounded read."""
-        return batch.reader(schema, read_options(self.options, BATCH))
+        options = read_options(self.options, BATCH)
+        refuse_broken_promises(schema, options.mode)
+        return batch.reader(schema, options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """An endless read."""
-        return micro_batch.MicroBatchReader(schema, read_options(self.options, STREAM))
+        options = read_options(self.options, STREAM)
+        refuse_broken_promises(schema, options.mode)
+        return micro_batch.MicroBatchReader(schema, options)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """A write of a table."""

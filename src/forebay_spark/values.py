@@ -9,7 +9,8 @@ judged by the same cast.
     boolean               true false 1 0         any letter case
     timestamp             ISO 8601; UTC where no zone is written; or epoch numbers by option
     date                  2026-01-31
-    struct, array, map    JSON; missing members are null, unknown ones are passed over
+    struct, array, map    JSON; missing members are null (the value does not fit if they
+                          must not be), unknown ones are passed over
     string, binary        as it is; a string must be UTF-8
 """
 
@@ -92,16 +93,14 @@ def _epoch_times(text: pa.Array, kind: pa.TimestampType, unit_us: int) -> pa.Arr
 def json_reader(kind: pa.DataType, timestamp_format: str) -> Callable[[Any], Any]:
     """How a decoded JSON value becomes what Arrow takes for this type; ValueError if it cannot."""
     if pa.types.is_struct(kind):
-        members = [(f.name, json_reader(f.type, timestamp_format)) for f in kind]
-        return lambda value: {
-            name: _optional(read, _of(dict, value).get(name)) for name, read in members
-        }
+        members = [(f.name, _member(f, timestamp_format)) for f in kind]
+        return lambda value: {name: read(_of(dict, value).get(name)) for name, read in members}
     if pa.types.is_map(kind):
-        item = json_reader(kind.item_type, timestamp_format)
-        return lambda value: [(k, _optional(item, v)) for k, v in _of(dict, value).items()]
+        item = _member(kind.item_field, timestamp_format)
+        return lambda value: [(k, item(v)) for k, v in _of(dict, value).items()]
     if pa.types.is_list(kind):
-        element = json_reader(kind.value_type, timestamp_format)
-        return lambda value: [_optional(element, v) for v in _of(list, value)]
+        element = _member(kind.value_field, timestamp_format)
+        return lambda value: [element(v) for v in _of(list, value)]
     if pa.types.is_string(kind):
         return lambda value: value if isinstance(value, str) else json.dumps(value)
     if pa.types.is_binary(kind):
@@ -110,12 +109,26 @@ def json_reader(kind: pa.DataType, timestamp_format: str) -> Callable[[Any], Any
     return lambda value: from_text(pa.array([_as_text(value)], pa.string()))[0].as_py()
 
 
+def _member(field: pa.Field, timestamp_format: str) -> Callable[[Any], Any]:
+    """How a member of a struct, array or map is read; one that is not null must be there."""
+    read = json_reader(field.type, timestamp_format)
+    if field.nullable:
+        return lambda value: _optional(read, value)
+    return lambda value: read(_present(value))
+
+
 def _from_json(read: Callable[[Any], Any], raw: bytes | None) -> Any:
     return None if raw is None else _optional(read, json.loads(raw))
 
 
 def _optional(read: Callable[[Any], Any], value: Any) -> Any:
     return None if value is None else read(value)
+
+
+def _present(value: Any) -> Any:
+    if value is None:
+        raise ValueError("null where the schema says not null")
+    return value
 
 
 def _of(kind: type, value: Any) -> Any:

@@ -74,7 +74,7 @@ def test_a_user_needs_only_the_rights_to_look_and_read(
     place = f"127.0.0.1:{target.port}"
     assert read(f"redis://ann:secret@{place}") == [0, 1, 2, 3, 4]
     assert read(f"redis://{place}", user="ann", password="secret") == [0, 1, 2, 3, 4]
-    with pytest.raises(ServerError, match="has no permissions"):
+    with pytest.raises(ServerError, match="o permissions"):
         read(f"redis://ann:secret@{place}", streams="other")
     with pytest.raises(ServerError, match=r"refuses the login .*Check user and password"):
         read(f"redis://ann:guess@{place}")

@@ -96,15 +96,22 @@ def test_deleted_entries_are_not_missed(target: Target) -> None:
     assert read(target) == [n for n in range(20) if n != 4]
 
 
-def test_trimming_between_plan_and_read_is_found(target: Target) -> None:
+def check_that_trimming_is_found(target: Target, parts: int) -> None:
     ids = target.add("s", 100)
-    for parts in (1, 3):
-        options = target.options(BATCH, streams="s", minPartitions=parts)
-        reader = BatchReader(PLAIN, options)
-        tasks = reader.partitions()
-        target.trim("s", ids[10 * parts])
-        with pytest.raises(DataLossError):
-            read_tasks(reader, tasks)
+    options = target.options(BATCH, streams="s", minPartitions=parts)
+    reader = BatchReader(PLAIN, options)
+    tasks = reader.partitions()
+    target.trim("s", ids[10])
+    with pytest.raises(DataLossError):
+        read_tasks(reader, tasks)
+
+
+def test_trimming_between_plan_and_read_is_found(target: Target) -> None:
+    check_that_trimming_is_found(target, parts=1)
+
+
+def test_trimming_before_pieces_without_a_count_is_found(counting_target: Target) -> None:
+    check_that_trimming_is_found(counting_target, parts=3)
 
 
 def test_only_a_reader_that_was_asked_to_takes_filters() -> None:

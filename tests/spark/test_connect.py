@@ -81,11 +81,11 @@ def test_a_database_of_the_url_is_used(target: Target) -> None:
     assert state.fetch(server_at(f"{target.url}/1"), "s") is None
 
 
-def test_the_state_of_a_stream_is_what_xinfo_says(target: Target) -> None:
-    ids = target.add("s", 10)
-    target.trim("s", ids[4])
-    target.client.xdel("s", ids[7])
-    now = state.fetch(server_at(target.url), "s")
+def test_the_state_of_a_stream_is_what_xinfo_says(counting_target: Target) -> None:
+    ids = counting_target.add("s", 10)
+    counting_target.trim("s", ids[4])
+    counting_target.client.xdel("s", ids[7])
+    now = state.fetch(server_at(counting_target.url), "s")
     assert now is not None
     assert (now.length, now.added, now.removed) == (5, 10, 5)
     assert (str(now.first_id), str(now.last_id)) == (ids[4], ids[9])

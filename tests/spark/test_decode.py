@@ -14,7 +14,7 @@ from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 from forebay_spark.decode import Decoder
 from forebay_spark.errors import MalformedError, OptionError
 from forebay_spark.pages import EntryPage
-from forebay_spark.schema import PLAIN, columns_of
+from forebay_spark.schema import PLAIN, SPECIAL, columns_of, refuse_broken_promises
 from tests.support.spark_streams import batch_options, rows_of, struct
 
 GOOD = [b"1000-1", [b"n", b"1", b"name", b"ann"]]
@@ -89,6 +89,30 @@ def test_a_required_field_that_is_missing_is_malformed() -> None:
     with pytest.raises(MalformedError, match="n: missing"):
         decode(schema, GOOD, THIN, mode="FAILFAST")
     assert decode(schema, GOOD, THIN, mode="DROPMALFORMED").num_rows == 1
+
+
+def test_a_required_struct_that_is_null_in_json_is_malformed() -> None:
+    kind = StructType([StructField("a", IntegerType())])
+    schema = StructType([StructField("n", kind, nullable=False)])
+    with pytest.raises(MalformedError, match="n: missing"):
+        decode(schema, [b"1-1", [b"n", b'{"a": 1}']], [b"1-2", [b"n", b"null"]], mode="FAILFAST")
+
+
+@pytest.mark.parametrize("mode", ["DROPMALFORMED", "FAILFAST"])
+def test_not_null_is_allowed_where_no_null_can_come(mode: str) -> None:
+    schema = StructType([StructField("n", IntegerType(), nullable=False)])
+    refuse_broken_promises(schema, mode)
+    with pytest.raises(OptionError, match="mode PERMISSIVE makes it null"):
+        refuse_broken_promises(schema, "PERMISSIVE")
+
+
+def test_columns_about_the_entry_are_not_null_if_every_entry_has_them() -> None:
+    always = [StructField(n, SPECIAL[n], nullable=False) for n in ("_stream", "_id", "_fields")]
+    refuse_broken_promises(StructType(always), "PERMISSIVE")
+    for name in ("_corrupt", "_reason", "_timestamp", "_seq"):
+        schema = StructType([StructField(name, SPECIAL[name], nullable=False)])
+        with pytest.raises(OptionError, match=f"Column {name} is NOT NULL"):
+            refuse_broken_promises(schema, "FAILFAST")
 
 
 def test_a_special_column_of_another_type_is_refused() -> None:

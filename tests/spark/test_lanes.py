@@ -11,11 +11,12 @@ import redis
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from forebay_spark import connect, lanes
-from forebay_spark.connect import Link
+from forebay_spark.connect import Link, Server
 from forebay_spark.errors import ServerError, SinkError
+from forebay_spark.lanes import FenceLane, Watch
 from forebay_spark.options import WRITE
 from forebay_spark.rows import Layout
-from forebay_spark.sink import TaskWriter, Written, hash_tag
+from forebay_spark.sink import MARKER_GRACE_MS, BatchWriter, TaskWriter, Written, hash_tag
 from tests.support.spark_streams import Target
 
 MARKER = "forebay:sink:query:0"
@@ -79,12 +80,20 @@ def test_a_repeated_task_writes_nothing_more(target: Target) -> None:
     assert target.numbers("s") == list(range(25))
 
 
-def test_the_next_batch_is_written_and_the_last_one_is_still_known(target: Target) -> None:
+def test_the_next_batch_is_written_and_a_repetition_of_it_is_known(target: Target) -> None:
     write(target, table(25), batch=0)
     write(target, table(25, first=25), batch=1)
     write(target, table(25, first=25), batch=1)
-    write(target, table(25), batch=0)
     assert target.numbers("s") == list(range(50))
+
+
+def test_a_checkpoint_that_is_an_old_copy_is_refused(target: Target) -> None:
+    for batch in range(3):
+        write(target, table(10, first=10 * batch), batch=batch)
+    # From the old copy, batch 1 is planned anew and takes in what came later too.
+    with pytest.raises(SinkError, match=r"Batch 1 .* up to 2, so its checkpoint is an old copy"):
+        write(target, table(40, first=10), batch=1)
+    assert target.numbers("s") == list(range(30))
 
 
 @pytest.mark.parametrize("failing_row", [0, 5, 10, 15, 24])
@@ -153,7 +162,71 @@ def test_two_attempts_at_once_write_each_row_once(target: Target) -> None:
     assert target.numbers("s") == list(range(50))
 
 
-@pytest.mark.parametrize("second", [table(25, first=1), table(25)[:24], table(12)])
+def attempt(target: Target, schema: pa.Schema, **given: Any) -> TaskWriter:
+    options = target.options(WRITE, **{"rowsPerTransaction": 10, **given})
+    return TaskWriter(Layout(from_arrow_schema(schema), options), options, "query:0", 0)
+
+
+def test_a_new_connection_watches_the_marker_again(target: Target) -> None:
+    rows = table(20, stream=lambda n: "s" if n < 10 else "t")
+
+    def interleaved() -> Iterator[pa.RecordBatch]:
+        yield rows[:10]
+        target.client.client_kill_filter(_type="normal", skipme=True)
+        attempt(target, rows.schema).write(iter([rows]))
+        yield rows[10:]  # asks for the type of t first, over a new connection
+
+    attempt(target, rows.schema).write(interleaved())
+    assert target.numbers("s") + target.numbers("t") == list(range(20))
+
+
+def test_lanes_that_share_a_connection_do_not_end_each_others_watch(target: Target) -> None:
+    rows, more = table(10), table(10, first=10)
+    options = target.options(WRITE, stream="s", rowsPerTransaction=10)
+    layout = Layout(from_arrow_schema(rows.schema), options)
+
+    def lane(link: Link, marker: str, watch: Watch) -> FenceLane:
+        return FenceLane(link, "here", layout, None, 10, marker=marker, batch=0, watch=watch)
+
+    ours, theirs = (Server(options).link("s") for _ in range(2))
+    shared = Watch()
+    first, second = (lane(ours, marker, shared) for marker in ("a", "b"))
+    first.add(rows)
+    second.add(rows)
+    twin = lane(theirs, "a", Watch())
+    twin.add(rows)
+    twin.add(more)
+    first.add(more)
+    assert target.numbers("s") == [*range(10), *range(20)]
+
+
+def test_rows_that_the_server_lost_after_its_reply_are_written_by_a_retry(target: Target) -> None:
+    rows = table(30)
+
+    def flushed() -> Iterator[pa.RecordBatch]:
+        yield rows[:20]
+        target.client.flushall()  # as a failover to a replica that had not heard of them
+        yield rows[20:]
+
+    with pytest.raises(ServerError, match="has lost rows that it had acknowledged"):
+        attempt(target, rows.schema, stream="s").write(flushed())
+    write(target, rows)
+    assert target.numbers("s") == list(range(30))
+
+
+def test_a_copy_of_a_task_that_outlives_its_job_writes_nothing(target: Target) -> None:
+    rows = table(25)
+    options = target.options(WRITE, stream="s")
+    writer = BatchWriter(from_arrow_schema(rows.schema), options, overwrite=False)
+    writer.commit([write(target, rows)])
+    assert 0 < target.client.pttl(MARKER) <= MARKER_GRACE_MS
+    write(target, rows)
+    assert target.numbers("s") == list(range(25))
+
+
+@pytest.mark.parametrize(
+    "second", [table(25, first=1), table(25)[:24], table(12), table(0)], ids=str
+)
 def test_other_rows_in_a_repeated_task_are_refused(target: Target, second: pa.RecordBatch) -> None:
     write(target, table(25))
     with pytest.raises(SinkError, match="brought other rows than before"):
@@ -184,6 +257,19 @@ def test_an_id_out_of_order_is_refused_and_not_lost_silently(target: Target) -> 
     target.add_at("s", ["50-0"])
     with pytest.raises(SinkError, match="must come in rising order"):
         write(target, table(3, i=lambda n: f"{n + 1}-0"), idColumn="i")
+
+
+def test_an_id_out_of_order_is_not_taken_for_one_that_was_trimmed(target: Target) -> None:
+    target.add_at("s", ["5-0", "50-0"])
+    write(target, table(1, i=lambda _: "4-0"), idColumn="i", maxLen=2)
+    with pytest.raises(SinkError, match="must come in rising order"):
+        write(target, table(1, i=lambda _: "7-0"), idColumn="i", maxLen=2)
+
+
+@pytest.mark.parametrize("made", ["*", "5-*", "monday"])
+def test_an_id_that_is_not_the_rows_own_is_refused(target: Target, made: str) -> None:
+    with pytest.raises(SinkError, match="which is no ID"):
+        write(target, table(1, i=lambda _: made), idColumn="i")
 
 
 def test_an_id_that_is_there_with_other_fields_is_refused(target: Target) -> None:

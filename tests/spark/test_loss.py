@@ -89,3 +89,15 @@ def test_a_loss_can_be_said_in_the_log_instead(caplog: pytest.LogCaptureFixture)
 def test_the_message_says_what_to_do() -> None:
     with pytest.raises(DataLossError, match="Set failOnDataLoss to false to go on"):
         check(NOW._replace(length=9))
+
+
+def test_a_server_that_does_not_count_says_once_that_trimming_passed_the_reader(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    loss.say_unknown.cache_clear()
+    uncounted = NOW._replace(added=None, first_id=at(12))
+    with caplog.at_level(logging.WARNING, "forebay_spark"):
+        check(NOW._replace(added=None, first_id=at(10)))
+        assert not caplog.text
+        assert check(uncounted) and check(uncounted)
+    assert caplog.text.count("does not count entries") == 1

@@ -113,3 +113,11 @@ def test_a_limit_within_an_uncounted_span_leaves_the_position_uncounted() -> Non
     item = news(100)._replace(counted=False)
     span = planning.plan({"s": item}, 10, 1, ListSplitter())["s"]
     assert span.end == Position(at(10), None)
+
+
+def test_what_was_never_read_is_counted_by_its_length_on_any_server() -> None:
+    now = StreamState(length=7, first_id=at(1), last_id=at(9), added=None, max_deleted_id=FIRST)
+    start, end = Position(at(1).before(), None), Position(at(9), None)
+    assert planning.wanted("s", start, end, now) == planning.Wanted(start, end, 7, True)
+    begun = planning.wanted("s", Position(at(1), None), end, now)
+    assert begun is not None and not begun.counted

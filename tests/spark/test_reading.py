@@ -77,14 +77,21 @@ def test_reading_goes_on_over_a_new_connection(target: Target) -> None:
     assert read == entry_ids
 
 
-@pytest.mark.parametrize("counted", [True, False])
-def test_trimming_ahead_of_a_running_task_is_found(target: Target, counted: bool) -> None:
+def check_that_trimming_ahead_is_found(target: Target, counted: bool) -> None:
     entry_ids = target.add("s", 300)
     found = pages(target, entry_ids, counted)
     next(found)
     target.trim("s", entry_ids[200])
     with pytest.raises(DataLossError, match="trimmed"):
         list(found)
+
+
+def test_trimming_ahead_of_a_running_task_is_found(target: Target) -> None:
+    check_that_trimming_ahead_is_found(target, counted=True)
+
+
+def test_trimming_ahead_of_a_task_without_a_count_is_found(counting_target: Target) -> None:
+    check_that_trimming_ahead_is_found(counting_target, counted=False)
 
 
 @pytest.mark.parametrize("counted", [True, False])
@@ -120,6 +127,13 @@ def test_a_stream_deleted_under_a_task_is_loss(target: Target, counted: bool) ->
     next(found)
     target.client.delete("s")
     with pytest.raises(DataLossError):
+        list(found)
+
+
+def test_more_entries_than_were_counted_are_a_sign_of_loss(target: Target) -> None:
+    target.add_at("s", ["1-0", "2-0", "3-0"])
+    found = pages(target, ["1-0", "3-0"])
+    with pytest.raises(DataLossError, match=r"gave 3 entries .* but 2 were added"):
         list(found)
 
 

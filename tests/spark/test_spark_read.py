@@ -80,6 +80,25 @@ def test_modes_are_those_of_sparks_own_readers(spark: Any, target: Target) -> No
     assert "does not fit the schema (n: 'many' is not an int)" in (explain(caught.value) or "")
 
 
+def test_not_null_is_refused_where_nulls_can_come_and_kept_elsewhere(
+    spark: Any, redis_target: Target, tmp_path: Path
+) -> None:
+    redis_target.add("s", 3)
+    redis_target.client.xadd("s", {"other": 1})
+    wanted = "n int not null"
+    with pytest.raises(Exception) as caught:
+        source(spark, redis_target).schema(wanted).load().collect()
+    assert "Leave NOT NULL out" in (explain(caught.value) or "")
+    with pytest.raises(Exception) as caught:
+        to_parquet(endless(spark, redis_target).schema(wanted).load(), tmp_path / "refused")
+    assert "Leave NOT NULL out" in (explain(caught.value) or "")
+    strict = {"mode": "DROPMALFORMED"}
+    batch = source(spark, redis_target, **strict).schema(wanted).load()
+    assert [row.n for row in batch.collect()] == [0, 1, 2]
+    to_parquet(endless(spark, redis_target, **strict).schema(wanted).load(), tmp_path)
+    assert spark.read.parquet(str(tmp_path / "out")).count() == 3
+
+
 def test_filters_cut_the_range_and_change_no_result(spark: Any, target: Target) -> None:
     target.add_at("s", [f"{ms}-0" for ms in range(1, 101)])
     pushed = source(spark, target, pushFilters=True).load()

@@ -67,6 +67,9 @@ def test_a_value_that_fits_is_read(kind: pa.DataType, text: str, value: Any) -> 
         (pa.struct([("a", pa.int32())]), "{"),
         (pa.struct([("a", pa.int32())]), "[]"),
         (pa.struct([("a", pa.int32())]), '{"a": "x"}'),
+        (pa.struct([pa.field("a", pa.int32(), nullable=False)]), '{"b": 1}'),
+        (pa.list_(pa.field("item", pa.int32(), nullable=False)), "[1, null]"),
+        (pa.map_(pa.string(), pa.field("value", pa.int32(), nullable=False)), '{"a": null}'),
         (pa.list_(pa.int32()), '{"a": 1}'),
     ],
 )

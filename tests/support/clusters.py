@@ -12,7 +12,7 @@ from pathlib import Path
 
 import redis
 
-from tests.support.oracle import find, start_redis
+from tests.support.oracle import counts_entries, find, server_program, start_redis
 from tests.support.servers import ServerProcess, free_port
 from tests.support.waiting import wait_until
 
@@ -40,9 +40,10 @@ def cluster_url(nodes: list[ServerProcess]) -> str:
 
 
 def _cluster_node(directory: Path) -> ServerProcess:
-    # The bus would listen 10,000 above the port, which may be no port at all.
-    bus = str(free_port())
-    return start_redis(directory, "--cluster-enabled", "yes", "--cluster-port", bus)
+    # The bus listens 10,000 above the port, which must be a port too, unless it is given one.
+    bus = ("--cluster-port", str(free_port())) if counts_entries() else ()
+    port = free_port(below=65_536 - 10_000)
+    return start_redis(directory, "--cluster-enabled", "yes", *bus, port=port)
 
 
 def _is_ready(node: ServerProcess) -> bool:
@@ -77,7 +78,7 @@ def watched_by_sentinel(primary: ServerProcess, directory: Path) -> Iterator[int
         f"port {port}\nbind 127.0.0.1\nunixsocket {directory / 'sock'}\ndir {directory}\n"
         f"sentinel monitor {SERVICE} 127.0.0.1 {primary.port} 1\n"
     )
-    command = [find("redis-server"), str(config), "--sentinel"]
+    command = [server_program(), str(config), "--sentinel"]
     sentinel = ServerProcess("sentinel", command, directory, port)
     try:
         yield port

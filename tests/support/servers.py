@@ -24,12 +24,14 @@ STOP_TIMEOUT_S = 15.0
 LOG_TAIL_BYTES = 6000
 
 
-def free_port() -> int:
+def free_port(below: int = 65_536) -> int:
     """A TCP port that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port: int = probe.getsockname()[1]
+        if port < below:
+            return port
 
 
 def environment() -> dict[str, str]:
@@ -151,10 +153,11 @@ def start_program(
     *directives: str,
     pin: int | None = None,
     tracer: Sequence[str] = (),
+    port: int | None = None,
 ) -> ServerProcess:
     """A server binary that takes redis.conf directives on its command line."""
     directory.mkdir(parents=True, exist_ok=True)
-    port = free_port()
+    port = port or free_port()
     command = [program, *_listening(directory, port), "--dir", str(directory), *directives]
     command = [*tracer, *_pinned(command, pin)]
     return ServerProcess(Path(program).name, command, directory, port)

@@ -25,7 +25,7 @@ from forebay_spark.lake.files import Files, now_ms, open_files
 from forebay_spark.lake.lake import Lake
 from forebay_spark.options import WRITE, read_options
 from forebay_spark.pipeline.spec import FormatSink, LakeSink, Sink, StreamSink
-from forebay_spark.sink import MARKER_PREFIX, hash_tag
+from forebay_spark.sink import MARKER_PREFIX, hash_tag, write_name
 
 CHECKPOINTS = "_checkpoints"
 #: How many partitions of a batch are cleaned up after; further ones expire by themselves.
@@ -100,7 +100,8 @@ def forget_fences(sink: StreamSink, stream: str, name: str) -> None:
     server = Server(read_options(sink.texts(), WRITE))
     try:
         tag = [f"{{{hash_tag(stream)}}}"] if server.is_cluster else []
-        keys = [":".join((MARKER_PREFIX, *tag, name, str(at))) for at in range(FENCES)]
+        fence = ":".join((MARKER_PREFIX, *tag, write_name(name, stream)))
+        keys = [f"{fence}:{at}" for at in range(FENCES)]
         server.link(keys[0]).call("DEL", *keys)
     finally:
         server.close()
