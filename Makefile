@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-interpreted test-compiled test-spark lint format bench \
+.PHONY: help setup demo test test-interpreted test-compiled test-spark lint format bench bench-spark \
 	reliability docs clean
 
 PYTHON  ?= python3
@@ -63,6 +63,9 @@ format: setup ## let ruff write what it can
 
 bench: setup ## measure against redis-server; QUICK=1 for two minutes, ONLY=word for some rows
 	$(BIN)/python -m bench.run $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
+
+bench-spark: setup ## measure the connector in Spark; QUICK=1 and ONLY=word as above
+	$(BIN)/python -m bench.spark.run $(if $(QUICK),--quick) $(if $(ONLY),--only "$(ONLY)")
 
 reliability: setup ## attack the promises; FULL=1 for a night, ONLY=R1,R5 for some, SEED=n again
 	$(BIN)/python -m reliability.run $(if $(FULL),--full) $(if $(ONLY),--only $(ONLY)) \

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -142,10 +143,12 @@ def write_readme(lines: list[Line], facts: dict[str, str]) -> None:
     path.write_text(pattern.sub(lambda _: body, text))
 
 
-def write_json(lines: list[Line], facts: dict[str, str], more: dict[str, Any]) -> Path:
-    """All figures of the run in bench/out."""
+def write_json(
+    lines: Sequence[Any], facts: dict[str, str], more: dict[str, Any], name: str = "bench"
+) -> Path:
+    """All figures of the run in bench/out; lines are dataclasses with a ratio."""
     OUT.mkdir(parents=True, exist_ok=True)
-    path = OUT / time.strftime("bench-%Y%m%d-%H%M%S.json")
+    path = OUT / time.strftime(f"{name}-%Y%m%d-%H%M%S.json")
     rows = [{**asdict(line), "ratio": line.ratio, "reached": line.reached} for line in lines]
     path.write_text(json.dumps({"machine": facts, "rows": rows, **more}, indent=1))
     return path

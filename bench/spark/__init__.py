@@ -1,0 +1,1 @@
+"""How fast Spark reads, archives and writes streams; see bench/README.md."""

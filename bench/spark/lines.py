@@ -1,0 +1,82 @@
+"""A line of the table: our figure, the one it is compared with, and what the ratio should be.
+
+``in_turns`` measures: every case once to warm up (Spark compiles a query when it first runs,
+and starts Python workers), then all cases round after round, so that a neighbour on the
+machine hurts them alike.  The figure is the median.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+from bench.report import figure
+
+Samples = dict[str, list[float]]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One comparison; without a target it is only told."""
+
+    name: str
+    against: str
+    unit: str
+    ours: float
+    theirs: float
+    target: float | None = None
+    smaller_is_better: bool = False
+
+    @property
+    def ratio(self) -> float:
+        """Our figure divided by the other one."""
+        return self.ours / self.theirs
+
+    @property
+    def reached(self) -> bool:
+        """Whether the ratio is as it should be."""
+        if self.target is None:
+            return True
+        return self.ratio <= self.target if self.smaller_is_better else self.ratio >= self.target
+
+    def console(self) -> str:
+        """The line for the terminal."""
+        mark = "    " if self.target is None else "ok  " if self.reached else "MISS"
+        goal = (
+            ""
+            if self.target is None
+            else f"{'<=' if self.smaller_is_better else '>='} {self.target}"
+        )
+        return (
+            f"{mark} {self.name:42} {figure(self.ours, self.unit):>8} {self.unit:7}"
+            f" {self.against:34} {figure(self.theirs, self.unit):>8}"
+            f" {self.ratio:6.2f}x  {goal}"
+        )
+
+
+def in_turns(rounds: int, cases: Mapping[str, Callable[[], float]]) -> Samples:
+    """What each case gave in each round, after one that does not count."""
+    samples: Samples = {name: [] for name in cases}
+    for turn in range(rounds + 1):
+        for name, run in cases.items():
+            value = run()
+            if turn > 0:
+                samples[name].append(value)
+    return samples
+
+
+def compare(
+    name: str,
+    unit: str,
+    samples: Samples,
+    targets: Mapping[str, float | None],
+    *,
+    smaller_is_better: bool = False,
+) -> list[Line]:
+    """The first case against each of the others, by medians."""
+    ours, *_ = samples.values()
+    return [
+        Line(name, other, unit, median(ours), median(samples[other]), target, smaller_is_better)
+        for other, target in targets.items()
+    ]

@@ -1,0 +1,113 @@
+"""How much memory a task takes to read a long range: the same, however long it is.
+
+    python -m bench.spark.memory URL STREAM      megabytes by which reading STREAM grows a process
+
+A process of its own reads as a task of Spark does, drops each batch as Spark does once it is
+sent, and tells its highest resident size less that before the first entry.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterable
+from itertools import repeat
+from pathlib import Path
+
+from bench.load import Expect, crowd
+from bench.peers import Peer
+from bench.rows import FOREVER_S, PIPELINE, fill
+from bench.spark.lines import Line, compare, in_turns
+from bench.spark.stage import Stage, url
+from forebay_spark.batch import BatchReader
+from forebay_spark.offsets import Piece
+from forebay_spark.options import BATCH, read_options
+from forebay_spark.reading import Task
+from forebay_spark.schema import PLAIN
+from tests.support.resp import encode
+
+WARM = b"race:warm"
+LARGE_BYTES = 1 << 20
+BYTES_PER_MB = 1e6
+#: A range many times as long may take this much more; the rest is the allocator's mood.
+BOUND = 1.25
+
+
+def memory(stage: Stage) -> list[Line]:
+    """Long ranges against shorter ones, of small entries and of large ones."""
+    lines = []
+    for peer in (stage.forebay, stage.redis):
+        fill(peer, WARM, PIPELINE)
+        for kind, sizes in (
+            ("entries", stage.plan.memory_entries),
+            ("entries of 1 MB", stage.plan.large_entries),
+        ):
+            lines += longer_and_shorter(stage, peer, kind, sizes)
+    return lines
+
+
+def longer_and_shorter(stage: Stage, peer: Peer, kind: str, sizes: tuple[int, int]) -> list[Line]:
+    """One line: the growth over the longer range against that over the shorter one."""
+    keys = {size: f"race:memory:{size}".encode() for size in sizes}
+    for size, key in keys.items():
+        (fill_large if "MB" in kind else fill)(peer, key, size)
+    few, many = sizes
+    title = f"task memory, {many:,} {kind}, {peer.name}"
+    runs = {
+        f"{size:,} {kind}": lambda key=keys[size]: growth_mb(peer, key.decode())
+        for size in (many, few)
+    }
+    samples = stage.samples[title] = in_turns(stage.plan.rounds, runs)
+    for key in keys.values():
+        peer.command("DEL", key)
+    return compare(title, "MB", samples, {f"{few:,} {kind}": BOUND}, smaller_is_better=True)
+
+
+def fill_large(peer: Peer, key: bytes, count: int) -> None:
+    """Entries of one field with a megabyte in it."""
+    command = encode(b"XADD", key, b"*", b"picture", b"x" * LARGE_BYTES)
+    crowd(peer, 1, repeat(command, count), Expect(marker=b"$", count=1), 1, FOREVER_S)
+
+
+def growth_mb(peer: Peer, stream: str) -> float:
+    """What the process below says."""
+    command = [sys.executable, "-m", "bench.spark.memory", url(peer), stream]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def whole(tasks: Iterable[object]) -> Task:
+    """One task instead of the several that a long stream is cut into."""
+    first, *rest = [task for task in tasks if isinstance(task, Task)]
+    last = rest[-1] if rest else first
+    piece = Piece(first.piece.start, last.piece.end, None)
+    return Task(first.stream, piece, first.batch_start)
+
+
+def read_all(address: str, stream: str) -> None:
+    """What a task does, with batches dropped."""
+    options = read_options({"url": address, "streams": stream}, BATCH)
+    reader = BatchReader(PLAIN, options)
+    for _ in reader.read(whole(reader.partitions())):
+        pass
+
+
+def status_bytes(name: str) -> int:
+    """A size from the kernel's notes about this process."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024
+    raise KeyError(name)
+
+
+def main() -> None:
+    """Read a little, so that everything is loaded; then all of it, and tell the growth."""
+    address, stream = sys.argv[1:]
+    read_all(address, WARM.decode())
+    Path("/proc/self/clear_refs").write_text("5")  # the highest size begins anew
+    before = status_bytes("VmRSS")
+    read_all(address, stream)
+    print((status_bytes("VmHWM") - before) / BYTES_PER_MB)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""``make bench-spark``: the connector in a real Spark, every ratio measured in one run.
+
+    python -m bench.spark.run [--quick] [--only WORD]
+
+Prints each line as it is done and writes bench/out/spark-*.json with the figures of every
+round.  redis-server, Forebay and Spark share the machine, as they would on a desk.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+import pyspark
+
+from bench import report
+from bench.peers import machine
+from bench.spark import jobs, memory, reads, triggers
+from bench.spark.lines import Line
+from bench.spark.stage import FULL, MASTER, QUICK, Stage, on_stage
+
+MEASUREMENTS: dict[str, Callable[[Stage], list[Line]]] = {
+    "read plain": reads.plain,
+    "read typed": reads.typed,
+    "archive": jobs.archive,
+    "micro-batch": triggers.micro_batches,
+    "sink": jobs.sink,
+    "memory": memory.memory,
+}
+
+
+def arguments() -> argparse.Namespace:
+    """What the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="a tenth of the entries")
+    parser.add_argument("--only", default="", help=f"one of: {', '.join(MEASUREMENTS)}")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Run what was asked for."""
+    options = arguments()
+    chosen = {name: run for name, run in MEASUREMENTS.items() if options.only.lower() in name}
+    if not chosen:
+        raise SystemExit(f"bench: nothing is called {options.only!r}: {', '.join(MEASUREMENTS)}")
+    lines: list[Line] = []
+    with on_stage(QUICK if options.quick else FULL) as stage:
+        facts = machine() | {peer.name: peer.version() for peer in (stage.redis, stage.forebay)}
+        facts |= {"pyspark": pyspark.__version__, "master": MASTER}
+        print(", ".join(f"{k} {v}" for k, v in facts.items()))
+        print(f"{stage.plan.entries:,} entries, medians of {stage.plan.rounds} rounds")
+        for run in chosen.values():
+            for line in run(stage):
+                lines.append(line)
+                print(line.console(), flush=True)
+        written = report.write_json(lines, facts, {"samples": stage.samples}, "spark")
+    print(f"\nwritten: {written}")
+
+
+if __name__ == "__main__":
+    main()

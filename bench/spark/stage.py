@@ -1,0 +1,124 @@
+"""What a measurement stands on: both servers, one Spark session, a folder, and how much to do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from bench.peers import Peer, running
+from bench.rows import STREAM, fill
+from bench.spark.lines import Samples
+from bench.spark.sources import ConstSource, TupleSource
+from forebay_spark.options import TABLE
+from forebay_spark.session import session
+from tests.support.spark_driver import worker_path
+
+MASTER = "local[2]"
+SETTINGS = {
+    # The rows that are written from memory must fit into it.
+    "spark.driver.memory": "4g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+PARTITIONS = 2
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much to do: a full run is for the documentation, a quick one for the desk."""
+
+    rounds: int
+    entries: int
+    micro_batches: int
+    memory_entries: tuple[int, int]
+    large_entries: tuple[int, int]
+    sink_rows: int
+
+
+FULL = Plan(
+    rounds=5,
+    entries=2_000_000,
+    micro_batches=40,
+    memory_entries=(200_000, 2_000_000),
+    large_entries=(100, 500),
+    sink_rows=500_000,
+)
+QUICK = Plan(
+    rounds=3,
+    entries=200_000,
+    micro_batches=15,
+    memory_entries=(50_000, 200_000),
+    large_entries=(100, 200),
+    sink_rows=50_000,
+)
+
+
+@dataclass
+class Stage:
+    """Where one run takes place."""
+
+    plan: Plan
+    redis: Peer
+    forebay: Peer
+    folder: Path
+    samples: dict[str, Samples] = field(default_factory=dict)
+
+    @cached_property
+    def spark(self) -> SparkSession:
+        """The session, started by the first measurement that needs one."""
+        os.environ["PYTHONPATH"] = worker_path()
+        spark = session("bench", MASTER, SETTINGS)
+        for source in (ConstSource, TupleSource):
+            spark.dataSource.register(source)
+        return spark
+
+    def read(self, peer: Peer, form: str = "forebay", **options: Any) -> DataFrame:
+        """The bench's stream on one of the servers, as a table."""
+        schema = options.pop("schema", None)
+        reader = self.spark.read.format(form).options(
+            url=url(peer), streams=STREAM.decode(), minPartitions=PARTITIONS, **options
+        )
+        return (reader if schema is None else reader.schema(schema)).load()
+
+    def prepare(self, peer: Peer) -> None:
+        """The stream that is read, as long as the plan wants it; made once."""
+        if peer.command("XLEN", STREAM) != self.plan.entries:
+            peer.command("DEL", STREAM)
+            fill(peer, STREAM, self.plan.entries)
+
+    def close(self) -> None:
+        """Stop Spark, if it was started."""
+        if "spark" in self.__dict__:
+            self.spark.stop()
+
+
+def url(peer: Peer) -> str:
+    """Where the connector finds a server."""
+    return f"redis://127.0.0.1:{peer.port}"
+
+
+def by_ranges() -> dict[str, str]:
+    """The option that makes the connector read with XRANGE, if it knows another way."""
+    return {"fetch": "range"} if any(option.name == "fetch" for option in TABLE) else {}
+
+
+@contextmanager
+def on_stage(plan: Plan) -> Iterator[Stage]:
+    """Servers and folder for one run; everything is gone afterwards."""
+    with (
+        TemporaryDirectory(prefix="fb-bench-") as folder,
+        running(["redis", "forebay"], pinned=False) as (redis, forebay),
+    ):
+        stage = Stage(plan, redis, forebay, Path(folder))
+        try:
+            yield stage
+        finally:
+            stage.close()

@@ -1,0 +1,60 @@
+"""What a micro-batch costs when there is next to nothing to read.
+
+Two rows in two tasks, to the noop sink: nearly all of the time is Spark's own (checkpoint,
+planning, a round trip to two Python workers).  Ours is compared with a source that does
+nothing but send a ready-made row, in the same session; what is above that is the connector.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from statistics import median
+
+from pyspark.sql import DataFrame
+
+from bench.rows import PIPELINE, entry_id, fill
+from bench.spark.lines import Line, compare, in_turns
+from bench.spark.sources import MICRO_BATCH_TASKS
+from bench.spark.stage import Stage, url
+from forebay_spark.pipeline.spec import offsets_json
+from forebay_spark.schema import PLAIN
+
+FEW = "race:few"
+#: The first triggers start processes and compile.
+SKIPPED = 3
+
+
+def micro_batches(stage: Stage) -> list[Line]:
+    """Median milliseconds of a trigger, ours and the least possible."""
+    stage.forebay.command("DEL", FEW)
+    fill(stage.forebay, FEW.encode(), PIPELINE)
+    rows = MICRO_BATCH_TASKS * (stage.plan.micro_batches + SKIPPED)
+    stream = stage.spark.readStream
+    ours = stream.format("forebay").options(
+        url=url(stage.forebay),
+        streams=FEW,
+        startingOffsets=offsets_json({FEW: entry_id(PIPELINE - rows).decode()}),
+        maxEntriesPerTrigger=MICRO_BATCH_TASKS,
+        minPartitions=MICRO_BATCH_TASKS,
+    )
+    least = stream.format("bench-const").schema(PLAIN).option("rows", rows)
+    number = count()
+    runs = {
+        name: lambda frame=frame: trigger_ms(stage, frame, next(number))
+        for name, frame in (("Forebay", ours.load()), ("empty source", least.load()))
+    }
+    title = "micro-batch of two rows"
+    samples = stage.samples[title] = in_turns(stage.plan.rounds, runs)
+    return compare(title, "ms", samples, {"empty source": 1.2}, smaller_is_better=True)
+
+
+def trigger_ms(stage: Stage, frame: DataFrame, number: int) -> float:
+    """The median trigger of one query, run to its end."""
+    writer = frame.writeStream.format("noop").trigger(availableNow=True)
+    query = writer.option("checkpointLocation", f"{stage.folder}/checkpoint-{number}").start()
+    query.awaitTermination()
+    busy = [p for p in query.recentProgress if p["numInputRows"]]
+    read = [p["numInputRows"] for p in busy]
+    wanted = stage.plan.micro_batches + SKIPPED
+    assert read == [MICRO_BATCH_TASKS] * wanted, f"the micro-batches had {read} rows"
+    return median(float(p["durationMs"]["triggerExecution"]) for p in busy[SKIPPED:])
