@@ -1,8 +1,8 @@
 """A line of the table: our figure, the one it is compared with, and what the ratio should be.
 
-``in_turns`` measures: every case once to warm up (Spark compiles a query when it first runs,
-and starts Python workers), then all cases round after round, so that a neighbour on the
-machine hurts them alike.  The figure is the median.
+Cases are measured in turns, round after round, so that a neighbour on the machine hurts them
+alike; the figure is the median.  What runs in Spark runs once before, to warm up: Spark compiles
+a query when it first runs, and starts Python workers.
 """
 
 from __future__ import annotations
@@ -56,14 +56,18 @@ class Line:
 
 
 def in_turns(rounds: int, cases: Mapping[str, Callable[[], float]]) -> Samples:
-    """What each case gave in each round, after one that does not count."""
+    """What each case gave in each round."""
     samples: Samples = {name: [] for name in cases}
-    for turn in range(rounds + 1):
+    for _ in range(rounds):
         for name, run in cases.items():
-            value = run()
-            if turn > 0:
-                samples[name].append(value)
+            samples[name].append(run())
     return samples
+
+
+def warm_in_turns(rounds: int, cases: Mapping[str, Callable[[], float]]) -> Samples:
+    """The same after one round that does not count."""
+    in_turns(1, cases)
+    return in_turns(rounds, cases)
 
 
 def compare(

@@ -11,11 +11,14 @@ Only the job is timed, not the making of the table.  The warm-up counts the rows
 from __future__ import annotations
 
 import time
+from statistics import median
 
 from pyspark.sql import DataFrame
 
-from bench.spark.lines import Line, compare, in_turns
-from bench.spark.stage import Stage, by_ranges
+from bench.peers import Peer
+from bench.spark.cpu import Usage, usage
+from bench.spark.lines import Line, compare, warm_in_turns
+from bench.spark.stage import Stage
 
 TYPED = "rider string, speed double, position int, location_id bigint"
 TARGETS = {"const": 0.8, "tuples": 3.0, "redis-server, XRANGE": 2.0, "Forebay, XRANGE": None}
@@ -28,38 +31,68 @@ def to_noop_s(frame: DataFrame) -> float:
     return time.perf_counter() - start
 
 
-def cases(stage: Stage, schema: str | None) -> dict[str, DataFrame]:
-    """The table read in all ways; the first is the one to judge."""
+class Case:
+    """One way to read the bench's stream."""
+
+    def __init__(self, stage: Stage, frame: DataFrame, server: Peer) -> None:
+        self.frame = frame
+        self._stage = stage
+        self._server = server
+        self._usages: list[Usage] = []
+
+    def rate(self) -> float:
+        """Rows a second of one read; the CPU time is kept."""
+        rows, before = self._stage.plan.entries, usage(self._stage.jvm_pid, self._server)
+        rate = rows / to_noop_s(self.frame)
+        after = usage(self._stage.jvm_pid, self._server)
+        self._usages.append(after.per_row_us(before, rows))
+        return rate
+
+    @property
+    def usage(self) -> Usage:
+        """Medians of all reads but the first."""
+        return Usage(*map(median, zip(*self._usages[1:], strict=True)))
+
+
+def cases(stage: Stage, schema: str | None) -> dict[str, Case]:
+    """The table read in all ways, each checked; the first is the one to judge."""
     forebay, redis = stage.forebay, stage.redis
     ours = stage.read(forebay, schema=schema)
     tasks = ours.rdd.getNumPartitions()
     const = {"rows": stage.plan.entries, "parts": tasks, "schema": ours.schema}
     frames = {
-        "Forebay": ours,
-        "const": stage.read(forebay, "bench-const", **const),
-        "tuples": stage.read(forebay, "bench-tuples", schema=schema),
-        "redis-server, XRANGE": stage.read(redis, schema=schema, **by_ranges()),
-        "Forebay, XRANGE": stage.read(forebay, schema=schema, **by_ranges()),
+        "Forebay": (ours, forebay),
+        "const": (stage.read(forebay, "bench-const", **const), forebay),
+        "tuples": (stage.read(forebay, "bench-tuples", schema=schema), forebay),
+        "redis-server, XRANGE": (stage.read(redis, schema=schema, fetch="range"), redis),
+        "Forebay, XRANGE": (stage.read(forebay, schema=schema, fetch="range"), forebay),
     }
-    for name, frame in frames.items():
+    for name, (frame, _) in frames.items():
         assert frame.schema == ours.schema, f"{name} has other columns"
         assert frame.rdd.getNumPartitions() == tasks, f"{name} has another number of tasks"
         count = frame.count()
         assert count == stage.plan.entries, f"{name} gives {count} rows"
-    return frames
+    return {name: Case(stage, frame, server) for name, (frame, server) in frames.items()}
 
 
 def measure(stage: Stage, title: str, schema: str | None) -> list[Line]:
     """All ways of reading, in turns."""
     for peer in (stage.forebay, stage.redis):
         stage.prepare(peer)
-    entries = stage.plan.entries
-    runs = {
-        name: lambda frame=frame: entries / to_noop_s(frame)
-        for name, frame in cases(stage, schema).items()
-    }
-    samples = stage.samples[title] = in_turns(stage.plan.rounds, runs)
+    ways = cases(stage, schema)
+    samples = warm_in_turns(stage.plan.rounds, {name: way.rate for name, way in ways.items()})
+    stage.samples[title] = samples
+    stage.cpu_us[title] = {name: way.usage._asdict() for name, way in ways.items()}
+    show_cpu(title, {name: way.usage for name, way in ways.items()})
     return compare(title, "rows/s", samples, TARGETS)
+
+
+def show_cpu(title: str, ways: dict[str, Usage]) -> None:
+    """Where the time of a row goes."""
+    print(f"\n{title}: CPU microseconds per row")
+    print(f"  {'':24}" + "".join(f"{name:>10}" for name in (*Usage._fields, "all")))
+    for name, used in ways.items():
+        print(f"  {name:24}" + "".join(f"{figure:10.3f}" for figure in (*used, sum(used))))
 
 
 def plain(stage: Stage) -> list[Line]:

@@ -53,7 +53,8 @@ def main() -> None:
             for line in run(stage):
                 lines.append(line)
                 print(line.console(), flush=True)
-        written = report.write_json(lines, facts, {"samples": stage.samples}, "spark")
+        more = {"samples": stage.samples, "cpu_us": stage.cpu_us}
+        written = report.write_json(lines, facts, more, "spark")
     print(f"\nwritten: {written}")
 
 

@@ -17,7 +17,6 @@ from bench.peers import Peer, running
 from bench.rows import STREAM, fill
 from bench.spark.lines import Samples
 from bench.spark.sources import ConstSource, TupleSource
-from forebay_spark.options import TABLE
 from forebay_spark.session import session
 from tests.support.spark_driver import worker_path
 
@@ -55,7 +54,7 @@ QUICK = Plan(
     rounds=3,
     entries=200_000,
     micro_batches=15,
-    memory_entries=(50_000, 200_000),
+    memory_entries=(200_000, 400_000),
     large_entries=(100, 200),
     sink_rows=50_000,
 )
@@ -70,6 +69,7 @@ class Stage:
     forebay: Peer
     folder: Path
     samples: dict[str, Samples] = field(default_factory=dict)
+    cpu_us: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
 
     @cached_property
     def spark(self) -> SparkSession:
@@ -79,6 +79,13 @@ class Stage:
         for source in (ConstSource, TupleSource):
             spark.dataSource.register(source)
         return spark
+
+    @cached_property
+    def jvm_pid(self) -> int:
+        """The process of the session."""
+        jvm = self.spark._jvm
+        assert jvm is not None
+        return int(jvm.java.lang.ProcessHandle.current().pid())
 
     def read(self, peer: Peer, form: str = "forebay", **options: Any) -> DataFrame:
         """The bench's stream on one of the servers, as a table."""
@@ -103,11 +110,6 @@ class Stage:
 def url(peer: Peer) -> str:
     """Where the connector finds a server."""
     return f"redis://127.0.0.1:{peer.port}"
-
-
-def by_ranges() -> dict[str, str]:
-    """The option that makes the connector read with XRANGE, if it knows another way."""
-    return {"fetch": "range"} if any(option.name == "fetch" for option in TABLE) else {}
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from statistics import median
 from pyspark.sql import DataFrame
 
 from bench.rows import PIPELINE, entry_id, fill
-from bench.spark.lines import Line, compare, in_turns
+from bench.spark.lines import Line, compare, warm_in_turns
 from bench.spark.sources import MICRO_BATCH_TASKS
 from bench.spark.stage import Stage, url
 from forebay_spark.pipeline.spec import offsets_json
@@ -44,7 +44,7 @@ def micro_batches(stage: Stage) -> list[Line]:
         for name, frame in (("Forebay", ours.load()), ("empty source", least.load()))
     }
     title = "micro-batch of two rows"
-    samples = stage.samples[title] = in_turns(stage.plan.rounds, runs)
+    samples = stage.samples[title] = warm_in_turns(stage.plan.rounds, runs)
     return compare(title, "ms", samples, {"empty source": 1.2}, smaller_is_better=True)
 
 
