@@ -42,6 +42,8 @@ BATCH_ROWS = 20_000
 #: What a naive connector asks for at once.
 TUPLE_PAGE_ENTRIES = 10_000
 MICRO_BATCH_TASKS = 2
+#: What the offsets of the ready-made stream count.
+SENT = "sent"
 
 Offset = dict[str, int]
 
@@ -101,15 +103,15 @@ class ConstStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> Offset:
         """Nothing was sent."""
-        return {"sent": 0}
+        return {SENT: 0}
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
         """One row a task more."""
-        return {"sent": min(start["sent"] + MICRO_BATCH_TASKS, self._rows)}
+        return {SENT: min(start[SENT] + MICRO_BATCH_TASKS, self._rows)}
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """A task for each row."""
-        return [Rows(1) for _ in range(start["sent"], end["sent"])]
+        return [Rows(1) for _ in range(start[SENT], end[SENT])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The one row."""
