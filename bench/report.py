@@ -1,7 +1,7 @@
 """From measurements to something a person reads: the console, a JSON file, the README.
 
-The table in README.md stands between two markers and is written anew by each full
-run, with the machine it ran on; nothing else in that file is touched.
+A table in a page (README.md, docs/spark.md) stands between two markers and is written anew
+by each full run, with the machine it ran on; nothing else in that page is touched.
 """
 
 from __future__ import annotations
@@ -125,20 +125,29 @@ def table(lines: list[Line]) -> list[str]:
 
 
 def write_readme(lines: list[Line], facts: dict[str, str]) -> None:
-    """Put the table between the markers of README.md, if it has them."""
-    path = ROOT / "README.md"
-    text = path.read_text()
-    if START not in text or END not in text:
-        print("README.md has no bench markers; its table was not written")
-        return
-    machine = ", ".join(f"{k} {v}" for k, v in facts.items())
+    """The table in README.md."""
     note = (
-        f"Medians of interleaved runs; server on one core, load generator on the other. {machine}. "
+        f"Medians of interleaved runs; server on one core, load generator on the other. "
+        f"{told(facts)}. "
         "A ratio is Forebay / Redis: above 1 is faster; for times and bytes, below 1 is better. "
         "*f4* is an entry of four fields, *Pn* a pipeline of n commands on each of 50 "
         "connections. Where the load generator is the limit, the CPU time is the figure to read."
     )
-    body = "\n".join([START, "", note, "", *table(lines), "", END])
+    write_between_markers(ROOT / "README.md", note, table(lines))
+
+
+def told(facts: dict[str, str]) -> str:
+    """The machine and the versions in one line."""
+    return ", ".join(f"{k} {v}" for k, v in facts.items())
+
+
+def write_between_markers(path: Path, note: str, rows: list[str]) -> None:
+    """Put a note and a table between the markers of a page, if it has them."""
+    text = path.read_text()
+    if START not in text or END not in text:
+        print(f"{path.name} has no bench markers; its table was not written")
+        return
+    body = "\n".join([START, "", note, "", *rows, "", END])
     pattern = re.compile(re.escape(START) + ".*?" + re.escape(END), re.DOTALL)
     path.write_text(pattern.sub(lambda _: body, text))
 

@@ -240,7 +240,7 @@ class Bench:
         """The rows of the table and the latency of a delivery, with nothing kept on disk."""
         with running(self.names) as peers:
             self.facts = machine() | {peer.name: peer.version() for peer in peers}
-            print(", ".join(f"{k} {v}" for k, v in self.facts.items()))
+            print(report.told(self.facts))
             for row in chosen(ROWS, self.word):
                 self.add([measure(row, peers, self.plan)])
             if self.whole:

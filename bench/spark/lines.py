@@ -7,7 +7,7 @@ a query when it first runs, and starts Python workers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -40,19 +40,35 @@ class Line:
             return True
         return self.ratio <= self.target if self.smaller_is_better else self.ratio >= self.target
 
+    @property
+    def goal(self) -> str:
+        """What the ratio should be, for a person."""
+        if self.target is None:
+            return ""
+        return f"{'≤' if self.smaller_is_better else '≥'} {self.target}"
+
     def console(self) -> str:
         """The line for the terminal."""
         mark = "    " if self.target is None else "ok  " if self.reached else "MISS"
-        goal = (
-            ""
-            if self.target is None
-            else f"{'<=' if self.smaller_is_better else '>='} {self.target}"
-        )
         return (
             f"{mark} {self.name:42} {figure(self.ours, self.unit):>8} {self.unit:7}"
             f" {self.against:34} {figure(self.theirs, self.unit):>8}"
-            f" {self.ratio:6.2f}x  {goal}"
+            f" {self.ratio:6.2f}x  {self.goal}"
         )
+
+
+def table(lines: Sequence[Line]) -> list[str]:
+    """The lines as a Markdown table."""
+    rows = ["| work | | against | | ratio | goal |", "|---|---:|---|---:|---:|---|"]
+    for line in lines:
+        ours, theirs = (
+            f"{figure(value, line.unit)} {line.unit}" for value in (line.ours, line.theirs)
+        )
+        rows.append(
+            f"| {line.name} | {ours} | {line.against} | {theirs} "
+            f"| **{line.ratio:.2f}x** | {line.goal} |"
+        )
+    return rows
 
 
 def in_turns(rounds: int, cases: Mapping[str, Callable[[], float]]) -> Samples:

@@ -2,8 +2,9 @@
 
     python -m bench.spark.run [--quick] [--only WORD]
 
-Prints each line as it is done and writes bench/out/spark-*.json with the figures of every
-round.  redis-server, Forebay and Spark share the machine, as they would on a desk.
+Prints each line as it is done, writes bench/out/spark-*.json with the figures of every round,
+and after a full run the table in docs/spark.md.  redis-server, Forebay and Spark share the
+machine, as they would on a desk.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pyspark
 from bench import report
 from bench.peers import machine
 from bench.spark import jobs, memory, reads, triggers
-from bench.spark.lines import Line
+from bench.spark.lines import Line, table
 from bench.spark.stage import FULL, MASTER, QUICK, Stage, on_stage
 
 MEASUREMENTS: dict[str, Callable[[Stage], list[Line]]] = {
@@ -37,6 +38,16 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def write_page(lines: list[Line], facts: dict[str, str]) -> None:
+    """The table in docs/spark.md."""
+    note = (
+        "Medians of interleaved runs; Spark and both servers share the machine. "
+        f"{report.told(facts)}. A ratio is the first figure divided by the second; each is of "
+        "one run in one session, so it holds where the figures themselves do not."
+    )
+    report.write_between_markers(report.ROOT / "docs" / "spark.md", note, table(lines))
+
+
 def main() -> None:
     """Run what was asked for."""
     options = arguments()
@@ -47,7 +58,7 @@ def main() -> None:
     with on_stage(QUICK if options.quick else FULL) as stage:
         facts = machine() | {peer.name: peer.version() for peer in (stage.redis, stage.forebay)}
         facts |= {"pyspark": pyspark.__version__, "master": MASTER}
-        print(", ".join(f"{k} {v}" for k, v in facts.items()))
+        print(report.told(facts))
         print(f"{stage.plan.entries:,} entries, medians of {stage.plan.rounds} rounds")
         for run in chosen.values():
             for line in run(stage):
@@ -55,6 +66,8 @@ def main() -> None:
                 print(line.console(), flush=True)
         more = {"samples": stage.samples, "cpu_us": stage.cpu_us}
         written = report.write_json(lines, facts, more, "spark")
+    if not options.quick and not options.only:
+        write_page(lines, facts)
     print(f"\nwritten: {written}")
 
 
