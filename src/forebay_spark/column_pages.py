@@ -1,6 +1,7 @@
 """Pages made of an FB.COLUMNS reply: buffers of the server, wrapped as they are.
 
-    n, ms, seq, ID offsets, ID texts                  every reply
+    n, ms, seq                                        every reply
+    + ID offsets, ID texts                            the schema has the ID
     + per field: offsets, texts, validity             FieldsPage: the schema names its fields
     + pair offsets, key offsets, keys,                MapPage: the schema wants all of them
       value offsets, values
@@ -13,7 +14,7 @@ in their place is made once and used for every page of that length.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -43,30 +44,43 @@ def even_edges(rows: int, width: int) -> pa.Array:
     return pa.array(range(0, rows * width + 1, width), pa.int32())
 
 
+class IdColumns(NamedTuple):
+    """How many entries a reply has, and their IDs."""
+
+    rows: int
+    ms: bytes
+    seq: bytes
+    texts: list[bytes] | None
+
+
 class ColumnPage:
     """What both kinds have: the IDs."""
 
-    def __init__(self, reply: list[Any]) -> None:
-        self.rows: int = reply[0]
-        self.size = sum(map(len, reply[1:]))
-        self._ms, self._seq, *self._id_texts = reply[1:5]
+    def __init__(self, ids: IdColumns, parts: list[bytes]) -> None:
+        self.rows = ids.rows
+        self.size = sum(map(len, (ids.ms, ids.seq, *(ids.texts or ()), *parts)))
+        self._ids = ids
 
     @property
     def last_id(self) -> EntryId:
         """The ID of the last entry."""
-        ms, seq = (int.from_bytes(half[-WORD_BYTES:], "little") for half in (self._ms, self._seq))
+        halves = (self._ids.ms, self._ids.seq)
+        ms, seq = (int.from_bytes(half[-WORD_BYTES:], "little") for half in halves)
         return EntryId(ms, seq)
 
     def ids(self) -> pa.Array:
-        """IDs as text."""
-        return texts(self.rows, *self._id_texts).cast(pa.string())
+        """IDs as text; made here if they did not come, which only an error message needs."""
+        if self._ids.texts is None:
+            ms, seq = (half.cast(pa.string()) for half in self.halves)
+            return pc.binary_join_element_wise(ms, seq, "-")
+        return texts(self.rows, *self._ids.texts).cast(pa.string())
 
     @property
     def halves(self) -> tuple[pa.Array, pa.Array]:
         """Milliseconds and sequence numbers, unsigned."""
         ms, seq = (
             pa.Array.from_buffers(pa.uint64(), self.rows, [None, buffer(half)])
-            for half in (self._ms, self._seq)
+            for half in (self._ids.ms, self._ids.seq)
         )
         return ms, seq
 
@@ -74,9 +88,9 @@ class ColumnPage:
 class FieldsPage(ColumnPage):
     """Entries of which some fields were asked for."""
 
-    def __init__(self, reply: list[Any], names: tuple[str, ...]) -> None:
-        super().__init__(reply)
-        self._columns = {name: reply[5 + 3 * i : 8 + 3 * i] for i, name in enumerate(names)}
+    def __init__(self, ids: IdColumns, parts: list[bytes], names: tuple[str, ...]) -> None:
+        super().__init__(ids, parts)
+        self._columns = {name: parts[3 * i : 3 * i + 3] for i, name in enumerate(names)}
 
     def column(self, name: str) -> pa.Array:
         """The values of one field as binary, null where an entry lacks it."""
@@ -90,9 +104,9 @@ class FieldsPage(ColumnPage):
 class MapPage(ColumnPage):
     """Entries with all their fields."""
 
-    def __init__(self, reply: list[Any]) -> None:
-        super().__init__(reply)
-        edges, key_offsets, keys, value_offsets, values = reply[5:]
+    def __init__(self, ids: IdColumns, parts: list[bytes]) -> None:
+        super().__init__(ids, parts)
+        edges, key_offsets, keys, value_offsets, values = parts
         self._keys = texts(len(key_offsets) // 4 - 1, key_offsets, keys)
         self._values = texts(len(value_offsets) // 4 - 1, value_offsets, values)
         #: The names, if all entries have the same ones in the same order.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from forebay_spark.column_pages import FieldsPage, MapPage
+from forebay_spark.column_pages import FieldsPage, IdColumns, MapPage
 from forebay_spark.ids import EntryId
 from forebay_spark.pages import EntryPage, Page
 from forebay_spark.schema import CORRUPT, Column
@@ -52,19 +52,24 @@ class ColumnsForm:
     """Columns, cut to what a schema needs."""
 
     def __init__(self, columns: tuple[Column, ...]) -> None:
-        whole = {"_fields", CORRUPT}
-        self._as_map = any(column.special in whole for column in columns)
+        special = {column.special for column in columns}
+        self._as_map = bool(special & {"_fields", CORRUPT})
         self._names = tuple(column.name for column in columns if column.special is None)
-        self._fields = () if self._as_map else ("FIELDS", len(self._names), *self._names)
+        fields = () if self._as_map else ("FIELDS", len(self._names), *self._names)
+        self._with_ids = "_id" in special
+        self._words = ("IDS", *fields) if self._with_ids else fields
 
     def ask(self, stream: str, after: EntryId, end: EntryId, entries: int) -> Command:
         """See Form."""
         span = (f"({after}", str(end), "COUNT", entries)
-        return ("FB.COLUMNS", stream, *span, "IDS", *self._fields)
+        return ("FB.COLUMNS", stream, *span, *self._words)
 
     def page(self, reply: Any) -> Page:
         """See Form."""
-        return MapPage(reply) if self._as_map else FieldsPage(reply, self._names)
+        count, ms, seq, *rest = reply
+        ids = IdColumns(count, ms, seq, rest[:2] if self._with_ids else None)
+        parts = rest[2:] if self._with_ids else rest
+        return MapPage(ids, parts) if self._as_map else FieldsPage(ids, parts, self._names)
 
     def is_last(self, page: Page, entries: int, end: EntryId) -> bool:
         """See Form; a long answer may end early, so only the last ID tells."""

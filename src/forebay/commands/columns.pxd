@@ -27,25 +27,28 @@ cdef class Column:
     cdef bytearray data, offsets, valid
     cdef u8* p
     cdef u8* o
-    cdef Py_ssize_t room, size, offset_room, rows, row_at
-    cdef bint has_value
-    cdef u8 bits
+    cdef u8* v
+    cdef Py_ssize_t room, size, row_room, rows
 
     cdef int clear(self) except -1
     @cython.locals(value=i64, behind=Py_ssize_t, start=Py_ssize_t, n=Py_ssize_t)
-    cdef Py_ssize_t put(self, const u8* p, Py_ssize_t at) except -1
+    cdef Py_ssize_t put(self, const u8* p, Py_ssize_t at, Py_ssize_t row) except -1
     @cython.locals(o=Py_ssize_t)
-    cdef int put_id(self, u64 ms, u64 seq) except -1
+    cdef int put_id(self, u64 ms, u64 seq, Py_ssize_t row) except -1
     cdef int put_word(self, u64 value) except -1
+    @cython.locals(low=Py_ssize_t, n=Py_ssize_t)
+    cdef int repeat(self, Py_ssize_t row) except -1
     @cython.locals(low=Py_ssize_t)
     cdef bint has(self, Py_ssize_t row, const u8* p, Py_ssize_t at) except -1
-    @cython.locals(low=Py_ssize_t, n=Py_ssize_t)
-    cdef Py_ssize_t repeat(self, Py_ssize_t row) except -1
+    @cython.locals(i=Py_ssize_t)
+    cdef int turn_to(self, Py_ssize_t row) except -1
+    cdef int end(self, Py_ssize_t row) except -1
     cdef int need(self, Py_ssize_t n) except -1
-    cdef Py_ssize_t end_row(self) except -1
+    @cython.locals(had=Py_ssize_t)
+    cdef int widen(self) except -1
     cdef int write_offsets(self, Reply out) except -1
     cdef int write_data(self, Reply out) except -1
-    cdef int write_valid(self, Reply out) except -1
+    cdef int write(self, Reply out, Py_ssize_t rows) except -1
 
 
 cdef list SPARE
@@ -66,7 +69,8 @@ cdef class Pairs:
     @cython.locals(p="const u8*", at=Py_ssize_t, values=Column, _=Py_ssize_t)
     cdef Py_ssize_t add(self, Cursor cursor) except -1
     @cython.locals(at=Py_ssize_t, _=Py_ssize_t)
-    cdef Py_ssize_t add_keys(self, Cursor cursor) except -1
+    cdef int add_keys(self, Cursor cursor) except -1
+    cdef int end_entry(self) except -1
     @cython.locals(at=Py_ssize_t, i=Py_ssize_t)
     cdef bint is_alike(self, Cursor cursor) except -1
     @cython.locals(_=Py_ssize_t, i=Py_ssize_t)
@@ -102,7 +106,7 @@ cdef class Sheet:
     cdef Pairs pairs
 
     cdef bint add(self, Cursor cursor) except -1
-    @cython.locals(p="const u8*", at=Py_ssize_t, wanted="u32*", i=Py_ssize_t, _=Py_ssize_t, place=u32, column=Column, size=Py_ssize_t)
+    @cython.locals(p="const u8*", at=Py_ssize_t, wanted="u32*", i=Py_ssize_t, _=Py_ssize_t, place=u32)
     cdef Py_ssize_t pick(self, Cursor cursor) except -1
     @cython.locals(column=Column)
     cdef Py_ssize_t take(self, u32 place, const u8* p, Py_ssize_t at) except -1

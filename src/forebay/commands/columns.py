@@ -62,7 +62,11 @@ def widened(p: mem.Pointer, size: int, room: int) -> bytearray:
 
 
 class Column:
-    """Texts end to end, where each begins, and which rows have one."""
+    """Texts end to end, where each begins, and which rows have one.
+
+    Rows are written in rising order.  One that is passed over has no text; one that
+    is written again keeps the later text.
+    """
 
     def __init__(self) -> None:
         self.data = bytearray(FIRST_ROOM)
@@ -70,27 +74,22 @@ class Column:
         self.room = FIRST_ROOM
         self.offsets = bytearray(FIRST_ROOM)
         self.o: mem.Pointer = self.offsets
-        self.offset_room = FIRST_ROOM
-        #: Bits of whole bytes, and those of the byte that is not whole yet.
-        self.valid = bytearray()
         self.clear()
 
     def clear(self) -> int:
-        """No rows; the buffers stay."""
+        """No rows; the large buffers stay."""
         self.size = 0
-        self.valid.clear()
-        self.bits = 0
         self.rows = 0
-        #: Where the row that is being written begins, and whether it has a value.
-        self.row_at = 0
-        self.has_value = False
+        self.row_room = len(self.offsets) // 4 - 1
+        self.valid = bytearray(self.row_room // 8 + 1)
+        self.v: mem.Pointer = self.valid
         mem.put_le(self.o, 0, 4, 0)
         return 0
 
-    def put(self, p: mem.Pointer, at: int) -> int:
-        """Write a listpack element into the row, in place of what it had; the index behind it."""
-        self.size = self.row_at
-        self.has_value = True
+    def put(self, p: mem.Pointer, at: int, row: int) -> int:
+        """Write a listpack element as the text of a row; the index behind it."""
+        if row != self.rows:
+            self.turn_to(row)
         if listpack.is_int(p, at):
             value, behind = listpack.read_int(p, at)
             self.need(INTEGER_ROOM)
@@ -99,20 +98,22 @@ class Column:
                 self.size = mem.put_uint(self.p, self.size + 1, mem.wrap(0 - mem.wrap(value)))
             else:
                 self.size = mem.put_uint(self.p, self.size, mem.wrap(value))
-            return behind
-        start, n = listpack.read_string(p, at)
-        self.need(n + SLACK)
-        mem.copy_short(self.p, self.size, p, start, n)
-        self.size += n
-        return listpack.skip(p, at)
+        else:
+            start, n = listpack.read_string(p, at)
+            behind = listpack.skip(p, at)
+            self.need(n + SLACK)
+            mem.copy_short(self.p, self.size, p, start, n)
+            self.size += n
+        self.end(row)
+        return behind
 
-    def put_id(self, ms: int, seq: int) -> int:
-        """Write ``ms-seq`` into the row."""
+    def put_id(self, ms: int, seq: int, row: int) -> int:
+        """Write ``ms-seq`` as the text of the next row."""
         self.need(2 * INTEGER_ROOM)
         o = mem.put_uint(self.p, self.size, ms)
         self.p[o] = DASH
         self.size = mem.put_uint(self.p, o + 1, seq)
-        return 0
+        return self.end(row)
 
     def put_word(self, value: int) -> int:
         """Write a number of 64 bits; a column of these has no rows."""
@@ -121,11 +122,6 @@ class Column:
         self.size += 8
         return 0
 
-    def has(self, row: int, p: mem.Pointer, at: int) -> bool:
-        """Whether a row holds the same text as a listpack element."""
-        low = mem.get_le(self.o, 4 * row, 4)
-        return listpack.same_string(p, at, self.p, low, mem.get_le(self.o, 4 * row + 4, 4) - low)
-
     def repeat(self, row: int) -> int:
         """Write the text of an earlier row once more."""
         low = mem.get_le(self.o, 4 * row, 4)
@@ -133,7 +129,33 @@ class Column:
         self.need(n + SLACK)
         mem.copy_short(self.p, self.size, self.p, low, n)
         self.size += n
-        return self.end_row()
+        return self.end(self.rows)
+
+    def has(self, row: int, p: mem.Pointer, at: int) -> bool:
+        """Whether a row holds the same text as a listpack element."""
+        low = mem.get_le(self.o, 4 * row, 4)
+        return listpack.same_string(p, at, self.p, low, mem.get_le(self.o, 4 * row + 4, 4) - low)
+
+    def turn_to(self, row: int) -> int:
+        """Make this the next row: those before it that were not written have no text."""
+        if row < self.rows:
+            self.size = mem.get_le(self.o, 4 * row, 4)
+        else:
+            while self.row_room < row:
+                self.widen()
+            for i in range(self.rows, row):
+                mem.put_le(self.o, 4 * i + 4, 4, self.size)
+        self.rows = row
+        return 0
+
+    def end(self, row: int) -> int:
+        """The text of a row is written."""
+        if self.row_room <= row:
+            self.widen()
+        mem.put_le(self.o, 4 * row + 4, 4, self.size)
+        self.v[row >> 3] |= 1 << (row & 7)
+        self.rows = row + 1
+        return 0
 
     def need(self, n: int) -> int:
         """Make room for n more bytes."""
@@ -143,22 +165,15 @@ class Column:
             self.p = self.data
         return 0
 
-    def end_row(self) -> int:
-        """The row is done, the next one begins; how long the texts are by now."""
-        if self.has_value:
-            self.bits |= 1 << (self.rows & 7)
-        self.has_value = False
-        self.rows += 1
-        if self.rows & 7 == 0:
-            self.valid.append(self.bits)
-            self.bits = 0
-        self.row_at = self.size
-        if 4 * self.rows + 4 > self.offset_room:
-            self.offset_room *= 2
-            self.offsets = widened(self.o, 4 * self.rows, self.offset_room)
-            self.o = self.offsets
-        mem.put_le(self.o, 4 * self.rows, 4, self.size)
-        return self.size
+    def widen(self) -> int:
+        """Make room for twice as many rows."""
+        self.offsets = widened(self.o, 4 * self.row_room + 4, 2 * len(self.offsets))
+        self.o = self.offsets
+        had = len(self.valid)
+        self.row_room = len(self.offsets) // 4 - 1
+        self.valid = widened(self.v, had, self.row_room // 8 + 1)
+        self.v = self.valid
+        return 0
 
     def write_offsets(self, out: Reply) -> int:
         """Where each text begins, and the last one ends."""
@@ -168,12 +183,13 @@ class Column:
         """The texts."""
         return out.span(self.p, 0, self.size)
 
-    def write_valid(self, out: Reply) -> int:
-        """Which rows have a text; bits of the last byte that have no row are 0."""
-        if self.rows & 7:
-            self.valid.append(self.bits)
-        out.bulk(bytes(self.valid))
-        return 0
+    def write(self, out: Reply, rows: int) -> int:
+        """So many rows: where they begin, their texts, which ones have one."""
+        if self.rows < rows:
+            self.turn_to(rows)
+        self.write_offsets(out)
+        self.write_data(out)
+        return out.span(self.v, 0, (rows + 7) // 8)
 
 
 #: Columns of earlier answers.
@@ -191,7 +207,7 @@ def borrow() -> Column:
 
 def keep(column: Column) -> None:
     """Keep the buffers of a column, unless they are many or large."""
-    if len(SPARE) < KEPT_COLUMNS and column.room + column.offset_room <= KEPT_BYTES:
+    if len(SPARE) < KEPT_COLUMNS and column.room + 4 * column.row_room <= KEPT_BYTES:
         SPARE.append(column)
 
 
@@ -232,8 +248,7 @@ class Pairs:
         for _ in range(cursor.pairs):
             if not cursor.same:
                 at = listpack.skip(p, at)
-            at = values.put(p, at)
-            values.end_row()
+            at = values.put(p, at, values.rows)
         cursor.behind = listpack.skip(p, at)
         return self.keys.size + values.size + 8 * values.rows
 
@@ -241,11 +256,14 @@ class Pairs:
         """The keys of an entry, and where its pairs end."""
         at = first_key(cursor)
         for _ in range(cursor.pairs):
-            self.keys.put(cursor.p, at)
-            self.keys.end_row()
+            self.keys.put(cursor.p, at, self.keys.rows)
             at = next_key(cursor, at)
+        return self.end_entry()
+
+    def end_entry(self) -> int:
+        """Note where the pairs of an entry end."""
         self.edges.size = self.keys.rows
-        return self.edges.end_row()
+        return self.edges.end(self.edges.rows)
 
     def is_alike(self, cursor: Cursor) -> bool:
         """Whether an entry has the fields of all before it; looked at once per node."""
@@ -268,8 +286,7 @@ class Pairs:
         for _ in range(1, self.rows):
             for i in range(self.width):
                 self.keys.repeat(i)
-            self.edges.size = self.keys.rows
-            self.edges.end_row()
+            self.end_entry()
         return 0
 
     def write(self, out: Reply) -> int:
@@ -356,15 +373,17 @@ class Sheet:
             return False
         self.ms.put_word(cursor.ms)
         self.seq.put_word(cursor.seq)
-        self.rows += 1
         if self.with_ids:
-            self.ids.put_id(cursor.ms, cursor.seq)
-            self.ids.end_row()
-        self.size = self.pairs.add(cursor) if self.as_map else self.pick(cursor)
+            self.ids.put_id(cursor.ms, cursor.seq, self.rows)
+        if self.as_map:
+            self.size = self.pairs.add(cursor)
+        else:
+            self.size += self.pick(cursor)
+        self.rows += 1
         return True
 
     def pick(self, cursor: Cursor) -> int:
-        """The wanted fields of an entry; how long the columns are by now."""
+        """The wanted fields of an entry; how many bytes it has."""
         p = cursor.p
         at = cursor.values_at
         if cursor.same:
@@ -378,18 +397,14 @@ class Sheet:
                 place = self.place_of(p, at)
                 at = self.take(place, p, listpack.skip(p, at))
         cursor.behind = listpack.skip(p, at)
-        size = 0
-        for i in range(len(self.columns)):
-            column = self.columns[i]
-            size += column.end_row()
-        return size
+        return at - cursor.values_at
 
     def take(self, place: int, p: mem.Pointer, at: int) -> int:
         """Put the element into a column, or pass it by; the index behind it."""
         if place == NOWHERE:
             return listpack.skip(p, at)
         column = self.columns[place]
-        return column.put(p, at)
+        return column.put(p, at, self.rows)
 
     def learn(self, cursor: Cursor) -> int:
         """Compare the fields of the node's master entry with the wanted ones."""
@@ -423,9 +438,7 @@ class Sheet:
             self.ids.write_data(out)
         for i in range(len(self.columns)):
             column = self.columns[i]
-            column.write_offsets(out)
-            column.write_data(out)
-            column.write_valid(out)
+            column.write(out, self.rows)
         if self.as_map:
             self.pairs.write(out)
         return 0
