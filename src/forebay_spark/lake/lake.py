@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -31,6 +32,8 @@ from forebay_spark.lake.log import CommitLog
 
 DATA = "data"
 COMMIT_FOLDER = "commit"
+OPEN_FILES = "spark.sql.maxConcurrentOutputFileWriters"
+MOST_OPEN_FILES = "16"
 
 Range = tuple[EntryId, EntryId]
 
@@ -86,7 +89,8 @@ class Lake:
         folder = f"{DATA}/{COMMIT_FOLDER}={uuid.uuid4().hex[:12]}"
         seen = Observation()
         writer = frame.observe(seen, F.count(F.lit(1)).alias("rows")).write
-        writer.format(about.format).partitionBy(*about.partitions).save(f"{self.root}/{folder}")
+        with _without_sort(frame.sparkSession):
+            writer.format(about.format).partitionBy(*about.partitions).save(f"{self.root}/{folder}")
         files = [_data_file(info.path, info.size_bytes, ranges) for info in self.files.walk(folder)]
         self.files.sync([file.path for file in files])
         return Written(folder, tuple(files), seen.get["rows"])
@@ -119,6 +123,24 @@ class Lake:
     def discard(self, written: Written) -> None:
         """Remove files that will not be committed."""
         self.files.remove(written.folder)
+
+
+@contextmanager
+def _without_sort(spark: SparkSession) -> Iterator[None]:
+    """Let a task keep a file open for each folder, instead of sorting all rows by folder first.
+
+    A task has the entries of one stream, mostly of one day.  One with more folders than
+    this goes on as Spark does by itself.
+    """
+    before = spark.conf.get(OPEN_FILES, None)
+    spark.conf.set(OPEN_FILES, MOST_OPEN_FILES)
+    try:
+        yield
+    finally:
+        if before is None:
+            spark.conf.unset(OPEN_FILES)
+        else:
+            spark.conf.set(OPEN_FILES, before)
 
 
 def partition_values(path: str) -> dict[str, str]:
