@@ -117,7 +117,7 @@ def test_tables_taken_while_everything_runs_have_no_gap_and_no_duplicate(
                 assert flow.query.isActive and not producer.done()
                 at_least, cold = len(added), archived()
                 frame = one_table.table(spark, "s", lake=str(tmp_path), url=target.url)
-                found = sorted((int(n), entry) for n, entry in frame.select(N, "id").collect())
+                found = sorted((int(n), entry) for n, entry in frame.selectExpr(N, "id").collect())
                 assert [n for n, _ in found] == list(range(len(found)))
                 assert [entry for _, entry in found] == added[: len(found)]
                 assert len(found) >= at_least
