@@ -23,14 +23,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from forebay_spark import loss, state
+from forebay_spark import glob, loss, state
 from forebay_spark.connect import Server
 from forebay_spark.entries import EntryColumns, entry_schema
 from forebay_spark.errors import DataLossError, OptionError
@@ -188,7 +187,7 @@ class _Maker:
         return sorted({*now, *cold})
 
     def _matches(self, stream: str) -> bool:
-        return self._pattern is not None and fnmatchcase(stream, self._pattern)
+        return self._pattern is not None and glob.matches(self._pattern, stream)
 
     def _check_loss(self, before: Mapping[str, StreamState], cuts: Mapping[str, Cut]) -> None:
         """Was anything gone before we looked that is not in the lake?"""

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forebay.cli import pipeline
 from forebay.cli.main import main
 from tests.support.spark_streams import Target
 
 pytestmark = pytest.mark.spark
 
 Printed = pytest.CaptureFixture[str]
-
-
-def failure(printed: Printed, *line: str) -> str:
-    """The one sentence of a command that fails."""
-    assert main(line) == 1
-    told = printed.readouterr().err
-    assert "Traceback" not in told and "org.apache" not in told
-    return told.splitlines()[-1]
 
 
 def test_from_a_stream_to_a_queried_lake(
@@ -53,65 +48,85 @@ def test_from_a_stream_to_a_queried_lake(
     assert "files became" in capfd.readouterr().out
 
 
+TOML = """
+job = "process"
+[source]
+url = "{url}"
+streams = ["s"]
+schema = "n int"
+[[transform]]
+sql = "SELECT n FROM input WHERE n >= 7"
+[[sink]]
+kind = "lake"
+path = "{folder}/high"
+[[sink]]
+kind = "stream"
+stream = "high"
+url = "${{SINK_URL}}"
+"""
+
+YAML = """
+job: process
+source:
+  url: {url}
+  streams: [s]
+  schema: n int
+transform:
+  - sql: |
+      SELECT n FROM input
+      WHERE n >= 7
+sink:
+  - {{kind: lake, path: {folder}/high}}
+  - kind: stream
+    stream: high
+    url: ${{SINK_URL}}
+"""
+
+
+@pytest.mark.parametrize(("name", "content"), [("job.toml", TOML), ("job.yaml", YAML)])
 def test_a_file_is_run_and_its_result_can_be_queried(
-    spark: Any, redis_target: Target, tmp_path: Path, capfd: Printed
+    spark: Any,
+    redis_target: Target,
+    tmp_path: Path,
+    capfd: Printed,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    content: str,
 ) -> None:
     redis_target.add("s", 10)
-    file = tmp_path / "job.toml"
-    file.write_text(
-        f"""
-        job = "process"
-        [source]
-        url = "{redis_target.url}"
-        streams = ["s"]
-        schema = "n int"
-        [[transform]]
-        sql = "SELECT n FROM input WHERE n >= 7"
-        [[sink]]
-        kind = "lake"
-        path = "{tmp_path}/high"
-        """
-    )
+    monkeypatch.setenv("SINK_URL", redis_target.url)
+    file = tmp_path / name
+    file.write_text(content.format(url=redis_target.url, folder=tmp_path))
     assert main(["pipeline", "run", "--check", str(file)]) == 0
     assert "process process, no fault found" in capfd.readouterr().out
     assert main(["pipeline", "run", str(file), "--no-report"]) == 0
     assert "10 rows" in capfd.readouterr().err
     assert redis_target.client.exists("forebay:pipelines") == 0
+    assert sorted(redis_target.numbers("high")) == [7, 8, 9]
     asked = ["sql", "--table", f"high={tmp_path}/high", "--format", "csv"]
     assert main([*asked, "SELECT sum(n) AS total FROM high"]) == 0
     assert capfd.readouterr().out == "total\n24\n"
 
 
-def test_mistakes_are_one_sentence_without_the_jvm(
-    spark: Any, redis_target: Target, tmp_path: Path, capfd: Printed
+@pytest.mark.parametrize("job", ["run", "archive", "replay", "compact", "status", "settings"])
+def test_the_help_of_every_command_has_an_example_that_is_understood(
+    job: str, capfd: Printed
 ) -> None:
-    url = ["--url", redis_target.url]
-    redis_target.add("s", 1)
-    told = failure(capfd, "sql", *url, "--stream", "s", "SELECT nothing FROM s")
-    assert "nothing" in told and "cannot be resolved" in told
-    told = failure(capfd, "sql", *url, "--stream", "s", "SELEC 1")
-    assert "Syntax error" in told
-    told = failure(capfd, "sql", *url, "--stream", "t", "SELECT 1")
-    assert "There is no stream 't'" in told
-    told = failure(capfd, "sql", "--lake", str(tmp_path / "none"), *url, "SELECT 1")
-    assert "There is no lake at" in told
-    told = failure(capfd, "sql", "--conf", "x", "SELECT 1")
-    assert "--conf x has no value" in told
-    lake = ["--lake", str(tmp_path / "lake")]
-    told = failure(capfd, "pipeline", "archive", *lake, *url)
-    assert "Which streams to read is not clear" in told
-    told = failure(
-        capfd, "pipeline", "archive", "--stream", "s", *lake, "--url", "redis://127.0.0.1:1"
-    )
-    assert "No server answers at redis://127.0.0.1:1" in told
-    redis_target.client.set("text", "x")
-    told = failure(capfd, "pipeline", "archive", "--stream", "text", *lake, *url)
-    assert "'text' at" in told and "is not a stream" in told
+    with pytest.raises(SystemExit) as ended:
+        main(["pipeline", job, "--help"])
+    assert ended.value.code == 0
+    _, _, examples = capfd.readouterr().out.partition("examples:\n")
+    lines = [line for line in re.sub(r"\\\n\s*", "", examples).splitlines() if "forebay pi" in line]
+    words = [shlex.split(line.split("    ")[0])[2:] for line in lines if line.startswith("  ")]
+    assert words
+    for line in words:
+        assert pipeline.parser().parse_args(line).handler
 
 
 def test_help_and_settings_need_no_spark(capfd: Printed) -> None:
-    assert main(["pipeline", "settings", "archive"]) == 0
-    assert "lake" in capfd.readouterr().out
+    assert main(["pipeline", "settings", "quarantine"]) == 0
+    told = capfd.readouterr().out
+    assert "dead_letter" in told and '[[sink]] kind = "lake"' in told and "streams" in told
     with pytest.raises(SystemExit) as ended:
         main(["sql", "--help"])
     assert ended.value.code == 0

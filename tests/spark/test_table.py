@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,17 @@ import forebay_spark
 from forebay_spark import one_table
 from forebay_spark.errors import DataLossError, OptionError
 from forebay_spark.lake.errors import LakeError
+from forebay_spark.lake.files import LocalFiles
+from forebay_spark.lake.log import CommitLog
 from forebay_spark.pipeline.archive import Trim
 from tests.support.lakes import archive, ids_of, run, same
 from tests.support.spark_streams import Target
 
 pytestmark = pytest.mark.spark
+
+N = "fields['n']"
+SNAPSHOTS, TRIMS = 6, 4
+PATIENCE_S = 180.0
 
 
 def numbers(frame: Any) -> list[int]:
@@ -85,33 +91,44 @@ def test_a_trim_while_the_hot_part_is_read_makes_it_read_again(
 def test_tables_taken_while_everything_runs_have_no_gap_and_no_duplicate(
     spark: Any, target: Target, tmp_path: Path
 ) -> None:
-    target.add("s", 50)
-    job = archive(target, tmp_path, "s", trim=Trim(), most=40)
-    run(spark, job)
+    """Producer, archive and trim never pause; every table is all entries up to some moment."""
+    added = target.add("s", 50)
+    job = archive(target, tmp_path, "s", trim=Trim(), trigger="100 ms")
     stop = threading.Event()
-    added = [50]
-
-    def repeat(work: Callable[[], Any]) -> None:
-        while not stop.is_set():
-            work()
 
     def produce() -> None:
-        target.add("s", 5, first=added[0])
-        added[0] += 5
-        stop.wait(0.05)
+        while not stop.is_set():
+            added.extend(target.add("s", 5, first=len(added)))
+            stop.wait(0.05)
 
+    def archived() -> int:
+        state = CommitLog(LocalFiles(tmp_path)).load()
+        return (state.cuts["s"].n or 0) if state and "s" in state.cuts else 0
+
+    firsts: set[str] = set()
+    mixed = 0
+    deadline_s = time.monotonic() + PATIENCE_S
     with ThreadPoolExecutor() as pool:
-        others = [pool.submit(repeat, produce), pool.submit(repeat, lambda: run(spark, job))]
+        producer = pool.submit(produce)
+        flow = job.start(spark)
         try:
-            for _ in range(4):
-                at_least = added[0]
-                found = numbers(one_table.table(spark, "s", lake=str(tmp_path), url=target.url))
-                assert found == list(range(len(found)))
+            while len(firsts) < TRIMS or mixed < SNAPSHOTS:
+                assert time.monotonic() < deadline_s, (len(firsts), mixed)
+                assert flow.query.isActive and not producer.done()
+                at_least, cold = len(added), archived()
+                frame = one_table.table(spark, "s", lake=str(tmp_path), url=target.url)
+                found = sorted((int(n), entry) for n, entry in frame.selectExpr(N, "id").collect())
+                assert [n for n, _ in found] == list(range(len(found)))
+                assert [entry for _, entry in found] == added[: len(found)]
                 assert len(found) >= at_least
+                mixed += 0 < cold < len(found)
+                firsts.update(target.ids("s")[:1])
         finally:
             stop.set()
-    for other in others:
-        other.result()
+            producer.result()
+            flow.finish()
+            flow.wait()
+    same(ids_of(one_table.table(spark, "s", lake=str(tmp_path), url=target.url)), added)
 
 
 def test_a_stream_without_a_lake_shows_what_was_there_at_the_end(
