@@ -12,18 +12,59 @@ connection: each part opens its own where it runs, and options travel as text.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
     DataSourceStreamWriter,
     DataSourceWriter,
+    InputPartition,
 )
+from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from forebay_spark import batch, micro_batch, sink
+from forebay_spark import batch, micro_batch, offsets, sink
+from forebay_spark.errors import ConnectorError
 from forebay_spark.options import BATCH, STREAM, WRITE, read_options
 from forebay_spark.schema import PLAIN, refuse_broken_promises
+
+
+class Refusal(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """A streaming read that cannot be: says why at the first question.
+
+    What ``streamReader`` itself raises never arrives: Spark (4.3) then stops a reader that
+    it has not got, and that fault of its own takes the place of our sentence.
+    """
+
+    def __init__(self, error: ConnectorError) -> None:
+        self._error = error
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Say why."""
+        raise self._error
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """Say why."""
+        raise self._error
+
+    def initialOffset(self) -> offsets.Json:
+        """Say why."""
+        raise self._error
+
+    def latestOffset(self, start: offsets.Json, limit: ReadLimit) -> offsets.Json:
+        """Say why."""
+        raise self._error
+
+    def partitions(self, start: offsets.Json, end: offsets.Json) -> Sequence[InputPartition]:
+        """Say why."""
+        raise self._error
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+        """Say why."""
+        raise self._error
 
 
 class ForebaySource(DataSource):
@@ -46,9 +87,12 @@ class ForebaySource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """An endless read."""
-        options = read_options(self.options, STREAM)
-        refuse_broken_promises(schema, options.mode)
-        return micro_batch.MicroBatchReader(schema, options)
+        try:
+            options = read_options(self.options, STREAM)
+            refuse_broken_promises(schema, options.mode)
+            return micro_batch.MicroBatchReader(schema, options)
+        except ConnectorError as error:
+            return Refusal(error)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """A write of a table."""

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from forebay_spark.session import session
-from tests.support.oracle import counts_entries
 from tests.support.spark_driver import SETTINGS, worker_path
 from tests.support.spark_faults import FaultySource
 from tests.support.spark_streams import Target
@@ -25,7 +24,11 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
 @pytest.fixture
 def counting_target(target: Target) -> Target:
     """The same; what must be counted to be noticed is not asked of Redis before 7.0."""
-    if target.name != "forebay" and not counts_entries():
+    return only_if_it_counts(target)
+
+
+def only_if_it_counts(target: Target) -> Target:
+    if not target.counts:
         pytest.skip("this peer (FOREBAY_PEER) does not count the entries of a stream")
     return target
 
@@ -36,6 +39,12 @@ def redis_target(redis_server: Any) -> Iterator[Target]:
     target = Target(redis_server)
     yield target
     target.client.close()
+
+
+@pytest.fixture
+def counting_redis(redis_target: Target) -> Target:
+    """The real redis-server, if it counts entries."""
+    return only_if_it_counts(redis_target)
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,7 @@ def test_streams_arrive_once_and_a_second_run_goes_on(
     same(lake_ids(spark, tmp_path), wanted)
     lake = Lake(spark, str(tmp_path))
     state = lake.state()
-    assert state.cuts["orders"].n == 710
+    assert state.cuts["orders"].n == (710 if target.counts else None)
     assert state.rows == len(wanted)
     row = lake.read(state).where("stream = 'pay:ments'").orderBy("id").first()
     assert row["fields"] == {"n": "0"}
@@ -134,17 +134,17 @@ def test_only_what_everybody_has_done_is_trimmed(
 
 
 def test_entries_that_were_trimmed_before_they_were_archived_stop_the_job(
-    spark: Any, redis_target: Target, tmp_path: Path
+    spark: Any, counting_redis: Target, tmp_path: Path
 ) -> None:
-    redis_target.add("s", 20)
-    job = archive(redis_target, tmp_path, "s")
+    counting_redis.add("s", 20)
+    job = archive(counting_redis, tmp_path, "s")
     run(spark, job)
-    unread = redis_target.add("s", 20)
-    redis_target.trim("s", unread[5])
+    unread = counting_redis.add("s", 20)
+    counting_redis.trim("s", unread[5])
     shutil.rmtree(tmp_path / "_checkpoints")
     with pytest.raises(DataLossError, match="5 entries after"):
         run(spark, job)
-    run(spark, archive(redis_target, tmp_path, "s", fail_on_data_loss=False))
+    run(spark, archive(counting_redis, tmp_path, "s", fail_on_data_loss=False))
     assert len(lake_ids(spark, tmp_path)) == 35
 
 

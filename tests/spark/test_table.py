@@ -147,16 +147,16 @@ def test_a_stream_without_a_lake_shows_what_was_there_at_the_end(
 
 
 def test_entries_that_are_neither_hot_nor_cold_are_told(
-    spark: Any, redis_target: Target, tmp_path: Path
+    spark: Any, counting_redis: Target, tmp_path: Path
 ) -> None:
-    redis_target.add("s", 10)
-    run(spark, archive(redis_target, tmp_path, "s"))
-    lost = redis_target.add("s", 10)
-    redis_target.trim("s", lost[3])
+    counting_redis.add("s", 10)
+    run(spark, archive(counting_redis, tmp_path, "s"))
+    lost = counting_redis.add("s", 10)
+    counting_redis.trim("s", lost[3])
     with pytest.raises(
         DataLossError, match=r"3 entries after .* are gone. They are not in the lake"
     ):
-        one_table.table(spark, "s", lake=str(tmp_path), url=redis_target.url)
+        one_table.table(spark, "s", lake=str(tmp_path), url=counting_redis.url)
 
 
 def test_since_and_until_cut_both_parts(spark: Any, redis_target: Target, tmp_path: Path) -> None:
