@@ -42,7 +42,7 @@ HOT = {
         "put",
         "put_id",
         "need",
-        "end_row",
+        "end",
         "add",
         "pick",
         "take",
