@@ -23,6 +23,7 @@ from forebay_spark.ids import EntryId
 from forebay_spark.pages import map_of_dicts, repeated
 
 WORD_BYTES = 8
+BINARY = pa.binary()
 
 
 def buffer(data: bytes) -> pa.Buffer:
@@ -30,10 +31,12 @@ def buffer(data: bytes) -> pa.Buffer:
     return pa.py_buffer(data)
 
 
-def texts(rows: int, offsets: bytes, data: bytes, valid: bytes | None = None) -> pa.Array:
+def texts(
+    rows: int, offsets: bytes, data: bytes, valid: bytes | None = None, kind: pa.DataType = BINARY
+) -> pa.Array:
     """A column of the server, checked as far as that costs nothing."""
     parts = [buffer(valid) if valid else None, buffer(offsets), buffer(data)]
-    array = pa.Array.from_buffers(pa.binary(), rows, parts)
+    array = pa.Array.from_buffers(kind, rows, parts)
     array.validate()
     return array
 
@@ -73,7 +76,7 @@ class ColumnPage:
         if self._ids.texts is None:
             ms, seq = (half.cast(pa.string()) for half in self.halves)
             return pc.binary_join_element_wise(ms, seq, "-")
-        return texts(self.rows, *self._ids.texts).cast(pa.string())
+        return texts(self.rows, *self._ids.texts, kind=pa.string())
 
     @property
     def halves(self) -> tuple[pa.Array, pa.Array]:

@@ -16,7 +16,8 @@ from forebay.wire.reply cimport Reply
 cdef i64 ANSWER_BYTES
 cdef u32 NOWHERE
 cdef u8 DASH
-cdef Py_ssize_t KEPT_COLUMNS, KEPT_BYTES, FIRST_ROOM, INTEGER_ROOM, SLACK
+cdef int SHORT_STRING, WIDE
+cdef Py_ssize_t PART_ROOM, KEPT_COLUMNS, KEPT_BYTES, FIRST_ROOM, INTEGER_ROOM, SLACK
 
 
 cdef bytearray widened(const u8* p, Py_ssize_t size, Py_ssize_t room)
@@ -31,8 +32,10 @@ cdef class Column:
     cdef Py_ssize_t room, size, row_room, rows
 
     cdef int clear(self) except -1
-    @cython.locals(value=i64, behind=Py_ssize_t, start=Py_ssize_t, n=Py_ssize_t)
+    @cython.locals(head=int, behind=Py_ssize_t, n=Py_ssize_t)
     cdef Py_ssize_t put(self, const u8* p, Py_ssize_t at, Py_ssize_t row) except -1
+    @cython.locals(value=i64, behind=Py_ssize_t, start=Py_ssize_t, n=Py_ssize_t)
+    cdef Py_ssize_t put_wide(self, const u8* p, Py_ssize_t at) except -1
     @cython.locals(o=Py_ssize_t)
     cdef int put_id(self, u64 ms, u64 seq, Py_ssize_t row) except -1
     cdef int put_word(self, u64 value) except -1
@@ -46,6 +49,7 @@ cdef class Column:
     cdef int need(self, Py_ssize_t n) except -1
     @cython.locals(had=Py_ssize_t)
     cdef int widen(self) except -1
+    cdef Py_ssize_t wire_bytes(self) except -1
     cdef int write_offsets(self, Reply out) except -1
     cdef int write_data(self, Reply out) except -1
     cdef int write(self, Reply out, Py_ssize_t rows) except -1
@@ -75,6 +79,7 @@ cdef class Pairs:
     cdef bint is_alike(self, Cursor cursor) except -1
     @cython.locals(_=Py_ssize_t, i=Py_ssize_t)
     cdef int unfold(self) except -1
+    cdef Py_ssize_t wire_bytes(self) except -1
     cdef int write(self, Reply out) except -1
 
 
@@ -114,7 +119,7 @@ cdef class Sheet:
     cdef int learn(self, Cursor cursor) except -1
     @cython.locals(i=Py_ssize_t, name=bytes)
     cdef u32 place_of(self, const u8* p, Py_ssize_t at) except? 0
-    @cython.locals(i=Py_ssize_t, column=Column)
+    @cython.locals(room=Py_ssize_t, i=Py_ssize_t, column=Column)
     cdef int write(self, Reply out) except -1
     @cython.locals(pairs=Pairs, column=Column)
     cdef give_back(self)

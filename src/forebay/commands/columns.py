@@ -46,11 +46,15 @@ from forebay.wire.reply import Reply
 ANSWER_BYTES = 32 << 20
 NOWHERE = 0xFFFFFFFF
 FIRST_ROOM = 4096
+#: Heads of three bulk strings, an array and an integer.
+PART_ROOM = 160
 KEPT_COLUMNS = 32
 KEPT_BYTES = 4 << 20
 #: Decimal digits and sign of any 64-bit number, and what copy_short() may touch behind.
 INTEGER_ROOM = 24
 DASH = 45
+#: First bytes of listpack elements: below, a small integer; from here, what has a longer head.
+SHORT_STRING, WIDE = 128, 192
 SLACK = mem.SLACK
 
 
@@ -90,21 +94,37 @@ class Column:
         """Write a listpack element as the text of a row; the index behind it."""
         if row != self.rows:
             self.turn_to(row)
-        if listpack.is_int(p, at):
-            value, behind = listpack.read_int(p, at)
-            self.need(INTEGER_ROOM)
-            if value < 0:
-                self.p[self.size] = DASH
-                self.size = mem.put_uint(self.p, self.size + 1, mem.wrap(0 - mem.wrap(value)))
-            else:
-                self.size = mem.put_uint(self.p, self.size, mem.wrap(value))
+        head = p[at]
+        if head >= WIDE:
+            behind = self.put_wide(p, at)
+        elif head >= SHORT_STRING:
+            n = head & 63
+            self.need(n + SLACK)
+            mem.copy_short(self.p, self.size, p, at + 1, n)
+            self.size += n
+            behind = at + n + 2
         else:
+            self.need(INTEGER_ROOM)
+            self.size = mem.put_uint(self.p, self.size, head)
+            behind = at + 2
+        self.end(row)
+        return behind
+
+    def put_wide(self, p: mem.Pointer, at: int) -> int:
+        """A longer string or a larger integer; the index behind it."""
+        if not listpack.is_int(p, at):
             start, n = listpack.read_string(p, at)
-            behind = listpack.skip(p, at)
             self.need(n + SLACK)
             mem.copy_short(self.p, self.size, p, start, n)
             self.size += n
-        self.end(row)
+            return listpack.skip(p, at)
+        value, behind = listpack.read_int(p, at)
+        self.need(INTEGER_ROOM)
+        if value < 0:
+            self.p[self.size] = DASH
+            self.size = mem.put_uint(self.p, self.size + 1, mem.wrap(0 - mem.wrap(value)))
+        else:
+            self.size = mem.put_uint(self.p, self.size, mem.wrap(value))
         return behind
 
     def put_id(self, ms: int, seq: int, row: int) -> int:
@@ -174,6 +194,10 @@ class Column:
         self.valid = widened(self.v, had, self.row_room // 8 + 1)
         self.v = self.valid
         return 0
+
+    def wire_bytes(self) -> int:
+        """No part of an answer made of this column is longer, all heads included."""
+        return self.size + 5 * self.rows + PART_ROOM
 
     def write_offsets(self, out: Reply) -> int:
         """Where each text begins, and the last one ends."""
@@ -288,6 +312,10 @@ class Pairs:
                 self.keys.repeat(i)
             self.end_entry()
         return 0
+
+    def wire_bytes(self) -> int:
+        """No answer with this map is longer."""
+        return self.keys.wire_bytes() + self.values.wire_bytes() + self.edges.wire_bytes()
 
     def write(self, out: Reply) -> int:
         """The five parts of the map."""
@@ -429,6 +457,13 @@ class Sheet:
 
     def write(self, out: Reply) -> int:
         """The answer; see the head of this file."""
+        # Room for all of it at once: a reply that grows by doubling is copied again and again.
+        room = self.ms.wire_bytes() + self.seq.wire_bytes() + self.ids.wire_bytes()
+        room += self.pairs.wire_bytes()
+        for i in range(len(self.columns)):
+            column = self.columns[i]
+            room += column.wire_bytes() + 5 * (self.rows - column.rows)
+        out.need(room)
         out.array((5 if self.with_ids else 3) + (5 if self.as_map else 3 * len(self.names)))
         out.integer(self.rows)
         self.ms.write_data(out)
