@@ -20,13 +20,14 @@ import pytest
 from tests.support import spark_driver
 from tests.support.spark_streams import Target
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
+#: Rounds through all phases in both directions, for a nightly run.
+ROUNDS = int(os.environ.get("FOREBAY_KILL_ROUNDS", "0"))
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200 * max(ROUNDS, 1))]
 
 PER_BATCH = 100
 PHASES = ("plan", "partitions", "read", "write", "written", "commit")
 BATCHES_PER_DRIVER = 2
-#: More rounds through all phases for a nightly run.
-ROUNDS = int(os.environ.get("FOREBAY_KILL_ROUNDS", "1"))
 
 
 def queries(source: Target, sink: Target, place: Path, phase: str, at: int) -> list[dict[str, Any]]:
@@ -62,11 +63,24 @@ def archived(files: Path) -> Counter[int]:
     return Counter(int(dict(fields)["n"]) for fields in table["fields"].to_pylist())
 
 
+@pytest.mark.parametrize(
+    ("source_name", "sink_name", "some_phases"),
+    [
+        ("redis_server", "forebay_server", PHASES[0::2]),
+        ("forebay_server", "redis_server", PHASES[1::2]),
+    ],
+    ids=["from redis to forebay", "from forebay to redis"],
+)
 def test_no_kill_loses_or_doubles_a_row(
-    redis_server: Any, forebay_server: Any, tmp_path: Path
+    request: pytest.FixtureRequest,
+    source_name: str,
+    sink_name: str,
+    some_phases: tuple[str, ...],
+    tmp_path: Path,
 ) -> None:
-    source, sink = Target(redis_server), Target(forebay_server)
-    phases = PHASES * ROUNDS
+    source = Target(request.getfixturevalue(source_name))
+    sink = Target(request.getfixturevalue(sink_name))
+    phases = PHASES * ROUNDS or some_phases
     count = PER_BATCH * BATCHES_PER_DRIVER * (len(phases) + 1)
     source.add("s", count)
     for number, phase in enumerate(phases):
