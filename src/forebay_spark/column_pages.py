@@ -76,7 +76,8 @@ class ColumnPage:
         if self._ids.texts is None:
             ms, seq = (half.cast(pa.string()) for half in self.halves)
             return pc.binary_join_element_wise(ms, seq, "-")
-        return texts(self.rows, *self._ids.texts, kind=pa.string())
+        offsets, data = self._ids.texts
+        return texts(self.rows, offsets, data, kind=pa.string())
 
     @property
     def halves(self) -> tuple[pa.Array, pa.Array]:

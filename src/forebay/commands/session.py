@@ -22,6 +22,7 @@ from forebay.wire.reply import Reply
 
 if TYPE_CHECKING:
     from forebay.commands.spec import Command
+    from forebay.wire.argv import Argv
 
 
 class Watch:
@@ -76,7 +77,7 @@ class Session:
         self.closing = False
         #: The server's connection; nobody below the server looks into it.
         self.link: Any = None
-        self.queue: list[tuple[Command, list[bytes]]] | None = None
+        self.queue: list[tuple[Command, Argv]] | None = None
         self.queue_bytes = 0
         self.queue_flags = 0
         self.queue_broken = False

@@ -1,6 +1,6 @@
 """MULTI EXEC DISCARD WATCH UNWATCH: several commands as one.
 
-    MULTI   session.queue = []                 engine/admission.py fills it
+    MULTI   session.queue = []                 the engine fills it
     WATCH   session.watched[db, key] = Watch   the database breaks it on a change
     EXEC    runs the queue: one time, one unit of effects, no waiting in between
 
@@ -25,7 +25,7 @@ from forebay.commands.spec import (
 )
 from forebay.core.keyspace import Database
 from forebay.errors import CommandError
-from forebay.wire.argv import Argv, argv_of
+from forebay.wire.argv import Argv
 
 EXEC_WITHOUT_MULTI = b"ERR EXEC without MULTI"
 DISCARD_WITHOUT_MULTI = b"ERR DISCARD without MULTI"
@@ -69,8 +69,8 @@ def execute(ctx: Context, argv: Argv) -> None:
     ctx.out.array(len(queue))
     ctx.may_block = False
     try:
-        for row, args in queue:
-            ctx.services.executor.invoke(row, argv_of(args))
+        for row, kept in queue:
+            ctx.services.executor.invoke(row, kept)
     finally:
         ctx.may_block = True
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from forebay.commands import gates
 from forebay.commands.session import Session
-from forebay.commands.spec import DENYOOM, LOADING, MAY_REPLICATE, NO_AUTH, NO_MULTI, WRITE, Command
+from forebay.commands.spec import DENYOOM, LOADING, NO_AUTH, NO_MULTI, WRITE, Command
 from forebay.errors import OUT_OF_MEMORY
 from forebay.wire.argv import Argv
 
@@ -54,8 +54,8 @@ def admit(engine: Engine, session: Session, row: Command, argv: Argv) -> bool:
     if gate & gates.PAUSED and engine.is_paused(flags_of(session, row)):
         engine.blocking.postpone(session, argv.list())
         return False
-    if gate & gates.IN_MULTI and row.name not in AT_ONCE:
-        enqueue(session, row, argv)
+    if gate & gates.IN_MULTI and is_queued(row):
+        engine.enqueue(session, row, argv)
         return False
     return True
 
@@ -85,11 +85,6 @@ def flags_of(session: Session, row: Command) -> int:
     return row.flags | session.queue_flags if row.name == b"exec" else row.flags
 
 
-def enqueue(session: Session, row: Command, argv: Argv) -> None:
-    """Keep the command for EXEC."""
-    assert session.queue is not None
-    args = argv.list()
-    session.queue.append((row, args))
-    session.queue_bytes += sum(map(len, args))
-    session.queue_flags |= row.flags & (WRITE | DENYOOM | MAY_REPLICATE)
-    session.out.status(b"QUEUED")
+def is_queued(row: Command) -> bool:
+    """Whether a transaction keeps this command for EXEC."""
+    return not row.flags & NO_MULTI and row.name not in AT_ONCE

@@ -19,6 +19,8 @@ cdef int DASH
 cdef int ADMIN_FLAG
 cdef i64 NEVER_US
 cdef i64 EXPIRY_PERIOD_MS
+cdef int ONLY_IN_MULTI, QUEUE_FLAGS
+cdef bytes QUEUED
 cdef int IS_MONITORED, IS_PAUSED, IS_LOADING, MUTES
 
 
@@ -45,8 +47,10 @@ cdef class Engine:
     cpdef Session new_session(self, bytes addr=*, bytes laddr=*, int fd=*, i64 now_ms=*)
     cpdef close_session(self, Session session)
     cpdef int call(self, Session session, Argv argv, i64 now_ms) except -1
-    @cython.locals(row=Command)
+    @cython.locals(row=Command, gate=int)
     cdef int dispatch(self, Session session, Argv argv) except -1
+    @cython.locals(kept=Argv, queue=list)
+    cpdef int enqueue(self, Session session, Command row, Argv argv) except -1
     @cython.locals(ctx=Context)
     cdef int execute(self, Session session, Command row, Argv argv) except -1
     @cython.locals(out=Reply, mark=Py_ssize_t, started=i64, ended=i64)

@@ -31,7 +31,7 @@ from forebay.commands.expiry import expire_cycle, next_expiry_ms
 from forebay.commands.services import Services
 from forebay.commands.session import Session
 from forebay.commands.settings import Settings
-from forebay.commands.spec import ADMIN, SKIP_SLOWLOG, Command
+from forebay.commands.spec import ADMIN, DENYOOM, MAY_REPLICATE, SKIP_SLOWLOG, WRITE, Command
 from forebay.commands.table import TABLE
 from forebay.core.idmp_cycle import IdmpCycle
 from forebay.core.keyspace import Keyspace
@@ -57,6 +57,10 @@ ADMIN_FLAG = ADMIN
 IS_MONITORED = gates.MONITORED
 IS_PAUSED = gates.PAUSED
 IS_LOADING = gates.LOADING
+ONLY_IN_MULTI = gates.IN_MULTI
+#: What EXEC must know of the commands that it is going to run.
+QUEUE_FLAGS = WRITE | DENYOOM | MAY_REPLICATE
+QUEUED = b"+QUEUED\r\n"
 MUTES = gates.REPLIES
 INTERNAL_ERROR = b"ERR internal error"
 # How often keys past their time are looked for, and how many are removed in one turn.
@@ -193,13 +197,28 @@ class Engine:
     def dispatch(self, session: Session, argv: Argv) -> int:
         """Find the row; the short way if nothing speaks against it."""
         row = self.names.find(argv)
-        if row is None or row.is_container or session.gate | self.gate or not row.takes(argv.n):
+        gate = session.gate | self.gate
+        if row is None or row.is_container or not row.takes(argv.n):
             self.guarded(session, argv, row)
-        else:
+        elif gate == 0:
             self.execute(session, row, argv)
+        elif gate == ONLY_IN_MULTI and admission.is_queued(row):
+            self.enqueue(session, row, argv)
+        else:
+            self.guarded(session, argv, row)
         if session.pushes is not None:
             self.append_pushes(session)
         return 0
+
+    def enqueue(self, session: Session, row: Command, argv: Argv) -> int:
+        """Keep a command for EXEC."""
+        kept = argv.copy()
+        queue = session.queue
+        assert queue is not None
+        queue.append((row, kept))
+        session.queue_bytes += len(kept.buf)
+        session.queue_flags |= row.flags & QUEUE_FLAGS
+        return session.out.raw(QUEUED)
 
     def execute(self, session: Session, row: Command, argv: Argv) -> int:
         """Run a command that may run: one unit of effects."""

@@ -21,6 +21,8 @@ cdef class Argv:
     cpdef bytes at(self, Py_ssize_t i)
     cpdef Py_ssize_t size(self, Py_ssize_t i) except -1
     cpdef list list(self)
+    @cython.locals(twin=Argv, first=Py_ssize_t, end=Py_ssize_t, i=Py_ssize_t)
+    cpdef Argv copy(self)
     cpdef bint word(self, Py_ssize_t i, bytes word) except -1
     @cython.locals(n=Py_ssize_t)
     cpdef bint same(self, Py_ssize_t i, bytes text) except -1

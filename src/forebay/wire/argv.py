@@ -69,6 +69,20 @@ class Argv:
             args.append(mem.to_bytes(self.p, self.w[2 * i], self.w[2 * i + 1]))  # noqa: PERF401
         return args
 
+    def copy(self) -> Argv:
+        """The same arguments in a buffer of their own, to outlive the call."""
+        twin = Argv()
+        if self.n:
+            first = self.w[0]
+            end = self.w[2 * self.n - 2] + self.w[2 * self.n - 1]
+            twin.reserve(self.n)
+            twin.use(mem.to_bytes(self.p, first, end - first))
+            for i in range(self.n):
+                twin.w[2 * i] = self.w[2 * i] - first
+                twin.w[2 * i + 1] = self.w[2 * i + 1]
+            twin.n = self.n
+        return twin
+
     def word(self, i: int, word: bytes) -> bool:
         """Whether argument i is ``word``, which is upper case, in any letter case."""
         self.check(i)
