@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from forebay_spark.errors import OptionError
+from forebay_spark.errors import OptionError, SinkError
 from forebay_spark.lake.lake import Lake
 from forebay_spark.pipeline import sinks
 from forebay_spark.pipeline.jobs import Aggregate, Process, Quarantine
@@ -180,3 +180,17 @@ def test_a_lake_is_split_only_by_columns_that_exist(spark: Any) -> None:
     schema = spark.range(1).schema
     with pytest.raises(OptionError, match="split by 'day', but the rows have only the columns id"):
         sinks.about_results(schema, LakeSink("/x", partitions=("day",)))
+
+
+def test_a_batch_is_written_once_and_one_of_an_old_checkpoint_is_refused(
+    spark: Any, target: Target, tmp_path: Path
+) -> None:
+    lake, stream = LakeSink(str(tmp_path / "lake")), StreamSink("out", url=target.url)
+    for sink in (lake, stream):
+        for batch in (0, 1, 1):
+            rows = spark.createDataFrame([(batch,)], "n int")
+            sinks.write(rows, sink, "some-query", batch)
+        with pytest.raises(SinkError, match=r"Batch 0 .* checkpoint is an old copy"):
+            sinks.write(spark.createDataFrame([(9,)], "n int"), sink, "some-query", 0)
+    assert sorted(row["n"] for row in rows_of(spark, tmp_path / "lake")) == [0, 1]
+    assert target.numbers("out") == [0, 1]

@@ -1,11 +1,14 @@
 """Where the rows of a micro-batch go, each sink once per batch.
 
-    lake      files and the number of the batch in one commit; a batch that the lake has
-              is passed over
+    lake      files and the number of the batch in one commit; the batch that the lake has
+              already is passed over
     stream    the connector's sink, told a name for this write (query and batch); it fences
               repeated rows off in the server itself
     format    any other format of Spark: as that format does it.  Delta is told query and
               batch in its own words, which makes it exactly once too
+
+Spark repeats at most its last batch.  One before that means that the checkpoint is an old
+copy, whose batches may be cut differently: it is refused rather than guessed at.
 
 The query's name for itself is the ID that Spark keeps in the checkpoint: it survives
 restarts, and a new checkpoint is a new writer.
@@ -19,13 +22,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
 from forebay_spark.connect import Server
-from forebay_spark.errors import OptionError
+from forebay_spark.errors import OptionError, SinkError
 from forebay_spark.lake.commits import About, Commit, State
 from forebay_spark.lake.files import Files, now_ms, open_files
 from forebay_spark.lake.lake import Lake
+from forebay_spark.lanes import MARKER_TTL_MS
 from forebay_spark.options import WRITE, read_options
 from forebay_spark.pipeline.spec import FormatSink, LakeSink, Sink, StreamSink
-from forebay_spark.sink import MARKER_PREFIX, hash_tag, write_name
+from forebay_spark.sink import MARKER_GRACE_MS, MARKER_PREFIX, hash_tag, write_name
 
 CHECKPOINTS = "_checkpoints"
 #: How many partitions of a batch are cleaned up after; further ones expire by themselves.
@@ -79,12 +83,35 @@ def write(frame: DataFrame, sink: Sink, writer: str, batch: int) -> None:
     if isinstance(sink, LakeSink):
         write_lake(frame, sink, writer, batch)
     elif isinstance(sink, StreamSink):
-        rows = frame.write.format("forebay").options(**sink.texts())
-        rows.option("writeId", write_id(writer, batch)).mode("append").save()
-        if batch and sink.stream is not None:
-            forget_fences(sink, sink.stream, write_id(writer, batch - 1))
+        write_stream(frame, sink, writer, batch)
     else:
         write_format(frame, sink, writer, batch)
+
+
+def write_stream(frame: DataFrame, sink: StreamSink, writer: str, batch: int) -> None:
+    """Rows to a stream, fenced by the connector's sink under the name of the batch."""
+    server = Server(read_options(sink.texts(), WRITE))
+    newest = f"{MARKER_PREFIX}:{writer}:{sink.stream or ''}"
+    try:
+        link = server.link(newest)
+        refuse_old_copy(int(link.call("GET", newest) or -1), batch, newest)
+        rows = frame.write.format("forebay").options(**sink.texts())
+        rows.option("writeId", write_id(writer, batch)).mode("append").save()
+        link.call("SET", newest, batch, "PX", MARKER_TTL_MS)
+        if batch and sink.stream is not None:
+            forget_fences(server, sink.stream, write_id(writer, batch - 1))
+    finally:
+        server.close()
+
+
+def refuse_old_copy(newest: int, batch: int, where: str) -> None:
+    """SinkError if batches after this one were written: then this one may hold other rows."""
+    if newest > batch:
+        raise SinkError(
+            f"Batch {batch} of this job was followed by others, up to {newest} ({where}), so its "
+            "checkpoint is an old copy and rows could be lost or doubled. Restore the newest "
+            "checkpoint, or start the job with a new one."
+        )
 
 
 def write_id(writer: str, batch: int) -> str:
@@ -92,19 +119,16 @@ def write_id(writer: str, batch: int) -> str:
     return f"{writer}-{batch}"
 
 
-def forget_fences(sink: StreamSink, stream: str, name: str) -> None:
-    """Remove what fenced off the batch before this one, which Spark has noted as done.
+def forget_fences(server: Server, stream: str, name: str) -> None:
+    """Let go of what fenced off the batch before this one, which Spark has noted as done.
 
-    They would expire by themselves, but only after a month.
+    They would expire by themselves, but only after a month.  A copy of a task that Spark
+    has given up may still run, so they stay a while.
     """
-    server = Server(read_options(sink.texts(), WRITE))
-    try:
-        tag = [f"{{{hash_tag(stream)}}}"] if server.is_cluster else []
-        fence = ":".join((MARKER_PREFIX, *tag, write_name(name, stream)))
-        keys = [f"{fence}:{at}" for at in range(FENCES)]
-        server.link(keys[0]).call("DEL", *keys)
-    finally:
-        server.close()
+    tag = [f"{{{hash_tag(stream)}}}"] if server.is_cluster else []
+    fence = ":".join((MARKER_PREFIX, *tag, write_name(name, stream)))
+    keys = [f"{fence}:{at}" for at in range(FENCES)]
+    server.link(keys[0]).call_all([("PEXPIRE", key, MARKER_GRACE_MS) for key in keys])
 
 
 def write_format(frame: DataFrame, sink: FormatSink, writer: str, batch: int) -> None:
@@ -119,7 +143,9 @@ def write_lake(frame: DataFrame, sink: LakeSink, writer: str, batch: int) -> Non
     """Files and the number of the batch, in one commit."""
     lake = Lake(frame.sparkSession, sink.path)
     about = about_results(frame.schema, sink)
-    if lake.create(about).batches.get(writer, -1) >= batch:
+    newest = lake.create(about).batches.get(writer, -1)
+    refuse_old_copy(newest, batch, sink.path)
+    if newest == batch:
         return
     written = lake.write(frame, about)
 
