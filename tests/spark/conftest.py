@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 
 from forebay_spark.session import session
+from tests.support.clusters import redis_cluster
+from tests.support.servers import ServerProcess
 from tests.support.spark_driver import SETTINGS, worker_path
 from tests.support.spark_faults import FaultySource
 from tests.support.spark_streams import Target
@@ -45,6 +49,22 @@ def redis_target(redis_server: Any) -> Iterator[Target]:
 def counting_redis(redis_target: Target) -> Target:
     """The real redis-server, if it counts entries."""
     return only_if_it_counts(redis_target)
+
+
+@pytest.fixture(scope="session")
+def cluster_nodes(server_root: Path) -> Iterator[list[ServerProcess]]:
+    """Three nodes of a real Redis Cluster."""
+    with redis_cluster(server_root / "cluster") as nodes:
+        yield nodes
+
+
+@pytest.fixture
+def cluster_client(cluster_nodes: list[ServerProcess]) -> Iterator[redis.RedisCluster]:
+    """A client of the cluster, which is empty."""
+    client = redis.RedisCluster(host="127.0.0.1", port=cluster_nodes[0].port)
+    client.flushall(target_nodes="primaries")
+    yield client
+    client.close()
 
 
 @pytest.fixture(scope="session")

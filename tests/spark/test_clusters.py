@@ -25,7 +25,6 @@ from tests.support.clusters import (
     SERVICE,
     cluster_url,
     move_slot,
-    redis_cluster,
     watched_by_sentinel,
 )
 from tests.support.servers import ServerProcess, free_port
@@ -33,20 +32,6 @@ from tests.support.spark_streams import Target, numbers_of, read_tasks
 
 STREAMS = [f"orders:{{{i}}}" for i in range(8)]
 PER_STREAM = 50
-
-
-@pytest.fixture(scope="module")
-def cluster(server_root: Path) -> Iterator[list[ServerProcess]]:
-    with redis_cluster(server_root / "cluster") as nodes:
-        yield nodes
-
-
-@pytest.fixture
-def client(cluster: list[ServerProcess]) -> Iterator[redis.RedisCluster]:
-    client = redis.RedisCluster(host="127.0.0.1", port=cluster[0].port)
-    client.flushall(target_nodes="primaries")
-    yield client
-    client.close()
 
 
 def fill(client: redis.RedisCluster) -> list[int]:
@@ -57,11 +42,11 @@ def fill(client: redis.RedisCluster) -> list[int]:
 
 
 def test_streams_on_many_nodes_are_one_table(
-    cluster: list[ServerProcess], client: redis.RedisCluster
+    cluster_nodes: list[ServerProcess], cluster_client: redis.RedisCluster
 ) -> None:
-    wanted = fill(client)
-    assert len({client.get_node_from_key(stream).name for stream in STREAMS}) == 3
-    options = read_options({"url": cluster_url(cluster), "streamsPattern": "orders:*"}, BATCH)
+    wanted = fill(cluster_client)
+    assert len({cluster_client.get_node_from_key(stream).name for stream in STREAMS}) == 3
+    options = read_options({"url": cluster_url(cluster_nodes), "streamsPattern": "orders:*"}, BATCH)
     reader = BatchReader(PLAIN, options)
     tasks = reader.partitions()
     assert len(tasks) == len(STREAMS)
@@ -69,11 +54,11 @@ def test_streams_on_many_nodes_are_one_table(
 
 
 def test_a_slot_that_moves_under_a_query_is_followed(
-    cluster: list[ServerProcess], client: redis.RedisCluster
+    cluster_nodes: list[ServerProcess], cluster_client: redis.RedisCluster
 ) -> None:
-    wanted = fill(client)
+    wanted = fill(cluster_client)
     given = {
-        "url": cluster_url(cluster),
+        "url": cluster_url(cluster_nodes),
         "streams": ",".join(STREAMS),
         "startingOffsets": "earliest",
     }
@@ -81,18 +66,18 @@ def test_a_slot_that_moves_under_a_query_is_followed(
     start = reader.initialOffset()
     end = reader.latestOffset(start, ReadAllAvailable())
     tasks = reader.partitions(start, end)
-    move_slot(client, STREAMS[0])
+    move_slot(cluster_client, STREAMS[0])
     assert sorted(numbers_of(read_tasks(reader, tasks))) == wanted
     assert reader.latestOffset(end, ReadAllAvailable()) == end
 
 
 def test_rows_for_many_nodes_are_written_once(
-    cluster: list[ServerProcess], client: redis.RedisCluster
+    cluster_nodes: list[ServerProcess], cluster_client: redis.RedisCluster
 ) -> None:
     numbers = list(range(400))
     streams = [STREAMS[n % len(STREAMS)] for n in numbers]
     rows = pa.RecordBatch.from_pydict({"n": numbers, "stream": streams})
-    options = read_options({"url": cluster_url(cluster), "rowsPerTransaction": "10"}, WRITE)
+    options = read_options({"url": cluster_url(cluster_nodes), "rowsPerTransaction": "10"}, WRITE)
     layout = Layout(from_arrow_schema(rows.schema), options)
 
     def attempt(parts: Iterator[pa.RecordBatch]) -> None:
@@ -105,9 +90,9 @@ def test_rows_for_many_nodes_are_written_once(
     with pytest.raises(RuntimeError, match="boom"):
         attempt(dying())
     attempt(iter([rows]))
-    move_slot(client, STREAMS[1])
+    move_slot(cluster_client, STREAMS[1])
     attempt(iter([rows]))
-    written = [int(f[b"n"]) for stream in STREAMS for _, f in client.xrange(stream)]
+    written = [int(f[b"n"]) for stream in STREAMS for _, f in cluster_client.xrange(stream)]
     assert sorted(written) == numbers
 
 

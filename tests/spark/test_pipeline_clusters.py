@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ import forebay_spark
 from forebay.cli.main import main
 from forebay_spark.pipeline.archive import Archive, Trim
 from forebay_spark.pipeline.spec import Source
-from tests.support.clusters import cluster_url, redis_cluster
+from tests.support.clusters import cluster_url
 from tests.support.servers import ServerProcess, environment
 from tests.support.spark_driver import worker_path
 from tests.support.spark_standalone import standalone
@@ -36,20 +35,6 @@ PATTERN = "orders:{*}"
 PATIENCE_S = 240
 
 Rows = Counter[tuple[str, str, str]]
-
-
-@pytest.fixture(scope="module")
-def nodes(server_root: Path) -> Iterator[list[ServerProcess]]:
-    with redis_cluster(server_root / "pipeline") as nodes:
-        yield nodes
-
-
-@pytest.fixture
-def client(nodes: list[ServerProcess]) -> Iterator[redis.RedisCluster]:
-    client = redis.RedisCluster(host="127.0.0.1", port=nodes[0].port)
-    client.flushall(target_nodes="primaries")
-    yield client
-    client.close()
 
 
 def add(client: redis.RedisCluster, first: int, count: int) -> Rows:
@@ -68,21 +53,21 @@ def rows_of(frame: Any) -> Rows:
 
 def test_a_stream_on_a_redis_cluster_is_archived_trimmed_and_read_as_one_table(
     spark: Any,
-    nodes: list[ServerProcess],
-    client: redis.RedisCluster,
+    cluster_nodes: list[ServerProcess],
+    cluster_client: redis.RedisCluster,
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    assert len({client.get_node_from_key(stream).name for stream in STREAMS}) == 3
-    url, lake = cluster_url(nodes), str(tmp_path / "lake")
+    assert len({cluster_client.get_node_from_key(stream).name for stream in STREAMS}) == 3
+    url, lake = cluster_url(cluster_nodes), str(tmp_path / "lake")
     source = Source(pattern=PATTERN, url=url, options={"maxEntriesPerTrigger": "300"})
     job = Archive(source=source, lake=lake, trim=Trim())
-    added = add(client, 0, 300)
+    added = add(cluster_client, 0, 300)
     stop = threading.Event()
 
     def produce() -> None:
         while not stop.is_set():
-            added.update(add(client, added.total(), 10))
+            added.update(add(cluster_client, added.total(), 10))
             stop.wait(0.1)
 
     with ThreadPoolExecutor() as pool:
@@ -93,9 +78,9 @@ def test_a_stream_on_a_redis_cluster_is_archived_trimmed_and_read_as_one_table(
             stop.set()
         producer.result()
     archived = spark.read.parquet(f"{lake}/data").count()
-    left = sum(client.xlen(stream) for stream in STREAMS)
+    left = sum(cluster_client.xlen(stream) for stream in STREAMS)
     assert archived >= 300 and left == added.total() - archived
-    added += add(client, added.total(), 60)
+    added += add(cluster_client, added.total(), 60)
 
     frame = forebay_spark.table(spark, pattern=PATTERN, lake=lake, url=url)
     assert rows_of(frame) == added
@@ -105,17 +90,20 @@ def test_a_stream_on_a_redis_cluster_is_archived_trimmed_and_read_as_one_table(
     assert main([*asked, "SELECT count(*) AS n, count(DISTINCT id, stream) AS d FROM entries"]) == 0
     assert json.loads(capfd.readouterr().out) == {"n": added.total(), "d": added.total()}
     job.start(spark).wait()
-    assert [client.xlen(stream) for stream in STREAMS] == [0] * len(STREAMS)
+    assert [cluster_client.xlen(stream) for stream in STREAMS] == [0] * len(STREAMS)
     assert main([*asked, "SELECT count(*) AS n FROM orders__3_"]) == 0
     of_one = sum(stream == STREAMS[3] for stream, _, _ in added)
     assert json.loads(capfd.readouterr().out) == {"n": of_one}
 
 
 def test_the_archive_command_on_a_standalone_spark_cluster_is_exact(
-    spark: Any, nodes: list[ServerProcess], client: redis.RedisCluster, tmp_path: Path
+    spark: Any,
+    cluster_nodes: list[ServerProcess],
+    cluster_client: redis.RedisCluster,
+    tmp_path: Path,
 ) -> None:
-    added = add(client, 0, 600)
-    url, lake = cluster_url(nodes), str(tmp_path / "lake")
+    added = add(cluster_client, 0, 600)
+    url, lake = cluster_url(cluster_nodes), str(tmp_path / "lake")
     command = [sys.executable, "-m", "forebay", "pipeline", "archive", "--pattern", PATTERN]
     command += ["--lake", lake, "--url", url, "--trim", "--option", "maxEntriesPerTrigger=250"]
     command += ["--conf", "spark.executor.memory=512m", "--conf", "spark.driver.memory=512m"]
@@ -134,7 +122,7 @@ def test_the_archive_command_on_a_standalone_spark_cluster_is_exact(
     assert done.stderr == "starting Spark, about 15 s\n"
     reports = [json.loads(line) for line in done.stdout.splitlines()]
     assert sum(report["rows"] for report in reports) == 600 and len(reports) > 2
-    assert [client.xlen(stream) for stream in STREAMS] == [0] * len(STREAMS)
-    added += add(client, 600, 20)
+    assert [cluster_client.xlen(stream) for stream in STREAMS] == [0] * len(STREAMS)
+    added += add(cluster_client, 600, 20)
     frame = forebay_spark.table(spark, pattern=PATTERN, lake=lake, url=url)
     assert rows_of(frame) == added
