@@ -23,7 +23,9 @@ from forebay_spark.pipeline.spec import LakeSink, Source, StreamSink, Transform
 from forebay_spark.pipeline.watch import Report, StreamReporter
 from forebay_spark.sql import open_lake, open_tables
 
-SCHEMA = "rider string not null, speed double, at timestamp"
+SCHEMA = "rider string, speed double, at timestamp"
+#: What a report must have to be a good one.
+REQUIRED = "rider string not null, speed double, at timestamp"
 DEAD_LETTERS = f"{STREAM}.dlq"
 
 BY_RIDER = """
@@ -63,7 +65,7 @@ class Jobs:
     def quarantine(self) -> list[Report]:
         """Bad reports to the dead-letter stream."""
         job = Quarantine(
-            source=self._source("quarantine", schema=SCHEMA),
+            source=self._source("quarantine", schema=REQUIRED),
             dead_letter=StreamSink(DEAD_LETTERS, url=self._url),
             checkpoint=str(self._folder / "quarantine"),
         )
