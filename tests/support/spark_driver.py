@@ -28,9 +28,10 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
 }
 PATIENCE_S = 240.0
-#: Spark gives a new Python process ten seconds to call back, which it may miss on a machine
-#: that is busy with something else; that says nothing about the connector.
-TOO_SLOW = "Python worker failed to connect back"
+#: Faults of Spark's own that say nothing about the connector.  It gives a new Python process ten
+#: seconds to call back, which it may miss on a busy machine; and when two queries of a driver
+#: start at once, one may change a map of variables while the other sends it to a task.
+SPARKS_OWN = ("Python worker failed to connect back", "java.io.OptionalDataException")
 TRIES = 3
 
 Query = dict[str, Any]
@@ -56,7 +57,7 @@ def run(
             timeout=PATIENCE_S,
             check=False,
         )
-        if TOO_SLOW not in done.stderr:
+        if not any(fault in done.stderr for fault in SPARKS_OWN):
             break
     return done
 

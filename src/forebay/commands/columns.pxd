@@ -4,7 +4,6 @@ from cpython cimport array
 
 from forebay cimport mem
 from forebay.commands.context cimport Context
-from forebay.commands.stream_args cimport integer
 from forebay.core cimport ids, listpack
 from forebay.core.cursor cimport Cursor
 from forebay.core.node cimport Node
@@ -90,16 +89,6 @@ cdef Py_ssize_t next_key(Cursor cursor, Py_ssize_t at) except -1
 
 
 @cython.final
-cdef class Wish:
-    cdef i64 count
-    cdef bint with_ids, as_map
-    cdef list names
-
-    @cython.locals(number=i64, i=Py_ssize_t)
-    cdef Py_ssize_t read(self, Argv argv, Py_ssize_t at) except -1
-
-
-@cython.final
 cdef class Sheet:
     cdef Py_ssize_t rows
     cdef i64 size
@@ -125,6 +114,6 @@ cdef class Sheet:
     cdef give_back(self)
 
 
-@cython.locals(w="const u64*", start_ms=u64, start_seq=u64, end_ms=u64, end_seq=u64, wish=Wish, sheet=Sheet, stream=Stream, cursor=Cursor)
+@cython.locals(w="const u64*", start_ms=u64, start_seq=u64, end_ms=u64, end_seq=u64, sheet=Sheet, stream=Stream, cursor=Cursor)
 cpdef columns(Context ctx, Argv argv)
 cdef int fill(Sheet sheet, Cursor cursor, i64 count) except -1

@@ -32,13 +32,12 @@ from __future__ import annotations
 from array import array
 
 from forebay import mem
+from forebay.commands.column_options import ColumnOptions
 from forebay.commands.context import Context
 from forebay.commands.spec import READONLY, Command, Keys
-from forebay.commands.stream_args import integer
 from forebay.core import ids, listpack
 from forebay.core.cursor import Cursor
 from forebay.core.node import Node
-from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
 from forebay.wire.reply import Reply
 
@@ -342,40 +341,6 @@ def next_key(cursor: Cursor, at: int) -> int:
     return behind if cursor.same else listpack.skip(cursor.p, behind)
 
 
-class Wish:
-    """The options: COUNT (-1: none), IDS, and FIELDS (not given: all, as a map)."""
-
-    def __init__(self, argv: Argv) -> None:
-        self.count = -1
-        self.with_ids = False
-        self.as_map = True
-        self.names: list[bytes] = []
-        at = 4
-        while at < argv.n:
-            at = self.read(argv, at)
-
-    def read(self, argv: Argv, at: int) -> int:
-        """One option; the index behind it."""
-        if argv.word(at, b"IDS"):
-            self.with_ids = True
-            return at + 1
-        if at + 1 >= argv.n:
-            raise CommandError(SYNTAX)
-        if argv.word(at, b"COUNT"):
-            self.count = max(0, integer(argv, at + 1))
-            return at + 2
-        if argv.word(at, b"FIELDS"):
-            number = integer(argv, at + 1)
-            if number < 0 or number > argv.n - at - 2:
-                raise CommandError(b"ERR FIELDS needs a number and as many names")
-            self.as_map = False
-            self.names = [argv[i] for i in range(at + 2, at + 2 + number)]
-            if len(set(self.names)) < number:
-                raise CommandError(b"ERR FIELDS names a field twice")
-            return at + 2 + number
-        raise CommandError(SYNTAX)
-
-
 class Sheet:
     """One answer: the IDs, and a column for each wanted field or a map of all."""
 
@@ -492,7 +457,7 @@ def columns(ctx: Context, argv: Argv) -> None:
     w = argv.w
     start_ms, start_seq = ids.interval_start(argv.p, w[4], w[5])
     end_ms, end_seq = ids.interval_end(argv.p, w[6], w[7])
-    wish = Wish(argv)
+    wish = ColumnOptions(argv)
     sheet = Sheet(wish.names, wish.as_map, wish.with_ids)
     stream = ctx.read_stream(argv, 1)
     if stream is not None:
