@@ -24,9 +24,8 @@ from forebay_spark.pipeline.archive import Archive, Trim
 from forebay_spark.pipeline.jobs import Aggregate, Process
 from forebay_spark.pipeline.spec import LakeSink, Source, StreamSink, Transform
 from forebay_spark.session import session
-from tests.support.spark_driver import SETTINGS, worker_path
+from tests.support.spark_driver import SETTINGS, run_module
 
-PATIENCE_S = 300.0
 PER_BATCH = 150
 
 #: Step -> where it is, and whether the kill comes before or after it.
@@ -66,15 +65,7 @@ def jobs(url: str, folder: str) -> list[Any]:
 
 def run(url: str, folder: Path, fault: str = "", at: int = 1) -> subprocess.CompletedProcess[str]:
     """Run the jobs in a process of their own; its exit code is -9 if it was killed."""
-    work = {"url": url, "folder": str(folder), "fault": fault, "at": at}
-    return subprocess.run(
-        [sys.executable, "-m", "tests.support.pipeline_driver", json.dumps(work)],
-        env={**os.environ, "PYTHONPATH": worker_path()},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    return run_module(__name__, {"url": url, "folder": str(folder), "fault": fault, "at": at})
 
 
 def arm(fault: str, at: int, victims: list[int]) -> None:

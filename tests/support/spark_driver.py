@@ -27,7 +27,7 @@ SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
-PATIENCE_S = 240.0
+PATIENCE_S = 300.0
 #: Faults of Spark's own that say nothing about the connector.  It gives a new Python process ten
 #: seconds to call back, which it may miss on a busy machine; and when two queries of a driver
 #: start at once, one may change a map of variables while the other sends it to a task.
@@ -47,10 +47,14 @@ def run(
     queries: list[Query], master: str = "local[2]", **settings: str
 ) -> subprocess.CompletedProcess[str]:
     """Run queries in a driver of their own; its exit code is negative if it was killed."""
-    work = {"master": master, "settings": settings, "queries": queries}
+    return run_module(__name__, {"master": master, "settings": settings, "queries": queries})
+
+
+def run_module(name: str, work: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+    """Run a module with its work, again if Spark stumbled over itself."""
     for _ in range(TRIES):
         done = subprocess.run(
-            [sys.executable, "-m", "tests.support.spark_driver", json.dumps(work)],
+            [sys.executable, "-m", name, json.dumps(work)],
             env={**os.environ, "PYTHONPATH": worker_path()},
             capture_output=True,
             text=True,
