@@ -30,7 +30,7 @@ SETTINGS = {
 PATIENCE_S = 300.0
 #: Faults of Spark's own that say nothing about the connector.  It gives a new Python process ten
 #: seconds to call back, which it may miss on a busy machine; and when two queries of a driver
-#: start at once, one may change a map of variables while the other sends it to a task.
+#: start at once, a task of one may find half of a map that the other was changing.
 SPARKS_OWN = ("Python worker failed to connect back", "java.io.OptionalDataException")
 TRIES = 3
 
