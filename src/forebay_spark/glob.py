@@ -47,8 +47,8 @@ def _set(pattern: bytes, at: int) -> tuple[bytes, int]:
             allowed.add(pattern[at + 1])
             at += 2
         elif pattern[at + 1 : at + 2] == b"-" and at + 2 < len(pattern):
-            low, high = sorted((pattern[at], pattern[at + 2]))
-            allowed.update(range(low, high + 1))
+            low, high = sorted((_signed(pattern[at]), _signed(pattern[at + 2])))
+            allowed.update(byte & 0xFF for byte in range(low, high + 1))
             at += 3
         else:
             allowed.add(pattern[at])
@@ -56,3 +56,8 @@ def _set(pattern: bytes, at: int) -> tuple[bytes, int]:
     chosen = set(range(256)) - allowed if is_negated else allowed
     choices = b"".join(re.escape(bytes([byte])) for byte in sorted(chosen))
     return (b"[" + choices + b"]" if choices else b"(?!)"), at + 1
+
+
+def _signed(byte: int) -> int:
+    """A byte as the server compares it in a range: from 128 on it is below zero."""
+    return byte - 256 if byte > 127 else byte

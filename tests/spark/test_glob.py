@@ -19,6 +19,7 @@ PIECES = ["*", "?", "[", "]", "^", "-", "\\", "a", "b", "o", "orders", ":", "{",
 @example(pieces=["[^o]*"])
 @example(pieces=["orders:", "\\", "[x]"])
 @example(pieces=["[a-"])
+@example(pieces=["[", "*", "-", "é"])
 def test_a_pattern_chooses_the_names_that_the_server_chooses(
     target: Target, pieces: list[str]
 ) -> None:
