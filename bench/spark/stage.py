@@ -43,7 +43,7 @@ class Plan:
 
 
 FULL = Plan(
-    rounds=5,
+    rounds=3,
     entries=2_000_000,
     micro_batches=40,
     memory_entries=(200_000, 2_000_000),
