@@ -37,7 +37,8 @@ def without_java(directory: Path) -> str:
     for folder in ("/bin", "/usr/bin"):
         for program in Path(folder).iterdir():
             link = directory / program.name
-            if not program.name.startswith("java") and not link.exists():
+            is_wanted = program.exists() and not program.name.startswith("java")
+            if is_wanted and not link.is_symlink():
                 link.symlink_to(program)
     return str(directory)
 
