@@ -10,7 +10,9 @@ The path of an entry through the files:
     options.py                 what was asked for
     connect.py, state.py       the server, and what it says about a stream
     offsets.py, planning.py    from where to where, cut into tasks     (loss.py: is all there?)
-    reading.py, pages.py       a task fetches pages of entries
+    server_help.py             does the server cut and send columns?   (splitting.py: cutting)
+    reading.py, forms.py       a task fetches pages: XRANGE or FB.COLUMNS
+    pages.py, column_pages.py  a page of either kind, as Arrow columns
     decode.py, values.py       a page becomes an Arrow record batch
     micro_batch.py, batch.py   what Spark calls to read
     sink.py, rows.py, lanes.py the way back: rows to entries, exactly once

@@ -20,7 +20,8 @@ from forebay_spark.errors import ServerError
 from forebay_spark.options import Options
 from forebay_spark.reading import Task, read_task
 from forebay_spark.schema import columns_of
-from forebay_spark.splitting import AskingSplitter, Helper
+from forebay_spark.server_help import Helper
+from forebay_spark.splitting import AskingSplitter
 
 
 def reader(schema: StructType, options: Options) -> DataSourceReader:

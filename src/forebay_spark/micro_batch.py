@@ -36,7 +36,8 @@ from forebay_spark.offsets import Json, Position
 from forebay_spark.options import Options
 from forebay_spark.reading import Task, read_task
 from forebay_spark.schema import columns_of
-from forebay_spark.splitting import AskingSplitter, Helper
+from forebay_spark.server_help import Helper
+from forebay_spark.splitting import AskingSplitter
 from forebay_spark.state import StreamState
 
 #: A scan for new streams rests ten times as long as it took, and at least this long.

@@ -9,46 +9,13 @@ that they got all.
 
 from __future__ import annotations
 
-import redis
-
 from forebay_spark import ids
 from forebay_spark.connect import Link, Server
-from forebay_spark.errors import OptionError
 from forebay_spark.ids import EntryId
 from forebay_spark.offsets import Piece
-from forebay_spark.options import COLUMNS, RANGE, Options
+from forebay_spark.server_help import Helper
 
 WALK_PAGE = 2000
-
-#: Refusals that mean: go without. The second is a user whose rights do not include it.
-UNHELPFUL = ("unknown command", "NOPERM", "no permissions")
-
-
-class Helper:
-    """Whether the server cuts ranges and sends columns; asked once, with a real call."""
-
-    def __init__(self, server: Server, options: Options) -> None:
-        self._server = server
-        self._wish = options.fetch
-        self._helps: bool | None = False if self._wish == RANGE else None
-
-    def helps(self, stream: str) -> bool:
-        """True if it does; OptionError if it does not but must."""
-        if self._helps is None:
-            (reply,) = self._server.link(stream).call_all([("FB.SPLIT", stream, 1, 1, 1)])
-            self._helps = not _is_refusal(reply)
-            if self._wish == COLUMNS and not self._helps:
-                raise OptionError(
-                    f"The server at {self._server.where} does not send columns ({reply}), but "
-                    "option fetch is columns. Set it to auto or range."
-                )
-        return self._helps
-
-
-def _is_refusal(reply: object) -> bool:
-    return isinstance(reply, redis.exceptions.ResponseError) and any(
-        word in str(reply) for word in UNHELPFUL
-    )
 
 
 class AskingSplitter:

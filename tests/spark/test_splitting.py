@@ -13,7 +13,8 @@ from forebay_spark.connect import Server
 from forebay_spark.errors import OptionError
 from forebay_spark.ids import FIRST, EntryId
 from forebay_spark.options import BATCH
-from forebay_spark.splitting import AskingSplitter, Helper, WalkingSplitter
+from forebay_spark.server_help import Helper
+from forebay_spark.splitting import AskingSplitter, WalkingSplitter
 from tests.support.spark_streams import Target
 
 
