@@ -16,7 +16,7 @@ The path of an entry through the files:
     decode.py, values.py       a page becomes an Arrow record batch
     micro_batch.py, batch.py   what Spark calls to read
     sink.py, rows.py, lanes.py the way back: rows to entries, exactly once
-    session.py, java.py        a Spark to run it in
+    session.py, java.py        a Spark to run it in                    (variables.py: many queries)
     lake/, pipeline/           on top of all that: tables on disk, and jobs that fill them
     one_table.py               a stream and its lake as one table
 

@@ -3,8 +3,8 @@
 ``session()`` is a convenience.  The connector works in any session; this one only
 spares the usual first hour: it finds Java (java.py), makes workers use this very Python
 (otherwise they take ``python3`` from the PATH, which may not have the connector), says
-why nothing happens for some seconds, and turns the JVM's chatter off.  Every setting
-can be overridden.
+why nothing happens for some seconds, lets queries start at once (variables.py), and turns
+the JVM's chatter off.  Every setting can be overridden.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from forebay_spark import noise
 from forebay_spark.java import ensure_java
+from forebay_spark.variables import settle
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,4 +59,6 @@ def session(
     for key, value in {**SETTINGS, **(settings or {})}.items():
         builder = builder.config(key, value)
     with noise.filtered_stderr():
-        return builder.getOrCreate()
+        spark = builder.getOrCreate()
+        settle(spark)
+    return spark

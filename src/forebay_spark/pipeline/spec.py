@@ -22,6 +22,7 @@ from forebay_spark.options import STREAM, WRITE, Options, read_options
 from forebay_spark.pipeline import settings
 from forebay_spark.pipeline.flow import AVAILABLE_NOW, trigger_of
 from forebay_spark.pipeline.settings import Reader, build, setting
+from forebay_spark.variables import settle
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -71,6 +72,7 @@ class Source:
     ) -> DataFrame:
         """The endless table of entries."""
         self.checked()
+        settle(spark)
         reader = spark.readStream.format("forebay").options(**self.texts())
         reader = reader.option("startingOffsets", start or self.start)
         wanted = schema if schema is not None else self.schema

@@ -1,0 +1,47 @@
+"""Queries that start at once do not trip over each other's variables.
+
+Spark keeps one function for a Python source, with one map of environment variables, for all
+queries of a session.  Each query that starts puts the same four into it, from a thread of its
+own and without a lock.  Two that do so at once break the map: the same entry counts twice, and
+from then on no task can be sent, with "Illegal size of collection" or OptionalDataException.
+
+Putting a key that is there changes no structure.  So the keys are put in beforehand, once, by
+one thread; the values are Spark's business and are written over by each query.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: What Spark's runner of streaming sources puts into the map.
+PUT_BY_SPARK = (
+    "SPARK_LOCAL_DIRS",
+    "SPARK_AUTH_SOCKET_TIMEOUT",
+    "SPARK_BUFFER_SIZE",
+    "SPARK_PYTHON_RUNTIME",
+)
+
+
+def settle(spark: SparkSession, source: str = "forebay") -> None:
+    """Make queries on this source safe to start at once."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    if not hasattr(spark, "_jsparkSession"):
+        return  # Spark Connect: the map is in another process, and out of reach.
+    # A source that is not there is not our business: who reads from it will be told.
+    with suppress(Py4JError, PySparkException):
+        variables = shared_by_queries(spark, source)
+        for name in PUT_BY_SPARK:
+            variables.putIfAbsent(name, "")
+
+
+def shared_by_queries(spark: SparkSession, source: str) -> Any:
+    """The Java map of variables that all queries on a source share."""
+    java: Any = spark._jsparkSession
+    found = java.sessionState().dataSourceManager().lookupDataSource(source)
+    return found.dataSourceCls().envVars()
