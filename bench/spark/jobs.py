@@ -8,6 +8,7 @@ the same rows, ready in Spark's memory, to Parquet files of the same partitions.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
 from itertools import count
 
@@ -17,6 +18,7 @@ from pyspark.sql import functions as F
 from bench.peers import Peer
 from bench.rows import STREAM
 from bench.spark.lines import Line, compare, warm_in_turns
+from bench.spark.reads import to_noop_s
 from bench.spark.stage import PARTITIONS, Stage, url
 from forebay_spark.entries import EntryColumns
 from forebay_spark.lake.lake import Lake
@@ -26,51 +28,86 @@ from forebay_spark.schema import PLAIN
 
 WRITTEN = "race:written"
 FROM_MEMORY = "Parquet from Spark's memory"
+BY_SPARK = "the job, files by Spark"
+WRITERS = {"archive": "auto", BY_SPARK: "spark"}
+
+
+class Archives:
+    """Archive jobs on lakes of their own, and what is told about them."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._numbers = count()
+        self.source = Source(
+            (STREAM.decode(),), url=url(stage.forebay), options={"minPartitions": str(PARTITIONS)}
+        )
+        self.batches_s: dict[str, list[float]] = {name: [] for name in WRITERS}
+        self.lakes: dict[str, Lake] = {}
+
+    def folder(self) -> str:
+        """One that nobody has used."""
+        return f"{self._stage.folder}/{next(self._numbers)}"
+
+    def run_s(self, name: str) -> float:
+        """The job on an empty lake; what its one micro-batch took alone is kept."""
+        path = self.folder()
+        start = time.perf_counter()
+        job = Archive(source=self.source, lake=path, writer=WRITERS[name])
+        flow = job.start(self._stage.spark)
+        flow.wait()
+        seconds = time.perf_counter() - start
+        (batch,) = (p for p in flow.query.recentProgress if "addBatch" in p["durationMs"])
+        self.batches_s[name].append(batch["durationMs"]["triggerExecution"] / 1000)
+        lake = self.lakes[name] = Lake(self._stage.spark, path)
+        archived = lake.read(lake.state()).count()
+        assert archived == self._stage.plan.entries, f"{archived} rows are in the lake"
+        return seconds
+
+    def entry_bytes(self, name: str) -> float:
+        """The size of an entry in the files of a lake."""
+        files = self.lakes[name].state().files.values()
+        return sum(file.size_bytes for file in files) / self._stage.plan.entries
+
+    def read_s(self, name: str) -> float:
+        """The way back: all columns of a lake to nowhere."""
+        lake = self.lakes[name]
+        return to_noop_s(lake.read(lake.state()))
 
 
 def archive(stage: Stage) -> list[Line]:
-    """Seconds of the whole job, from start to end, and of the micro-batch that is its work."""
+    """Seconds of the whole job, and of the micro-batch that is its work; and what it leaves."""
     stage.prepare(stage.forebay)
-    source = Source(
-        (STREAM.decode(),), url=url(stage.forebay), options={"minPartitions": str(PARTITIONS)}
-    )
+    archives = Archives(stage)
     rows = EntryColumns(PLAIN).dated(stage.read(stage.forebay)).cache()
     assert rows.count() == stage.plan.entries
-    number, batches_s = count(), list[float]()
-    runs = {
-        "archive": lambda: archive_s(
-            stage, source, f"{stage.folder}/lake-{next(number)}", batches_s
-        ),
-        FROM_MEMORY: lambda: save_s(
-            rows, about_archive(source, "parquet").partitions, f"{stage.folder}/save-{next(number)}"
-        ),
+    partitions = about_archive(archives.source, "parquet").partitions
+    runs: dict[str, Callable[[], float]] = {
+        "archive": partial(archives.run_s, "archive"),
+        FROM_MEMORY: lambda: save_s(rows, partitions, archives.folder()),
+        BY_SPARK: partial(archives.run_s, BY_SPARK),
     }
-    title, batch_title = "archive to Parquet, the whole job", "archive to Parquet, its micro-batch"
-    samples = stage.samples[title] = warm_in_turns(stage.plan.rounds, runs)
-    batches = stage.samples[batch_title] = {
-        "archive": batches_s[1:],
-        FROM_MEMORY: samples[FROM_MEMORY],
-    }
+    whole = warm_in_turns(stage.plan.rounds, runs)
     rows.unpersist()
-    targets = {FROM_MEMORY: 1.5}
-    return [
-        *compare(title, "s", samples, targets, smaller_is_better=True),
-        *compare(batch_title, "s", batches, targets, smaller_is_better=True),
-    ]
-
-
-def archive_s(stage: Stage, source: Source, path: str, batches_s: list[float]) -> float:
-    """The job on an empty lake; what its one micro-batch took alone is added to the list."""
-    start = time.perf_counter()
-    flow = Archive(source=source, lake=path).start(stage.spark)
-    flow.wait()
-    seconds = time.perf_counter() - start
-    (batch,) = (p for p in flow.query.recentProgress if p["numInputRows"])
-    batches_s.append(batch["durationMs"]["triggerExecution"] / 1000)
-    lake = Lake(stage.spark, path)
-    archived = lake.read(lake.state()).count()
-    assert archived == stage.plan.entries, f"{archived} rows are in the lake"
-    return seconds
+    batches = {
+        "archive": archives.batches_s["archive"][1:],
+        FROM_MEMORY: whole[FROM_MEMORY],
+        BY_SPARK: archives.batches_s[BY_SPARK][1:],
+    }
+    back = warm_in_turns(
+        stage.plan.rounds, {name: partial(archives.read_s, name) for name in WRITERS}
+    )
+    sizes = {name: [archives.entry_bytes(name)] for name in WRITERS}
+    lines = []
+    for title, unit, samples in (
+        ("archive to Parquet, the whole job", "s", whole),
+        ("archive to Parquet, its micro-batch", "s", batches),
+        ("archive, an entry on disk", "B", sizes),
+        ("archive, reading it back", "s", back),
+    ):
+        stage.samples[title] = samples
+        targets = {FROM_MEMORY: 1.5, BY_SPARK: None} if FROM_MEMORY in samples else {BY_SPARK: None}
+        lines += compare(title, unit, samples, targets, smaller_is_better=True)
+    return lines
 
 
 def save_s(rows: DataFrame, partitions: tuple[str, ...], path: str) -> float:

@@ -1,9 +1,10 @@
 """How much memory a task takes to read a long range: the same, however long it is.
 
-    python -m bench.spark.memory URL STREAM      megabytes by which reading STREAM grows a process
+    python -m bench.spark.memory URL STREAM FOLDER
 
-A process of its own reads as a task of Spark does, drops each batch as Spark does once it is
-sent, and tells its highest resident size less that before the first entry.
+tells by how many megabytes reading STREAM grows a process: its highest resident size less that
+before the first entry.  It reads as a task of Spark does, and drops each batch as Spark does
+once it is sent; or, if FOLDER is not empty, writes them there as a task of the archive does.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from bench.spark.stage import Stage, url
 from forebay_spark.batch import BatchReader
 from forebay_spark.offsets import Piece
 from forebay_spark.options import BATCH, read_options
+from forebay_spark.pipeline.landing import Landing, land_task
 from forebay_spark.reading import Task
 from forebay_spark.schema import PLAIN
 from tests.support.resp import encode
@@ -45,10 +47,15 @@ def memory(stage: Stage) -> list[Line]:
             ("entries of 1 MB", stage.plan.large_entries),
         ):
             lines += longer_and_shorter(stage, peer, kind, sizes)
-    return lines
+    folder = str(stage.folder / "landed")
+    return lines + longer_and_shorter(
+        stage, stage.forebay, "entries to Parquet", stage.plan.memory_entries, folder
+    )
 
 
-def longer_and_shorter(stage: Stage, peer: Peer, kind: str, sizes: tuple[int, int]) -> list[Line]:
+def longer_and_shorter(
+    stage: Stage, peer: Peer, kind: str, sizes: tuple[int, int], folder: str = ""
+) -> list[Line]:
     """One line: the growth over the longer range against that over the shorter one."""
     keys = {size: f"race:memory:{size}".encode() for size in sizes}
     for size, key in keys.items():
@@ -56,7 +63,7 @@ def longer_and_shorter(stage: Stage, peer: Peer, kind: str, sizes: tuple[int, in
     few, many = sizes
     title = f"task memory, {many:,} {kind}, {peer.name}"
     runs = {
-        f"{size:,} {kind}": lambda key=keys[size]: growth_mb(peer, key.decode())
+        f"{size:,} {kind}": lambda key=keys[size]: growth_mb(peer, key.decode(), folder)
         for size in (many, few)
     }
     samples = stage.samples[title] = in_turns(ROUNDS, runs)
@@ -71,9 +78,9 @@ def fill_large(peer: Peer, key: bytes, count: int) -> None:
     crowd(peer, 1, repeat(command, count), Expect(marker=b"$", count=1), 1, FOREVER_S)
 
 
-def growth_mb(peer: Peer, stream: str) -> float:
+def growth_mb(peer: Peer, stream: str, folder: str = "") -> float:
     """What the process below says."""
-    command = [sys.executable, "-m", "bench.spark.memory", url(peer), stream]
+    command = [sys.executable, "-m", "bench.spark.memory", url(peer), stream, folder]
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
@@ -85,11 +92,15 @@ def whole(tasks: Iterable[object]) -> Task:
     return Task(first.stream, piece, first.batch_start, first.in_columns)
 
 
-def read_all(address: str, stream: str) -> None:
-    """What a task does, with batches dropped."""
+def read_all(address: str, stream: str, folder: str = "") -> None:
+    """What a task does, with batches dropped or written."""
     options = read_options({"url": address, "streams": stream}, BATCH)
     reader = BatchReader(PLAIN, options)
-    for _ in reader.read(whole(reader.partitions())):
+    task = whole(reader.partitions())
+    if folder:
+        land_task(Landing(PLAIN, options, "snappy"), folder, task)
+        return
+    for _ in reader.read(task):
         pass
 
 
@@ -103,11 +114,11 @@ def status_bytes(name: str) -> int:
 
 def main() -> None:
     """Read a little, so that everything is loaded; then all of it, and tell the growth."""
-    address, stream = sys.argv[1:]
-    read_all(address, WARM.decode())
+    address, stream, folder = sys.argv[1:]
+    read_all(address, WARM.decode(), folder)
     Path("/proc/self/clear_refs").write_text("5")  # the highest size begins anew
     before = status_bytes("VmRSS")
-    read_all(address, stream)
+    read_all(address, stream, folder)
     print((status_bytes("VmHWM") - before) / BYTES_PER_MB)
 
 

@@ -47,7 +47,9 @@ class JavaError(ConnectorError):
 
 
 #: ``forebay_spark.errors.OptionError: text`` up to the end of the line or Spark's own trailer.
-_OURS = re.compile(r"forebay_spark\.errors\.\w+: (?P<text>.*?)\s*(?:SQLSTATE: \w+)?\s*(?:\n|$)")
+_OURS = re.compile(
+    r"forebay_spark\.(?:\w+\.)?errors\.\w+: (?P<text>.*?)\s*(?:SQLSTATE: \w+)?\s*(?:\n|$)"
+)
 
 
 def explain(error: BaseException) -> str | None:

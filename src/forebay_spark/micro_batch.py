@@ -34,7 +34,7 @@ from forebay_spark.connect import Server
 from forebay_spark.group import Mirror
 from forebay_spark.offsets import Json, Position
 from forebay_spark.options import Options
-from forebay_spark.reading import Task, read_task
+from forebay_spark.reading import Task, read_task, tasks_of
 from forebay_spark.schema import columns_of
 from forebay_spark.server_help import Helper
 from forebay_spark.splitting import AskingSplitter
@@ -188,18 +188,11 @@ class _Driver:
         return None if end is None else min(end, offsets.latest(now), key=lambda p: p.id)
 
     def tasks(self, start: Json, end: Json) -> list[Task]:
-        """The tasks of a batch, each stream checked for loss first."""
-        tasks: list[Task] = []
-        for stream, record in end.items():
-            span = planning.recover(record, start.get(stream))
-            pieces = [piece for piece in span.pieces if piece.end > piece.start]
-            if pieces:
-                now = state.fetch(self._server, stream)
-                if not loss.check(stream, span.start, span.end, now, self._options):
-                    pieces = [piece._replace(entries=None) for piece in pieces]
-                in_columns = self._helper.helps(stream)
-                tasks += [Task(stream, piece, span.start, in_columns) for piece in pieces]
-        return tasks
+        """The tasks of a batch."""
+        spans = {
+            stream: planning.recover(record, start.get(stream)) for stream, record in end.items()
+        }
+        return tasks_of(spans, self._server, self._helper, self._options)
 
     def _look(self, known: Json) -> list[str]:
         """Fetch the state of every stream that is wanted; their names.

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import pyarrow as pa
@@ -30,11 +30,12 @@ from forebay_spark.connect import PASSING, RETRY_PAUSES_S, Link, Server, transla
 from forebay_spark.decode import Decoder
 from forebay_spark.forms import ColumnsForm, Command, Form, RangeForm
 from forebay_spark.ids import EntryId
-from forebay_spark.offsets import Piece, Position
+from forebay_spark.offsets import Piece, Position, Span
 from forebay_spark.options import Options
 from forebay_spark.pages import Page
 from forebay_spark.schema import columns_of
-from forebay_spark.state import StreamState, fetch_on, parse_reply
+from forebay_spark.server_help import Helper
+from forebay_spark.state import StreamState, fetch, fetch_on, parse_reply
 
 FIRST_PAGE_ENTRIES = 16
 MOST_PAGE_ENTRIES = 20_000
@@ -52,6 +53,22 @@ class Task(InputPartition):
         self.piece = piece
         self.batch_start = batch_start
         self.in_columns = in_columns
+
+
+def tasks_of(
+    spans: Mapping[str, Span], server: Server, helper: Helper, options: Options
+) -> list[Task]:
+    """The tasks of a batch, each stream checked for loss first."""
+    tasks: list[Task] = []
+    for stream, span in spans.items():
+        pieces = [piece for piece in span.pieces if piece.end > piece.start]
+        if pieces:
+            now = fetch(server, stream)
+            if not loss.check(stream, span.start, span.end, now, options):
+                pieces = [piece._replace(entries=None) for piece in pieces]
+            in_columns = helper.helps(stream)
+            tasks += [Task(stream, piece, span.start, in_columns) for piece in pieces]
+    return tasks
 
 
 class Reader:

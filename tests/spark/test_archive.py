@@ -88,8 +88,8 @@ def after(original: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("owner", "step", "when"),
     [
-        (Lake, "write", before),
-        (Lake, "write", after),
+        (Lake, "adopt", before),
+        (Lake, "adopt", after),
         (Lake, "change", before),
         (Lake, "change", after),
         (Archiver, "trim", after),
@@ -177,17 +177,17 @@ def test_two_archive_jobs_of_one_stream_do_not_mix(
     wanted = redis_target.add("s", 20)
     first = archive(redis_target, tmp_path, "s", name="first")
     second = archive(redis_target, tmp_path, "s", name="second")
-    original = Lake.write
+    original = Lake.adopt
     entered: list[str] = []
 
-    def write_while_another_commits(self: Lake, *args: Any) -> Any:
+    def adopt_while_another_commits(self: Lake, *args: Any) -> Any:
         entered.append("")
         written = original(self, *args)
         if len(entered) == 1:
             run(spark, second)
         return written
 
-    monkeypatch.setattr(Lake, "write", write_while_another_commits)
+    monkeypatch.setattr(Lake, "adopt", adopt_while_another_commits)
     with pytest.raises(OptionError, match="Another archive job"):
         run(spark, first)
     same(lake_ids(spark, tmp_path), wanted)

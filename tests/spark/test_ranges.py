@@ -52,6 +52,17 @@ def test_of_a_batch_that_begins_before_the_cut_the_rest_is_written() -> None:
     assert todo.ranges == {"s": (entry(5), entry(9))}
 
 
+def test_what_is_left_of_a_batch_begins_at_the_cut_and_is_counted_where_it_was_not_cut() -> None:
+    pieces = tuple(Piece(entry(low), entry(low + 3), 3) for low in (0, 3, 6))
+    whole = {"s": Span(Position(entry(0), 0), Position(entry(9), 9), pieces)}
+    todo = plan(cut(5), whole, allow_gaps=False)
+    assert todo is not None
+    left = (Piece(entry(5), entry(6), None), pieces[2])
+    assert todo.spans == {"s": Span(Position(entry(5), 5), Position(entry(9), 9), left)}
+    untouched = plan({}, whole, allow_gaps=False)
+    assert untouched is not None and untouched.spans == whole
+
+
 def test_one_stream_may_be_known_while_another_is_new() -> None:
     both = {**span(0, 5), "t": span(0, 7)["s"]}
     todo = plan(cut(5), both, allow_gaps=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 from typing import Any
 
 from forebay_spark.pipeline.watch import (
@@ -143,3 +144,25 @@ def test_the_last_report_is_waited_for() -> None:
     assert not watcher.wait_for_last("run", timeout_s=0)
     watcher.onQueryTerminated(Event(progress()))
     assert watcher.wait_for_last("run", timeout_s=0)
+
+
+def test_rows_that_spark_has_not_seen_are_told_by_whoever_wrote_them() -> None:
+    unseen = progress(numInputRows=0, processedRowsPerSecond=0.0)
+    watcher = Watcher("archive")
+    watcher.follow({3: 50})
+    watcher.onQueryProgress(Event(unseen))
+    assert watcher.last is not None
+    assert (watcher.last.event, watcher.last.rows, watcher.last.rows_per_s) == ("batch", 50, 250.0)
+    watcher.onQueryProgress(Event({**unseen, "batchId": 4}))
+    assert (watcher.last.event, watcher.rows) == ("idle", 50)
+
+
+def test_a_report_that_is_quicker_than_the_counts_waits_for_them() -> None:
+    watcher = Watcher("archive")
+    report = threading.Thread(
+        target=watcher.onQueryProgress, args=[Event(progress(numInputRows=0))]
+    )
+    report.start()
+    watcher.follow({3: 50})
+    report.join()
+    assert watcher.rows == 50

@@ -30,7 +30,8 @@ PER_BATCH = 150
 
 #: Step -> where it is, and whether the kill comes before or after it.
 FAULTS: dict[str, tuple[Any, str, str]] = {
-    "files are written": (Lake, "write", "after"),
+    "files are written": (Lake, "adopt", "before"),
+    "files are safe": (Lake, "adopt", "after"),
     "files are committed": (Lake, "change", "after"),
     "entries are to be trimmed": (archive, "trim_streams", "before"),
     "entries are trimmed": (archive, "trim_streams", "after"),

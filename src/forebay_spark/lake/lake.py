@@ -3,6 +3,7 @@
     lake = Lake(spark, "/data/lake")
     lake.create(about)                     commit 0, unless the same lake is there already
     files = lake.write(frame)              files on disk that nobody sees yet
+    files = lake.adopt(folder, sizes)      the same, of files that others wrote to a new_folder()
     lake.change(lambda state: Commit(...)) and now everybody does, or nobody
     lake.read(state)                       the rows of some state, as a DataFrame
 
@@ -86,14 +87,25 @@ class Lake:
 
     def write(self, frame: DataFrame, about: About, ranges: Mapping[str, Range] = {}) -> Written:
         """Write rows to files of a new folder; ``ranges`` says what they are of each stream."""
-        folder = f"{DATA}/{COMMIT_FOLDER}={uuid.uuid4().hex[:12]}"
+        folder = self.new_folder()
         seen = Observation()
         writer = frame.observe(seen, F.count(F.lit(1)).alias("rows")).write
         with _without_sort(frame.sparkSession):
             writer.format(about.format).partitionBy(*about.partitions).save(f"{self.root}/{folder}")
-        files = [_data_file(info.path, info.size_bytes, ranges) for info in self.files.walk(folder)]
-        self.files.sync([file.path for file in files])
-        return Written(folder, tuple(files), seen.get["rows"])
+        sizes = {info.path: info.size_bytes for info in self.files.walk(folder)}
+        return self.adopt(folder, sizes, ranges, seen.get["rows"])
+
+    def new_folder(self) -> str:
+        """Where the files of one more commit go."""
+        return f"{DATA}/{COMMIT_FOLDER}={uuid.uuid4().hex[:12]}"
+
+    def adopt(
+        self, folder: str, sizes: Mapping[str, int], ranges: Mapping[str, Range], rows: int
+    ) -> Written:
+        """Files that somebody has written to a new folder, safe on disk and ready for a commit."""
+        self.files.sync(list(sizes))
+        files = tuple(_data_file(path, size, ranges) for path, size in sizes.items())
+        return Written(folder, files, rows)
 
     def change(self, decide: Callable[[State], Commit | None]) -> State:
         """Add a commit made of the newest state; see CommitLog.change."""

@@ -2,6 +2,9 @@
 
     stream --> micro-batch --> files of the lake --> commit with the new cuts --> trim
 
+Files are written by the tasks that read the entries (landing.py), or by Spark where that is
+not the same.
+
 Rows are the entries as the source delivers them: the plain columns, or those of a schema
 with what tells about the entry (``_stream``, ``_id``, ``_timestamp``, ``_seq``) always among
 them.  They are split by stream and by day (UTC).  The lake remembers how entries were read,
@@ -25,14 +28,18 @@ from forebay_spark.entries import EntryColumns, entry_schema
 from forebay_spark.errors import OptionError
 from forebay_spark.lake.commits import About, Commit, Cut, State
 from forebay_spark.lake.files import now_ms, open_files
-from forebay_spark.lake.lake import Lake
+from forebay_spark.lake.lake import Lake, Written
 from forebay_spark.offsets import Position
 from forebay_spark.pipeline import ranges, settings
 from forebay_spark.pipeline.flow import Flow, Settings
+from forebay_spark.pipeline.landing import Landing, codec_of, land, lands
 from forebay_spark.pipeline.settings import setting
 from forebay_spark.pipeline.spec import Job, Source, offsets_json
 from forebay_spark.pipeline.trim import trim_streams
+from forebay_spark.reading import tasks_of
+from forebay_spark.server_help import Helper
 
+AUTO, SPARK = "auto", "spark"
 #: Options that change how an entry becomes a row; the lake must remember them.
 READING = ("mode", "timestampFormat")
 
@@ -61,6 +68,9 @@ class Archive(Job):
     name: str = setting(settings.text, "how the job is called", default="archive")
     format: str = setting(settings.text, "format of the files", default="parquet")
     trim: Trim | None = setting(_trim, "true, or how long archived entries stay", default=None)
+    writer: str = setting(
+        settings.one_of(AUTO, SPARK), "who writes the files: auto or spark", default=AUTO
+    )
 
     def start(self, spark: SparkSession) -> Flow:
         """Begin; the flow can be waited for and stopped."""
@@ -109,18 +119,28 @@ class Archiver:
         common = Settings(self._job.name, self._checkpoint.root, self._job.trigger)
         return Flow(frame, self.write, common, at_end=self.trim)
 
-    def write(self, frame: DataFrame, batch: int) -> None:
-        """One micro-batch: files, commit, trim."""
+    def write(self, frame: DataFrame, batch: int) -> int:
+        """One micro-batch: files, commit, trim; how many rows it has."""
         spans = ranges.spans_of_batch(self._checkpoint, batch)
         cuts = self._lake.state().cuts
         todo = ranges.plan(cuts, spans, allow_gaps=not self._job.source.fail_on_data_loss)
-        if todo is not None:
-            self._commit(frame, todo, cuts)
+        rows = 0 if todo is None else self._commit(frame, todo, cuts)
         self.trim()
+        return rows
 
-    def _commit(self, frame: DataFrame, todo: ranges.Todo, cuts: Mapping[str, Cut]) -> None:
-        rows = frame.where(self._names.after(todo.known)) if todo.known else frame
-        written = self._lake.write(self._names.dated(rows), self._about, todo.ranges)
+    def _files(self, frame: DataFrame, todo: ranges.Todo) -> Written:
+        """The files of a batch, by the quicker way that is open."""
+        if self._job.writer == SPARK or not lands(frame.sparkSession, self._about, self._lake.root):
+            rows = frame.where(self._names.after(todo.known)) if todo.known else frame
+            return self._lake.write(self._names.dated(rows), self._about, todo.ranges)
+        with closing(Server(self._options)) as server:
+            helper = Helper(server, self._options)
+            tasks = tasks_of(todo.spans, server, helper, self._options)
+        landing = Landing(self._entry, self._options, codec_of(frame.sparkSession))
+        return land(frame.sparkSession, self._lake, tasks, landing, todo.ranges)
+
+    def _commit(self, frame: DataFrame, todo: ranges.Todo, cuts: Mapping[str, Cut]) -> int:
+        written = self._files(frame, todo)
 
         def decide(state: State) -> Commit | None:
             if any(state.cuts.get(stream) != cuts.get(stream) for stream in todo.cuts):
@@ -132,6 +152,7 @@ class Archiver:
             return Commit("append", now_ms(), written.files, cuts=todo.cuts, rows=written.rows)
 
         self._lake.change(decide)
+        return written.rows
 
     def trim(self) -> None:
         """Remove what is in the lake, is not asked for again by Spark, and nobody needs."""

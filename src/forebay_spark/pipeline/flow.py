@@ -25,7 +25,8 @@ from forebay_spark.pipeline.settings import duration, wrong
 
 AVAILABLE_NOW = "available now"
 
-BatchFunction = Callable[[DataFrame, int], None]
+#: What is done with a batch; the answer is its number of rows, where Spark cannot know it.
+BatchFunction = Callable[[DataFrame, int], int | None]
 
 
 class JobError(ConnectorError):
@@ -59,6 +60,7 @@ class Flow:
         self._failure: Exception | None = None
         self._finishing = False
         self._write = write
+        self.counted: dict[int, int] = {}
         self.settings = settings
         writer = frame.writeStream.queryName(settings.name).outputMode(settings.output_mode)
         writer = writer.option("checkpointLocation", settings.checkpoint)
@@ -68,7 +70,9 @@ class Flow:
     def _batch(self, frame: DataFrame, number: int) -> None:
         try:
             self._check_in()
-            self._write(frame, number)
+            rows = self._write(frame, number)
+            if rows is not None:
+                self.counted[number] = rows
         except Exception as error:
             self._failure = error
             raise

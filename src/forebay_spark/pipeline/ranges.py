@@ -22,7 +22,7 @@ from forebay_spark.ids import EntryId
 from forebay_spark.lake.commits import Cut
 from forebay_spark.lake.errors import LakeError
 from forebay_spark.lake.files import Files
-from forebay_spark.offsets import Span
+from forebay_spark.offsets import Piece, Position, Span
 
 OFFSETS, COMMITS = "offsets", "commits"
 HEAD_LINES = 2
@@ -37,6 +37,8 @@ class Todo(NamedTuple):
     cuts: Mapping[str, Cut]
     known: Mapping[str, EntryId]
     """Streams of which the batch brings entries up to an ID that the lake has already."""
+    spans: Mapping[str, Span]
+    """What is left of the spans of the batch without those entries."""
 
 
 def spans_of_batch(checkpoint: Files, batch: int) -> dict[str, Span]:
@@ -76,7 +78,7 @@ def committed(checkpoint: Files) -> dict[str, EntryId]:
 
 def plan(cuts: Mapping[str, Cut], spans: Mapping[str, Span], *, allow_gaps: bool) -> Todo | None:
     """What to write of a batch; None if the lake has all of it."""
-    ranges, ahead, known = {}, {}, {}
+    ranges, ahead, known, left = {}, {}, {}, {}
     for stream, span in spans.items():
         cut = cuts.get(stream)
         low, high = span.start.id, span.end.id
@@ -93,4 +95,17 @@ def plan(cuts: Mapping[str, Cut], spans: Mapping[str, Span], *, allow_gaps: bool
             )
         ranges[stream] = (low, high)
         ahead[stream] = Cut(high, span.end.n)
-    return Todo(ranges, ahead, known) if ranges else None
+        left[stream] = _after(cut, span)
+    return Todo(ranges, ahead, known, left) if ranges else None
+
+
+def _after(cut: Cut | None, span: Span) -> Span:
+    """What of a span lies after a cut; a piece that is cut has an unknown number of entries."""
+    if cut is None or cut.id <= span.start.id:
+        return span
+    pieces = tuple(
+        piece if piece.start >= cut.id else Piece(cut.id, piece.end, None)
+        for piece in span.pieces
+        if piece.end > cut.id
+    )
+    return Span(Position(cut.id, cut.n), span.end, pieces)

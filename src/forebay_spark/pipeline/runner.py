@@ -75,6 +75,7 @@ def run_streaming(
     try:
         with interruptible() as interrupt:
             flow = job.start(spark)
+            watcher.follow(flow.counted)
             note("started", str(flow.query.runId))
             wait(flow, interrupt)
             watcher.wait_for_last(str(flow.query.runId))

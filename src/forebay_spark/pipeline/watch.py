@@ -32,6 +32,7 @@ KEPT_REPORTS = 10_000
 LINE_WIDTH = 100
 #: Spark hands events over in the background; a busy machine may be a few seconds behind.
 LAST_REPORT_S = 20.0
+FOLLOW_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,14 @@ class Report:
         )
 
 
-def report_of(progress: Mapping[str, Any]) -> Report:
-    """Spark's progress, as its JSON says it, in our words."""
+def report_of(progress: Mapping[str, Any], counted: int = 0) -> Report:
+    """Spark's progress, as its JSON says it, in our words.
+
+    ``counted`` are rows of which Spark does not know, since they did not pass through it.
+    """
+    rows = progress["numInputRows"] or counted
+    duration_ms = progress.get("batchDuration") or 0
+    rate = 1000 * rows / duration_ms if duration_ms else 0.0
     lags = [lag_of(source) for source in progress.get("sources", [])]
     entries = [lag for lag, _ in lags]
     seconds = [lag for _, lag in lags if lag is not None]
@@ -69,12 +76,12 @@ def report_of(progress: Mapping[str, Any]) -> Report:
     known = [lag for lag in entries if lag is not None]
     return Report(
         pipeline=progress.get("name") or progress["id"],
-        event="batch" if progress["numInputRows"] else "idle",
+        event="batch" if rows else "idle",
         batch=progress["batchId"],
         at=progress["timestamp"],
-        rows=progress["numInputRows"],
-        rows_per_s=round(progress.get("processedRowsPerSecond") or 0.0, 1),
-        duration_ms=progress.get("batchDuration") or 0,
+        rows=rows,
+        rows_per_s=round(progress.get("processedRowsPerSecond") or rate, 1),
+        duration_ms=duration_ms,
         lag_entries=sum(known) if len(known) == len(entries) else None,
         lag_s=max(seconds, default=None),
         late_rows=sum(operator.get("numRowsDroppedByWatermark", 0) for operator in operators),
@@ -179,6 +186,13 @@ class Watcher(StreamingQueryListener):
         self.rows = 0
         self._ended: set[str] = set()
         self._end = threading.Condition()
+        self._counted: Mapping[int, int] = {}
+        self._follows = threading.Event()
+
+    def follow(self, counted: Mapping[int, int]) -> None:
+        """Take the rows of a batch from here where Spark has not seen them."""
+        self._counted = counted
+        self._follows.set()
 
     def onQueryStarted(self, event: Any) -> None:
         """Nothing to tell yet."""
@@ -187,7 +201,10 @@ class Watcher(StreamingQueryListener):
         """A batch is done."""
         if event.progress.name != self._name:
             return
-        self.last = report_of(json.loads(event.progress.json))
+        progress = json.loads(event.progress.json)
+        if not progress["numInputRows"]:
+            self._follows.wait(FOLLOW_S)  # the first report may be quicker than ``follow``
+        self.last = report_of(progress, self._counted.get(progress["batchId"], 0))
         self.rows += self.last.rows
         for tell in self._tell:
             tell(self.last)
