@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forebay_spark.errors import explain
+from forebay_spark.errors import MalformedError, explain
 from forebay_spark.ids import EntryId
 from forebay_spark.lake.errors import LakeError
 from forebay_spark.lake.lake import Lake, partition_values
@@ -30,10 +31,10 @@ from forebay_spark.pipeline.landing import (
     lands,
 )
 from forebay_spark.pipeline.spec import Source
-from forebay_spark.reading import Task
+from forebay_spark.reading import FIRST_PAGE_ENTRIES, Task
 from forebay_spark.schema import PLAIN
 from tests.support.lakes import archive, run
-from tests.support.spark_streams import Target
+from tests.support.spark_streams import Target, struct
 
 DAY_MS = 86_400_000
 #: Two days, the year 33658, and a time that no timestamp can hold.
@@ -119,6 +120,21 @@ def test_a_task_without_entries_writes_nothing(redis_target: Target, tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_task_that_fails_lets_go_of_its_file_in_silence(
+    redis_target: Target, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    redis_target.add_at("s", [f"5-{seq}" for seq in range(FIRST_PAGE_ENTRIES)])
+    redis_target.client.xadd("s", {"n": "x"}, id="6-0")
+    options = redis_target.options(STREAM, streams="s", mode="FAILFAST")
+    with_number = struct(_stream="string", _id="string", _timestamp="timestamp", n="integer")
+    plan = Landing(with_number, options, "snappy")
+    with pytest.raises(MalformedError, match="6-0"):
+        land_task(plan, str(tmp_path), Task("s", WHOLE, Position(EntryId(0, 0), None)))
+    assert len(list(tmp_path.rglob("*.parquet"))) == 1
+    gc.collect()
+    assert capfd.readouterr().err == ""
+
+
 def test_a_folder_that_cannot_be_written_is_one_sentence(
     redis_target: Target, tmp_path: Path
 ) -> None:
@@ -138,7 +154,7 @@ def test_explain_finds_the_sentence_of_a_lake_in_what_spark_tells() -> None:
 def test_any_name_of_a_stream_comes_back_from_the_name_of_its_folder(name: str) -> None:
     spelled = escaped(name)
     assert partition_values(f"stream={spelled}/x.parquet")["stream"] == name
-    assert not set(spelled) & (ESCAPED - {"%"})
+    assert not set(spelled) & (ESCAPED - {"%"}) and min(spelled) >= " "
 
 
 @given(st.integers(0, 2_932_896))

@@ -22,6 +22,7 @@ import io
 import os
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
@@ -171,7 +172,7 @@ class DayFiles:
     def close(self) -> None:
         """Let go of a file that will not be finished."""
         if self._file is not None:
-            self._file.out.close()
+            self._file.give_up()
 
 
 def create(path: Path) -> BinaryIO:
@@ -184,7 +185,7 @@ class OpenFile:
     """A Parquet file that grows by row groups."""
 
     def __init__(self, path: str, out: BinaryIO, writer: pq.ParquetWriter) -> None:
-        self.out = out
+        self._out = out
         self._path = path
         self._writer = writer
         self._waiting: list[pa.RecordBatch] = []
@@ -207,12 +208,17 @@ class OpenFile:
 
     def finish(self) -> Landed:
         """Write what waits, and return when it would survive a loss of power."""
-        with self.out:
+        with self._out:
             self._write_group()
             self._writer.close()
-            self.out.flush()
-            os.fsync(self.out.fileno())
-            return Landed(self._path, self.out.tell(), self._rows)
+            self._out.flush()
+            os.fsync(self._out.fileno())
+            return Landed(self._path, self._out.tell(), self._rows)
+
+    def give_up(self) -> None:
+        """Leave the file as it is; Arrow wants to end it in any case, if there is room."""
+        with suppress(OSError), self._out:
+            self._writer.close()
 
 
 def parquet_writer(
@@ -249,6 +255,4 @@ def day_text(day: int | None) -> str:
 
 def escaped(text: str) -> str:
     """A value as Spark spells it in the name of a folder."""
-    return "".join(
-        f"%{ord(char):02X}" if char in ESCAPED or "\x00" < char < " " else char for char in text
-    )
+    return "".join(f"%{ord(char):02X}" if char in ESCAPED or char < " " else char for char in text)
