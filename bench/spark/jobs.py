@@ -63,11 +63,6 @@ class Archives:
         assert archived == self._stage.plan.entries, f"{archived} rows are in the lake"
         return seconds
 
-    def entry_bytes(self, name: str) -> float:
-        """The size of an entry in the files of a lake."""
-        files = self.lakes[name].state().files.values()
-        return sum(file.size_bytes for file in files) / self._stage.plan.entries
-
     def read_s(self, name: str) -> float:
         """The way back: all columns of a lake to nowhere."""
         lake = self.lakes[name]
@@ -96,17 +91,15 @@ def archive(stage: Stage) -> list[Line]:
     back = warm_in_turns(
         stage.plan.rounds, {name: partial(archives.read_s, name) for name in WRITERS}
     )
-    sizes = {name: [archives.entry_bytes(name)] for name in WRITERS}
     lines = []
-    for title, unit, samples in (
-        ("archive to Parquet, the whole job", "s", whole),
-        ("archive to Parquet, its micro-batch", "s", batches),
-        ("archive, an entry on disk", "B", sizes),
-        ("archive, reading it back", "s", back),
+    for title, samples in (
+        ("archive to Parquet, the whole job", whole),
+        ("archive to Parquet, its micro-batch", batches),
+        ("archive, reading it back", back),
     ):
         stage.samples[title] = samples
         targets = {FROM_MEMORY: 1.5, BY_SPARK: None} if FROM_MEMORY in samples else {BY_SPARK: None}
-        lines += compare(title, unit, samples, targets, smaller_is_better=True)
+        lines += compare(title, "s", samples, targets, smaller_is_better=True)
     return lines
 
 

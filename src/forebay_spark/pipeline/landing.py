@@ -12,7 +12,7 @@ A task writes files with names of its own below the folder of the commit and ans
 when they are safe on disk.  What an attempt wrote that failed is in no commit; compact removes
 it.  Entries come in the order of their IDs, so their days do too: one file is open at a time.
 
-IDs and times are written as differences, which makes files half as large; times have minima and
+IDs and times are written as differences, which makes files smaller; times have minima and
 maxima, so that a query for a day passes over the rest.
 """
 
