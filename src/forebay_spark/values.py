@@ -56,7 +56,10 @@ def converter(kind: pa.DataType, timestamp_format: str = ISO) -> Convert:
         member = json_reader(kind, timestamp_format)
         return lambda raw: pa.array([_from_json(member, value.as_py()) for value in raw], kind)
     from_text = _from_text(kind, timestamp_format)
-    return lambda raw: from_text(raw.cast(pa.string()))
+    if pa.types.is_string(kind) or pa.types.is_timestamp(kind):
+        return lambda raw: from_text(raw.cast(pa.string()))
+    # What is not UTF-8 is no number either: the cast will find out without a look beforehand.
+    return lambda raw: from_text(raw.view(pa.string()))
 
 
 def _from_text(kind: pa.DataType, timestamp_format: str) -> Convert:

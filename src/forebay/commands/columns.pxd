@@ -37,15 +37,15 @@ cdef class Column:
     cdef Py_ssize_t put_wide(self, const u8* p, Py_ssize_t at) except -1
     @cython.locals(o=Py_ssize_t)
     cdef int put_id(self, u64 ms, u64 seq, Py_ssize_t row) except -1
-    cdef int put_word(self, u64 value) except -1
+    cdef inline int put_word(self, u64 value) except -1
     @cython.locals(low=Py_ssize_t, n=Py_ssize_t)
     cdef int repeat(self, Py_ssize_t row) except -1
     @cython.locals(low=Py_ssize_t)
     cdef bint has(self, Py_ssize_t row, const u8* p, Py_ssize_t at) except -1
     @cython.locals(i=Py_ssize_t)
     cdef int turn_to(self, Py_ssize_t row) except -1
-    cdef int end(self, Py_ssize_t row) except -1
-    cdef int need(self, Py_ssize_t n) except -1
+    cdef inline int end(self, Py_ssize_t row) except -1
+    cdef inline int need(self, Py_ssize_t n) except -1
     @cython.locals(had=Py_ssize_t)
     cdef int widen(self) except -1
     cdef Py_ssize_t wire_bytes(self) except -1
