@@ -47,9 +47,10 @@ def memory(stage: Stage) -> list[Line]:
             ("entries of 1 MB", stage.plan.large_entries),
         ):
             lines += longer_and_shorter(stage, peer, kind, sizes)
+    # Both lengths are more than one row group, up to which a task that writes files may grow.
     folder = str(stage.folder / "landed")
     return lines + longer_and_shorter(
-        stage, stage.forebay, "entries to Parquet", stage.plan.memory_entries, folder
+        stage, stage.forebay, "entries to Parquet", stage.plan.landed_entries, folder
     )
 
 

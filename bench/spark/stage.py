@@ -38,6 +38,7 @@ class Plan:
     entries: int
     micro_batches: int
     memory_entries: tuple[int, int]
+    landed_entries: tuple[int, int]
     large_entries: tuple[int, int]
     sink_rows: int
 
@@ -47,6 +48,7 @@ FULL = Plan(
     entries=2_000_000,
     micro_batches=40,
     memory_entries=(200_000, 2_000_000),
+    landed_entries=(600_000, 2_000_000),
     large_entries=(100, 500),
     sink_rows=500_000,
 )
@@ -55,6 +57,7 @@ QUICK = Plan(
     entries=200_000,
     micro_batches=15,
     memory_entries=(200_000, 400_000),
+    landed_entries=(600_000, 1_000_000),
     large_entries=(100, 200),
     sink_rows=50_000,
 )
