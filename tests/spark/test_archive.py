@@ -12,7 +12,8 @@ import pytest
 from forebay_spark.errors import DataLossError, OptionError
 from forebay_spark.lake.errors import LakeError
 from forebay_spark.lake.lake import Lake
-from forebay_spark.pipeline.archive import Archiver, Trim
+from forebay_spark.pipeline import flow as flow_module
+from forebay_spark.pipeline.archive import Archive, Archiver, Trim
 from tests.support.lakes import archive, lake_ids, run, same
 from tests.support.spark_streams import Target
 
@@ -50,18 +51,22 @@ def test_a_lost_checkpoint_neither_loses_nor_doubles(
     same(lake_ids(spark, tmp_path), wanted)
 
 
+@pytest.mark.parametrize("writer", ["auto", "spark"])
 def test_another_checkpoint_that_begins_too_early_writes_only_what_is_new(
-    spark: Any, redis_target: Target, tmp_path: Path
+    spark: Any, redis_target: Target, tmp_path: Path, writer: str
 ) -> None:
+    def job(checkpoint: str, **more: Any) -> Archive:
+        folder, where = tmp_path / "lake", str(tmp_path / checkpoint)
+        return archive(redis_target, folder, "s", checkpoint=where, writer=writer, **more)
+
     wanted = redis_target.add("s", 100)
-    job = archive(redis_target, tmp_path / "lake", "s", checkpoint=str(tmp_path / "old"), most=60)
-    run(spark, job)
+    run(spark, job("old", most=60))
     shutil.copytree(tmp_path / "old", tmp_path / "older")
     for log in ("offsets", "commits"):
         for path in (tmp_path / "older" / log).glob("*1*"):
             path.unlink()
     wanted += redis_target.add("s", 30)
-    run(spark, archive(redis_target, tmp_path / "lake", "s", checkpoint=str(tmp_path / "older")))
+    run(spark, job("older"))
     same(lake_ids(spark, tmp_path / "lake"), wanted)
 
 
@@ -203,3 +208,13 @@ def test_streams_that_match_a_pattern_share_a_lake(
     run(spark, job)
     same(lake_ids(spark, tmp_path), wanted)
     assert sorted(Lake(spark, str(tmp_path)).state().cuts) == [f"orders:{{{i}}}" for i in range(3)]
+
+
+def test_a_flow_that_runs_for_long_keeps_only_the_counts_of_its_last_batches(
+    spark: Any, redis_target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow_module, "KEPT_COUNTS", 2)
+    redis_target.add("s", 50)
+    flow = archive(redis_target, tmp_path, "s", most=10).start(spark)
+    flow.wait()
+    assert flow.counted == {3: 10, 4: 10}

@@ -234,17 +234,3 @@ def test_what_only_sparks_writer_can_do_is_left_to_it(spark: Any, tmp_path: Path
         spark.conf.set(name, value)
         assert not lands(spark, about, str(tmp_path))
         spark.conf.unset(name)
-
-
-@pytest.mark.spark
-def test_a_batch_that_overlaps_the_lake_lands_only_what_is_new(
-    spark: Any, target: Target, tmp_path: Path
-) -> None:
-    target.add_at("s", [f"{ms}-0" for ms in range(1, 101)])
-    first = archive(target, tmp_path / "lake", "s", checkpoint=str(tmp_path / "a"), most=30)
-    run(spark, first)
-    target.add_at("s", [f"{ms}-0" for ms in range(101, 131)])
-    other = archive(target, tmp_path / "lake", "s", checkpoint=str(tmp_path / "b"))
-    run(spark, other)
-    lake = Lake(spark, str(tmp_path / "lake"))
-    assert lake.read(lake.state()).count() == lake.state().rows == 130

@@ -24,6 +24,8 @@ from forebay_spark.errors import ConnectorError, OptionError, explain, first_sen
 from forebay_spark.pipeline.settings import duration, wrong
 
 AVAILABLE_NOW = "available now"
+#: Reports come soon after their batch; a query may run for years.
+KEPT_COUNTS = 1000
 
 #: What is done with a batch; the answer is its number of rows, where Spark cannot know it.
 BatchFunction = Callable[[DataFrame, int], int | None]
@@ -60,6 +62,7 @@ class Flow:
         self._failure: Exception | None = None
         self._finishing = False
         self._write = write
+        #: Rows of the last batches that were counted by the function.
         self.counted: dict[int, int] = {}
         self.settings = settings
         writer = frame.writeStream.queryName(settings.name).outputMode(settings.output_mode)
@@ -73,6 +76,7 @@ class Flow:
             rows = self._write(frame, number)
             if rows is not None:
                 self.counted[number] = rows
+                self.counted.pop(number - KEPT_COUNTS, None)
         except Exception as error:
             self._failure = error
             raise
