@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 from forebay_spark.errors import MalformedError, explain
 from forebay_spark.ids import EntryId
+from forebay_spark.lake.compact import clean
 from forebay_spark.lake.errors import LakeError
+from forebay_spark.lake.files import now_ms
 from forebay_spark.lake.lake import Lake, partition_values
 from forebay_spark.offsets import Piece, Position
 from forebay_spark.options import STREAM
@@ -33,7 +35,8 @@ from forebay_spark.pipeline.landing import (
 from forebay_spark.pipeline.spec import Source
 from forebay_spark.reading import FIRST_PAGE_ENTRIES, Task
 from forebay_spark.schema import PLAIN
-from tests.support.lakes import archive, run
+from tests.support.lakes import archive, lake_ids, run, same
+from tests.support.spark_faults import land_and_die
 from tests.support.spark_streams import Target, struct
 
 DAY_MS = 86_400_000
@@ -234,3 +237,17 @@ def test_what_only_sparks_writer_can_do_is_left_to_it(spark: Any, tmp_path: Path
         spark.conf.set(name, value)
         assert not lands(spark, about, str(tmp_path))
         spark.conf.unset(name)
+
+
+@pytest.mark.spark
+def test_a_file_that_is_half_written_when_its_worker_dies_counts_for_nothing(
+    spark: Any, target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = target.add("s", 100)
+    with monkeypatch.context() as patch:
+        patch.setattr(landing, "land_task", land_and_die)
+        run(spark, archive(target, tmp_path, "s"))
+    same(lake_ids(spark, tmp_path), wanted)
+    assert len(list(tmp_path.rglob("*.parquet"))) == 2
+    assert clean(Lake(spark, str(tmp_path)), before_ms=now_ms() + 1000) == 1
+    same(lake_ids(spark, tmp_path), wanted)

@@ -8,6 +8,7 @@
                attempt of a task fails with an exception instead
 
 Batches are told by position: tests read the same number of entries in each.
+``land_and_die`` is the same for the tasks that write the files of an archive.
 """
 
 from __future__ import annotations
@@ -33,11 +34,24 @@ from pyspark.sql.types import StructType
 from forebay_spark.batch import BatchReader
 from forebay_spark.micro_batch import MicroBatchReader
 from forebay_spark.options import BATCH, STREAM, WRITE, Options, read_options
+from forebay_spark.pipeline.landing import DayFiles, Landed, Landing, land_task
+from forebay_spark.reading import Task, read_task
 from forebay_spark.sink import BATCH_ID, BatchWriter, MicroBatchWriter, Written
 from forebay_spark.source import ForebaySource
 
 Json = dict[str, Any]
 OURS = ("fault", "faultAt", "victims")
+
+
+def land_and_die(landing: Landing, base: str, task: Task) -> list[Landed]:
+    """A task of an archive whose worker dies in its first attempt, with a file half written."""
+    context = TaskContext.get()
+    if context is not None and context.attemptNumber() == 0:
+        files = DayFiles(landing, base, task.stream)
+        for batch in read_task(landing.schema, landing.options, task):
+            files.add(batch)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return land_task(landing, base, task)
 
 
 class Fault:
