@@ -1,8 +1,9 @@
 """The archive job against writing the same rows from memory; and rows written to streams.
 
 The job does more than write: it starts a streaming query, fetches and decodes, syncs its
-files to the disk and commits.  What it is compared with is the least that any job could do:
-the same rows, ready in Spark's memory, to Parquet files of the same partitions.
+files to the disk and commits.  It is compared with the least that Spark could do, to write the
+same rows, ready in its memory, to Parquet files of the same partitions; and with itself when
+Spark writes its files.
 """
 
 from __future__ import annotations

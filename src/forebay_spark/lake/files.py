@@ -10,6 +10,9 @@ Hadoop's classes in the JVM that Spark has started, with the user's own settings
 Paths are relative to the root of the lake, with slashes; a name that begins with ``.``
 or ``_`` among data files is somebody's scratch and is not listed.
 
+Data files come by another way, from tasks that may run elsewhere: Spark's writer, or those of
+pipeline/landing.py.  Through this door they are listed, made safe and removed.
+
 On Hadoop file systems a finished file is as durable as that file system makes it, so
 ``sync`` has nothing to do there.  The rename behind ``create`` must not overwrite: true
 for HDFS; on an object store two writers at the same moment need a store that can do so.
