@@ -29,6 +29,19 @@ def test_set_takes_many_pairs_and_takes_effect_for_the_next_command() -> None:
     assert client("SLOWLOG", "LEN") > 0
 
 
+def test_set_within_a_transaction_counts_for_the_command_after_it() -> None:
+    client = AdminClient()
+    listener = client.new()
+    listener("SUBSCRIBE", "__keyevent@0__:set")
+    listener.messages()
+    client("MULTI")
+    client("SET", "before", "v")
+    client("CONFIG", "SET", "notify-keyspace-events", "EA")
+    client("SET", "after", "v")
+    assert client("EXEC") == ["OK", "OK", "OK"]
+    assert listener.messages() == [[b"message", b"__keyevent@0__:set", b"after"]]
+
+
 def test_set_of_an_odd_number_of_words_is_an_arity_error() -> None:
     error = AdminClient()("CONFIG", "SET", "port", "1", "timeout")
     assert error == ReplyError("ERR wrong number of arguments for 'config|set' command")

@@ -102,7 +102,7 @@ def test_auth_without_a_password_set(client: EngineClient) -> None:
 
 
 def test_who_is_in_stays_in_when_a_password_is_set_later(client: EngineClient) -> None:
-    client.settings.requirepass = b"secret"
+    client.configure(requirepass=b"secret")
     assert client("PING") == "PONG"
     assert client.new()("PING") == NOAUTH
 

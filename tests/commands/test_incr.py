@@ -78,7 +78,7 @@ def test_append_of_nothing_still_makes_a_key(client: EngineClient) -> None:
 
 
 def test_a_string_has_a_greatest_length(client: EngineClient) -> None:
-    client.settings.proto_max_bulk_len = 10
+    client.configure(proto_max_bulk_len=10)
     client("SET a 123456")
     expected = ReplyError("ERR string exceeds maximum allowed size (proto-max-bulk-len)")
     assert client("APPEND a 12345") == expected

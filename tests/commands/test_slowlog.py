@@ -51,7 +51,7 @@ def test_the_log_is_no_longer_than_slowlog_max_len() -> None:
 def test_reset_empties_it() -> None:
     client = logging_all()
     client("PING")
-    client.settings.slowlog_slower_than_us = -1
+    client.configure(slowlog_slower_than_us=-1)
     assert client("SLOWLOG", "RESET") == "OK"
     assert client("SLOWLOG", "LEN") == 0
 

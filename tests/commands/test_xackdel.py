@@ -143,7 +143,7 @@ def test_it_moves_the_greatest_deleted_id_and_the_first(client: EngineClient) ->
 
 
 def test_one_event_is_raised_for_all_deletions(client: EngineClient) -> None:
-    client.settings.notify_flags = KEYEVENT | NOTIFY_STREAM
+    client.configure(notify_flags=KEYEVENT | NOTIFY_STREAM)
     listener = client.new()
     listener("PSUBSCRIBE", "*")
     client("XACKDEL", "s", "g", "IDS", "2", "1-0", "2-0")

@@ -247,7 +247,7 @@ def test_even_the_new_entry_can_be_trimmed(client: EngineClient, trim: list[str]
 
 
 def test_an_approximate_trim_takes_whole_nodes(client: EngineClient) -> None:
-    client.settings.stream_node_max_entries = 3
+    client.configure(stream_node_max_entries=3)
     fill(client, 8)
     client("XADD", "s", "MAXLEN", "~", "7", "9-0", "f", "v")
     assert client("XLEN", "s") == 9
@@ -256,7 +256,7 @@ def test_an_approximate_trim_takes_whole_nodes(client: EngineClient) -> None:
 
 
 def test_a_limit_bounds_an_approximate_trim(client: EngineClient) -> None:
-    client.settings.stream_node_max_entries = 3
+    client.configure(stream_node_max_entries=3)
     fill(client, 8)
     client("XADD", "s", "MAXLEN", "~", "0", "LIMIT", "2", "9-0", "f", "v")
     assert client("XLEN", "s") == 9
@@ -336,7 +336,7 @@ def test_the_record_holds_the_id_that_was_chosen(client: EngineClient) -> None:
 
 
 def test_the_record_of_an_approximate_trim_is_its_result(client: EngineClient) -> None:
-    client.settings.stream_node_max_entries = 3
+    client.configure(stream_node_max_entries=3)
     fill(client, 7)
     client("XADD", "s", "MAXLEN", "~", "5", "LIMIT", "100", "8-*", "f", "v")
     client("XADD", "s", "MINID", "~", "8-3", "9-0", "f", "v")

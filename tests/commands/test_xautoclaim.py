@@ -202,7 +202,7 @@ def test_many_deleted_entries_between_live_ones() -> None:
 
 
 def test_the_consumer_is_created_even_if_nothing_is_claimed(client: EngineClient) -> None:
-    client.settings.notify_flags = KEYEVENT | NOTIFY_STREAM
+    client.configure(notify_flags=KEYEVENT | NOTIFY_STREAM)
     listener = client.new()
     listener("PSUBSCRIBE", "*")
     client("XAUTOCLAIM", "s", "g", "bob", "99999", "-")

@@ -204,7 +204,7 @@ def test_seen_moves_always_and_active_only_with_a_claim(client: EngineClient) ->
 def test_creating_the_consumer_raises_an_event_and_claiming_does_not(
     client: EngineClient,
 ) -> None:
-    client.settings.notify_flags = KEYEVENT | NOTIFY_STREAM
+    client.configure(notify_flags=KEYEVENT | NOTIFY_STREAM)
     listener = client.new()
     listener("PSUBSCRIBE", "*")
     client("XCLAIM", "s", "g", "bob", "0", "2-0")

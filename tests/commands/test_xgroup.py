@@ -343,7 +343,7 @@ def test_help_is_an_array_of_simple_strings(client: EngineClient) -> None:
 
 
 def test_group_changes_raise_their_events(client: EngineClient) -> None:
-    client.settings.notify_flags = KEYEVENT | NOTIFY_STREAM
+    client.configure(notify_flags=KEYEVENT | NOTIFY_STREAM)
     listener = client.new()
     listener("PSUBSCRIBE", "__keyevent@0__:*")
     client("XGROUP", "CREATE", "s", "g", "0")

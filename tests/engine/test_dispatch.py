@@ -193,7 +193,7 @@ def test_a_slow_command_goes_to_the_slow_log(client: EngineClient) -> None:
 
 
 def test_the_slow_log_hides_passwords(client: EngineClient) -> None:
-    client.settings.slowlog_slower_than_us = 0
+    client.configure(slowlog_slower_than_us=0)
     client("AUTH default secret")
     client("HELLO 2 AUTH default secret")
     kept = [call.argv for call in client.engine.slowlog.entries(-1)]
@@ -202,14 +202,13 @@ def test_the_slow_log_hides_passwords(client: EngineClient) -> None:
 
 
 def test_a_negative_threshold_switches_the_slow_log_off(client: EngineClient) -> None:
-    client.settings.slowlog_slower_than_us = -1
+    client.configure(slowlog_slower_than_us=-1)
     client("SLOW", 10_000_000)
     assert len(client.engine.slowlog) == 0
 
 
 def test_the_slow_log_keeps_the_newest_and_cuts_arguments(client: EngineClient) -> None:
-    client.settings.slowlog_slower_than_us = 0
-    client.settings.slowlog_max_len = 2
+    client.configure(slowlog_slower_than_us=0, slowlog_max_len=2)
     client("ECHO", "first")
     client("ECHO", "x" * 200)
     client("FOO")
@@ -221,7 +220,7 @@ def test_the_slow_log_keeps_the_newest_and_cuts_arguments(client: EngineClient) 
 
 
 def test_a_spike_is_noted_under_the_kind_of_command(client: EngineClient) -> None:
-    client.settings.latency_threshold_ms = 5
+    client.configure(latency_threshold_ms=5)
     client("SLOW", 4_999)
     client("SLOW", 7_000)
     client("SLOW", 6_000)
@@ -239,5 +238,5 @@ def test_commands_that_need_memory_are_refused_when_it_is_full() -> None:
     assert client("SET", "a", "b") == refusal
     assert client("GET", "a") == b"b"
     assert client("DEL", "a") == 1
-    client.settings.maxmemory = 0
+    client.configure(maxmemory=0)
     assert client("SET", "a", "b") == "OK"

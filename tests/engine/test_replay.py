@@ -14,6 +14,7 @@ from forebay.errors import CorruptDataError
 from tests.compat.generic_commands import random_command
 from tests.compat.scripts import ScriptWriter
 from tests.support.engine_client import EngineClient
+from tests.support.keyspace_events import listen
 from tests.support.portrait import portrait
 from tests.support.resp import encode
 
@@ -151,6 +152,20 @@ def test_a_replay_leaves_no_record_no_event_and_no_statistics() -> None:
     assert engine.effects.take() == b""
     assert engine.effects.enabled
     assert engine.stats.commands == 0
+
+
+def test_a_question_of_an_administrator_during_the_load_sends_no_events_of_old_writes() -> None:
+    client = EngineClient()
+    events = listen(client)
+    replayer = Replayer(client.engine)
+    replayer.begin()
+    assert client("SLOWLOG", "LEN") == 0
+    log = encode("SET", "k", "v")
+    replayer.run(log, 0, len(log), MUCH_LATER_MS)
+    assert events() == []
+    replayer.end()
+    client("SET", "k", "w")
+    assert events() == [(0, "set", "k")]
 
 
 def test_an_unknown_command_stops_the_replay_and_says_how_to_leave_it_out() -> None:

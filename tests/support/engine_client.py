@@ -7,6 +7,10 @@
     client.now_ms += 5000                    time, shared by all sessions
     client.sleep(5000)                       the same, and what was due is done
     client.effects()                         what went to log and replicas
+    client.configure(maxmemory=1)            settings, as CONFIG SET changes them
+
+The engine copies some settings and renews the copies after an administrator's
+command only.  So a test changes settings by ``configure`` or by CONFIG SET.
 
 A client that blocks gets ``BLOCKED``; ``client.read()`` then gives what has come
 since, ``BLOCKED`` again if nothing has.
@@ -74,7 +78,6 @@ class EngineClient:
             shared = _Shared(settings or Settings(**changed_settings), now_ms, commands)
         self.shared = shared
         self.engine = shared.engine
-        self.settings = shared.engine.settings
         self.session = self.engine.new_session(
             b"127.0.0.1:50000", b"127.0.0.1:6379", now_ms=self.now_ms
         )
@@ -91,6 +94,12 @@ class EngineClient:
     def now_ms(self, value: int) -> None:
         self.shared.now_ms = value
 
+    def configure(self, **changed_settings: Any) -> None:
+        """Change settings while the engine runs, as CONFIG SET does."""
+        for name, value in changed_settings.items():
+            setattr(self.engine.settings, name, value)
+        self.engine.refresh_settings()
+
     def sleep(self, ms: int) -> None:
         """Let time pass; whatever was due meanwhile is done in its order."""
         end_ms = self.now_ms + ms
@@ -105,7 +114,6 @@ class EngineClient:
         args = [to_bytes(word) for word in words]
         if len(args) == 1 and b" " in args[0]:
             args = args[0].split()
-        self.engine.refresh_settings()
         self.engine.call(self.session, argv_of(args), self.now_ms)
         if self.shared.faults:
             raise self.shared.faults.pop()

@@ -14,7 +14,7 @@ def listen(client: EngineClient, classes: str = "EA") -> Callable[[], list[Event
     """Switch events on; the function gives those that came since it was last called."""
     flags = notify_flags.parse(classes)
     assert flags is not None
-    client.settings.notify_flags = flags
+    client.configure(notify_flags=flags)
     listener = client.new()
     listener("PSUBSCRIBE", "__keyevent@*__:*")
     listener.messages()

@@ -49,11 +49,10 @@ class Replayer:
         self.recorded = False
 
     def begin(self) -> None:
-        """From now on nothing is recorded and nobody is told."""
+        """From now on nothing is recorded."""
         engine = self.engine
         self.recorded = engine.effects.enabled
         engine.effects.enabled = False
-        engine.ctx.notify_flags = 0
 
     def end(self) -> None:
         """The engine is its clients' again."""
@@ -65,6 +64,8 @@ class Replayer:
         ctx = self.engine.ctx
         ctx.now_ms = now_ms
         ctx.use(self.session)
+        # Between two ranges an administrator may have asked something: that brings it back.
+        ctx.notify_flags = 0
         parser = self.parser
         parser.load(buf, start, end)
         self.at = parser.pos
