@@ -49,7 +49,10 @@ class Crowd:
         for client in self.clients:
             client.send(encode(*command))
 
-    def close(self) -> None:
+    def __enter__(self) -> Crowd:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         for client in self.clients:
             client.close()
 
@@ -68,22 +71,20 @@ def test_one_xadd_wakes_every_reader(server: ServerProcess) -> None:
     with server.client(unix=True) as control:
         assert control("PING") == "PONG"
         files = server.open_files()
-        crowd = Crowd(server, CROWD)
-        crowd.send("XREAD", "BLOCK", FOREVER_MS, "STREAMS", "race", "$")
-        wait_for_blocked(control, CROWD)
-        assert info_field(control, "total_blocking_keys") == 1
-        control("XADD", "race", "1-1", "a", "b")
-        expected = crowd.clients[0].read()
-        assert b"$3\r\n1-1\r\n" in expected
-        assert all(client.read() == expected for client in crowd.clients[1:])
-        crowd.close()
+        with Crowd(server, CROWD) as crowd:
+            crowd.send("XREAD", "BLOCK", FOREVER_MS, "STREAMS", "race", "$")
+            wait_for_blocked(control, CROWD)
+            assert info_field(control, "total_blocking_keys") == 1
+            control("XADD", "race", "1-1", "a", "b")
+            expected = crowd.clients[0].read()
+            assert b"$3\r\n1-1\r\n" in expected
+            assert all(client.read() == expected for client in crowd.clients[1:])
         assert_quiet(control, server, files)
 
 
 def test_readers_of_a_group_are_served_in_the_order_they_came(server: ServerProcess) -> None:
-    with server.client(unix=True) as control:
+    with server.client(unix=True) as control, Crowd(server, 500) as crowd:
         control("XGROUP", "CREATE", "race", "riders", "$", "MKSTREAM")
-        crowd = Crowd(server, 500)
         read = ("COUNT", 1, "BLOCK", FOREVER_MS, "STREAMS", "race", ">")
         for i, client in enumerate(crowd.clients):
             client.send(encode("XREADGROUP", "GROUP", "riders", f"c{i:03}", *read))
@@ -94,65 +95,88 @@ def test_readers_of_a_group_are_served_in_the_order_they_came(server: ServerProc
             assert b"\r\n%d-1\r\n" % (i + 1) in client.read()
         rows = control("XPENDING", "race", "riders", "-", "+", 500)
         assert [row[1] for row in rows] == [b"c%03d" % i for i in range(500)]
-        crowd.close()
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_every_way_to_stop_waiting_while_entries_arrive(server: ServerProcess, seed: int) -> None:
     dice = Random(seed)
-    with server.client(unix=True) as control, server.client(unix=True) as writer:
-        assert (control("PING"), writer("PING")) == ("PONG", "PONG")
-        files = server.open_files() - 1
+    with server.client(unix=True) as control:
+        assert control("PING") == "PONG"
+        files = server.open_files()
         control("XGROUP", "CREATE", "race", "riders", "$", "MKSTREAM")
-        crowd = Crowd(server, CROWD)
-        for i, client in enumerate(crowd.clients):
-            block = ("BLOCK", dice.choice((0, 0, 1, 5, 50, 500)), "STREAMS")
-            keys = ("race", f"other{i % 50}")
-            group = ("XREADGROUP", "GROUP", "riders", f"c{i % 40}", *block, "race", ">")
-            client.send(encode(*(group if i % 2 else ("XREAD", *block, *keys, "$", "$"))))
-        order = list(range(CROWD))
-        dice.shuffle(order)
-        for step, i in enumerate(order):
-            end_one_wait(dice, control, crowd, i)
-            if step % 7 == 0:
-                writer.send(encode("XADD", "race", "*", "n", step))
-        writer.read_many(len(range(0, CROWD, 7)))
-        writer.close()
-        crowd.close()
+        with Crowd(server, CROWD) as crowd, server.client(unix=True) as writer:
+            let_all_wait(dice, control, crowd)
+            order = list(range(CROWD))
+            dice.shuffle(order)
+            gone = set()
+            for step, i in enumerate(order):
+                if end_one_wait(dice, control, crowd, i):
+                    gone.add(i)
+                if step % 7 == 0:
+                    writer.send(encode("XADD", "race", "*", "n", step))
+            writer.read_many(len(range(0, CROWD, 7)))
+            assert control("XLEN", "race") == len(range(0, CROWD, 7))
+            # Whoever still waits is a reader of the group; this is the last way.
+            control("XGROUP", "DESTROY", "race", "riders")
+            assert_answered_once([crowd.clients[i] for i in order if i not in gone])
         assert_quiet(control, server, files)
-        assert control("XLEN", "race") == len(range(0, CROWD, 7))
 
 
-def end_one_wait(dice: Random, control: RawClient, crowd: Crowd, i: int) -> None:
-    """Kill, unblock or cut off one client, or leave it to be woken or to time out."""
+def let_all_wait(dice: Random, control: RawClient, crowd: Crowd) -> None:
+    """Half of them read, half of them in a group; most until further notice."""
+    forever = 0
+    for i, client in enumerate(crowd.clients):
+        block_ms = dice.choice((FOREVER_MS, FOREVER_MS, 1, 5, 50, 500))
+        forever += block_ms == FOREVER_MS
+        block = ("BLOCK", block_ms, "STREAMS")
+        keys = ("race", f"other{i % 50}")
+        group = ("XREADGROUP", "GROUP", "riders", f"c{i % 40}", *block, "race", ">")
+        client.send(encode(*(group if i % 2 else ("XREAD", *block, *keys, "$", "$"))))
+    wait_until("all who wait for ever", lambda: info_field(control, "blocked_clients") >= forever)
+
+
+def end_one_wait(dice: Random, control: RawClient, crowd: Crowd, i: int) -> bool:
+    """Kill, unblock or cut off one client, or leave it to others; whether it is gone then."""
     number = crowd.numbers[i]
     match dice.randrange(6):
         case 0:
-            assert control("CLIENT", "KILL", "ID", number) in (0, 1)
+            assert control("CLIENT", "KILL", "ID", number) == 1
+            return True
         case 1:
             assert control("CLIENT", "UNBLOCK", number) in (0, 1)
         case 2:
             assert control("CLIENT", "UNBLOCK", number, "ERROR") in (0, 1)
         case 3:
             crowd.clients[i].close()
+            return True
+    return False
+
+
+def assert_answered_once(clients: list[RawClient]) -> None:
+    """Each has got one reply to its one read, and then the one to its PING."""
+    for client in clients:
+        client.send(encode("PING"))
+    for client in clients:
+        assert client.read() != b"+PONG\r\n"
+        assert client.read() == b"+PONG\r\n"
+        assert not client.buffer
 
 
 def test_a_destroyed_group_and_a_lost_key_wake_the_whole_group(server: ServerProcess) -> None:
     with server.client(unix=True) as control:
         assert control("PING") == "PONG"
         files = server.open_files()
-        crowd = Crowd(server, 1000)
-        for half, end in (("a", ("XGROUP", "DESTROY", "a", "g")), ("b", ("DEL", "b"))):
-            control("XGROUP", "CREATE", half, "g", "$", "MKSTREAM")
-            members = crowd.clients[: len(crowd.clients) // 2]
-            crowd.clients = crowd.clients[len(members) :] + members
-            for client in members:
-                read = ("BLOCK", FOREVER_MS, "STREAMS", half, ">")
-                client.send(encode("XREADGROUP", "GROUP", "g", "c", *read))
-            wait_for_blocked(control, len(members))
-            control(*end)
-            assert all(client.read().startswith(b"-NOGROUP ") for client in members)
-        crowd.close()
+        with Crowd(server, 1000) as crowd:
+            halves = crowd.clients[:500], crowd.clients[500:]
+            ends = ("a", ("XGROUP", "DESTROY", "a", "g")), ("b", ("DEL", "b"))
+            for members, (key, end) in zip(halves, ends, strict=True):
+                control("XGROUP", "CREATE", key, "g", "$", "MKSTREAM")
+                for client in members:
+                    read = ("BLOCK", FOREVER_MS, "STREAMS", key, ">")
+                    client.send(encode("XREADGROUP", "GROUP", "g", "c", *read))
+                wait_for_blocked(control, len(members))
+                control(*end)
+                assert all(client.read().startswith(b"-NOGROUP ") for client in members)
         assert_quiet(control, server, files)
 
 

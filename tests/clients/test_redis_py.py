@@ -16,6 +16,7 @@ import redis
 import redis.asyncio
 
 from tests.support.servers import ServerProcess
+from tests.support.waiting import PATIENCE_S, PAUSE_S
 
 Call = Callable[..., Awaitable[Any]]
 Scenario = Callable[[Call], Awaitable[None]]
@@ -240,8 +241,9 @@ def test_a_blocked_async_reader_is_woken(forebay_server: ServerProcess) -> None:
         reader = make(port=forebay_server.port, decode_responses=True)
         writer = make(port=forebay_server.port, decode_responses=True)
         waiting = asyncio.create_task(reader.xread({"race": "$"}, block=20_000))
-        while (await writer.info("clients"))["blocked_clients"] == 0:
-            await asyncio.sleep(0.005)
+        async with asyncio.timeout(PATIENCE_S):
+            while (await writer.info("clients"))["blocked_clients"] == 0:
+                await asyncio.sleep(PAUSE_S)
         await writer.xadd("race", F4, id="7-7")
         assert entries(await waiting, "race") == [("7-7", F4)]
         await reader.aclose()

@@ -20,11 +20,12 @@ def client_with(*keys: str) -> EngineClient:
 def walk(client: EngineClient, *options: str) -> list[bytes]:
     found: list[bytes] = []
     cursor = b"0"
-    while True:
+    for _ in range(10_000):
         cursor, keys = client("SCAN", cursor, *options)
         found += keys
         if cursor == b"0":
             return found
+    raise AssertionError("the walk does not end")
 
 
 # SCAN

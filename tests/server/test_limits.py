@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import resource
 import socket
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
 
 import forebay
 from tests.support.resp import RawClient, ReplyError, encode
 from tests.support.servers import ServerProcess
-from tests.support.waiting import info_field, wait_until
+from tests.support.waiting import client_field, info_field, wait_for_blocked, wait_until
 
 Make = Callable[..., ServerProcess]
 
@@ -21,10 +22,12 @@ BIG_ENTRY = b"x" * 200_000
 
 
 @pytest.fixture(autouse=True, scope="module")
-def descriptors() -> None:
+def descriptors() -> Iterator[None]:
     """Thousands of clients need thousands of descriptors on this side too."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def clients(admin: RawClient) -> int:
@@ -72,10 +75,14 @@ def test_a_subscriber_that_never_reads_is_closed_at_the_limit_of_subscribers(
 def test_a_soft_limit_closes_only_after_its_time(make_forebay: Make) -> None:
     server = make_forebay("--client-output-buffer-limit", "pubsub", "0", "1mb", "1")
     with server.client() as publisher, slow_client(server) as subscriber:
+        number = subscriber("CLIENT", "ID")
         subscriber("SUBSCRIBE", "news")
-        for _ in range(60):
+        started_s = time.monotonic()
+        # Well above: the kernel may still take some of it.
+        while int(client_field(publisher, number, "obl")) < 8 * MIB:
             assert publisher("PUBLISH", "news", BIG_ENTRY) == 1
         wait_until("it is closed", lambda: publisher("PUBLISH", "news", b"") == 0)
+        assert time.monotonic() - started_s > 1
         assert "soft output buffer limit" in server.log()
 
 
@@ -89,11 +96,24 @@ def test_unread_replies_hold_back_a_clients_commands_not_its_requests(
         before = server.rss_bytes()
         slow.send(encode("XRANGE", "s", "-", "+") * 800)
         wait_until("replies pile up", lambda: server.rss_bytes() - before > 60 * MIB)
-        for _ in range(100):
-            assert admin("PING") == "PONG"
+        wait_until("it is held back", lambda: reads_of_ten_turns(admin) == 0)
         assert server.rss_bytes() - before < 150 * MIB
         first = slow.read()
         assert slow.read_many(799) == [first] * 799
+
+
+def reads_of_ten_turns(admin: RawClient) -> int:
+    """How many XRANGE the server has run while it turned at least ten times."""
+    before = xrange_calls(admin)
+    for _ in range(10):
+        assert admin("PING") == "PONG"
+    return xrange_calls(admin) - before
+
+
+def xrange_calls(admin: RawClient) -> int:
+    """The number of XRANGE since the start."""
+    stats = admin("INFO", "commandstats").decode()
+    return int(stats.partition("cmdstat_xrange:calls=")[2].partition(",")[0])
 
 
 def test_a_query_buffer_over_its_limit_ends_the_client(make_forebay: Make) -> None:
@@ -134,11 +154,16 @@ def test_one_client_too_many_gets_the_error_and_the_end(make_forebay: Make) -> N
 
 def test_idle_clients_are_closed_but_not_those_who_wait_or_listen(make_forebay: Make) -> None:
     server = make_forebay("--timeout", "1")
-    with server.client() as idle, server.client() as blocked, server.client() as subscriber:
-        assert idle("PING") == "PONG"
-        blocked.send(encode("XREAD", "BLOCK", "0", "STREAMS", "s", "$"))
+    with server.client() as blocked, server.client() as subscriber:
         subscriber("SUBSCRIBE", "news")
-        assert idle.closed()
+        blocked.send(encode("XREAD", "BLOCK", "0", "STREAMS", "s", "$"))
+        with server.client() as admin:
+            wait_for_blocked(admin, 1)
+        # Twice: whoever is idle for longer than the second one has been looked at.
+        for _ in range(2):
+            with server.client() as idle:
+                assert idle("PING") == "PONG"
+                assert idle.closed()
         with server.client() as admin:
             assert clients(admin) == 3
 
@@ -166,10 +191,9 @@ def test_out_of_descriptors_the_server_neither_spins_nor_dies(make_forebay: Make
         crowd = [server.client() for _ in range(30)]
         wait_until("it gives up", lambda: "No new clients" in server.log())
         used = server.cpu_s()
-        for _ in range(2_000):
-            assert first("PING") == "PONG"
+        assert first("XREAD", "BLOCK", "1000", "STREAMS", "s", "$") is None
+        assert server.cpu_s() - used < 0.5
         assert server.log().count("No new clients") == 1
-        assert server.cpu_s() - used < 20
         for client in crowd:
             client.close()
         wait_until("they are gone", lambda: clients(first) == 1)
@@ -203,10 +227,16 @@ def test_strangers_who_announce_huge_arrays_cost_next_to_nothing(make_forebay: M
         for at, client in enumerate(hostile):
             client.send(b"*3\r\n$4\r\nXADD\r\n$16384\r\nabc" if at % 2 else b"*10\r\n$16384\r\n")
         assert admin("PING") == "PONG"
-        wait_until("all are in", lambda: clients(admin) == 2_001)
+        wait_until("all is read", lambda: hoarders(admin) == 2_000)
         assert server.rss_bytes() - before < 2_000 * 16 * 1024
         for client in hostile:
             client.close()
+
+
+def hoarders(admin: RawClient) -> int:
+    """Strangers whose unfinished command the server keeps."""
+    lines = admin("CLIENT", "LIST").splitlines()
+    return sum(b" cmd=NULL " in line and b" qbuf=0 " not in line for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +274,7 @@ def test_a_stranger_who_floods_and_does_not_read_is_closed(make_forebay: Make) -
         flood = encode("PING") * 100_000
         hostile = [slow_client(server) for _ in range(20)]
         for client in hostile:
-            with pytest.raises((ConnectionError, TimeoutError)):
+            with pytest.raises(ConnectionError):
                 for _ in range(50):
                     client.send(flood)
         wait_until("they are closed", lambda: clients(admin) == 1)

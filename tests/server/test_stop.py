@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 
 from tests.support.resp import RawClient, encode
 from tests.support.servers import ServerProcess, environment, free_port, start_forebay
-from tests.support.waiting import wait_until
+from tests.support.waiting import client_field, wait_for_blocked, wait_until
 
 
 @pytest.fixture
@@ -40,25 +41,26 @@ def test_replies_under_way_are_sent_before_the_end(server: ServerProcess) -> Non
     with server.client() as client, server.client() as other:
         client("CONFIG", "SET", "appendonly", "no")  # interpreted, its checksum takes long
         client("XADD", "s", "1-1", "f", b"x" * 20_000_000)
+        number = client("CLIENT", "ID")
         client.send(encode("XRANGE", "s", "-", "+"))
-        wait_until_run(other)
+        wait_until_owed(other, number)
         server.process.send_signal(signal.SIGTERM)
         assert len(client.read()) > 20_000_000
     assert server.process.wait(30) == 0
 
 
-def wait_until_run(other: RawClient) -> None:
-    """Until CLIENT LIST shows the reader's last command."""
-    while b" cmd=xrange " not in other("CLIENT", "LIST"):
-        pass
+def wait_until_owed(other: RawClient, number: int) -> None:
+    """Until the server keeps bytes for the client which the kernel does not take."""
+    wait_until("unsent replies", lambda: client_field(other, number, "obl") not in ("", "0"))
 
 
 def test_a_client_that_reads_nothing_does_not_keep_it_alive(server: ServerProcess) -> None:
     with server.client() as client:
         client("XADD", "s", "1-1", "f", b"x" * 1_000_000)
+        number = client("CLIENT", "ID")
         client.send(encode("XRANGE", "s", "-", "+") * 60)
         with server.client() as other:
-            assert other("PING") == "PONG"
+            wait_until_owed(other, number)
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(30) == 0
 
@@ -67,7 +69,7 @@ def test_blocked_clients_are_let_go(server: ServerProcess) -> None:
     with server.client() as client:
         client.send(encode("XREAD", "BLOCK", "0", "STREAMS", "s", "$"))
         with server.client() as other:
-            assert other("PING") == "PONG"
+            wait_for_blocked(other, 1)
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(30) == 0
         assert client.closed()
@@ -97,12 +99,16 @@ def test_in_the_background_it_leaves_a_pid_file_and_takes_it_away(tmp_path: Path
     assert started.returncode == 0
     wait_until("the pid file", pidfile.exists)
     wait_until("its content", lambda: pidfile.read_text().endswith("\n"))
-    with RawClient(("127.0.0.1", port)) as client:
-        assert client("PING") == "PONG"
-        assert f"process_id:{int(pidfile.read_text())}\r\n".encode() in client("INFO", "server")
-        client.send(encode("SHUTDOWN"))
-        assert client.closed()
-    wait_until("the end of the pid file", lambda: not pidfile.exists())
+    pid = int(pidfile.read_text())
+    try:
+        with RawClient(("127.0.0.1", port)) as client:
+            assert f"process_id:{pid}\r\n".encode() in client("INFO", "server")
+            client.send(encode("SHUTDOWN"))
+            assert client.closed()
+        wait_until("the end of the pid file", lambda: not pidfile.exists())
+    except BaseException:
+        os.kill(pid, signal.SIGKILL)
+        raise
 
 
 def test_readiness_is_told_to_a_supervisor_that_wants_to_know(tmp_path: Path) -> None:
@@ -112,8 +118,12 @@ def test_readiness_is_told_to_a_supervisor_that_wants_to_know(tmp_path: Path) ->
         supervisor.settimeout(60)
         command = [sys.executable, "-m", "forebay", "serve", "--port", str(free_port())]
         told = {**environment(), "NOTIFY_SOCKET": address}
-        with subprocess.Popen(command, cwd=tmp_path, env=told, stdout=subprocess.DEVNULL) as server:
+        server = subprocess.Popen(command, cwd=tmp_path, env=told, stdout=subprocess.DEVNULL)
+        try:
             assert supervisor.recv(100) == b"READY=1"
             server.send_signal(signal.SIGTERM)
             assert supervisor.recv(100) == b"STOPPING=1"
             assert server.wait(30) == 0
+        finally:
+            server.kill()
+            server.wait(30)

@@ -29,6 +29,12 @@ def info_field(client: RawClient, name: str) -> int:
     raise AssertionError(f"INFO has no field {name}")
 
 
+def client_field(admin: RawClient, number: int, name: str) -> str:
+    """One field of the line that CLIENT LIST has about a client; empty if the client is gone."""
+    line: str = admin("CLIENT", "LIST", "ID", number).decode()
+    return dict(word.split("=", 1) for word in line.split()).get(name, "")
+
+
 def wait_for_blocked(client: RawClient, count: int) -> None:
     """Until exactly ``count`` clients are blocked."""
     wait_until(f"{count} blocked clients", lambda: info_field(client, "blocked_clients") == count)
