@@ -345,7 +345,7 @@ def test_the_record_of_an_approximate_trim_is_its_result(client: EngineClient) -
     assert client.effects() == [
         [b"XADD", b"s", b"MAXLEN", b"=", b"5", b"LIMIT", b"100", b"8-0", *tail],
         [b"XADD", b"s", b"MINID", b"=", b"7-0", b"9-0", *tail],
-        [b"XADD", b"s", b"MINID", b"=", b"%d-%d" % (TOP, TOP), b"10-0", *tail],
+        [b"XADD", b"s", b"MINID", b"=", b"99-0", b"10-0", *tail],
     ]
     assert client("XLEN", "s") == 0
 

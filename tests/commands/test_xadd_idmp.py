@@ -80,6 +80,8 @@ def test_the_oldest_message_of_a_producer_makes_room(client: EngineClient) -> No
         (["IDMP", "p", "m", "1-1"], EXPLICIT),
         (["IDMP", "p", "m", "5-*"], EXPLICIT),
         (["IDMPAUTO", "p", "0-0"], EXPLICIT),
+        (["LIMIT", "5", "IDMP", "p", "m", "1-1"], EXPLICIT),
+        (["MAXLEN", "5", "LIMIT", "5", "IDMP", "p", "m", "1-1"], EXPLICIT),
         (["IDMP", "p", "m", "bad"], BAD_ID),
     ],
 )

@@ -103,13 +103,17 @@ def test_numids_must_not_exceed_the_ids_given(client: EngineClient, numids: str)
         ["KEEPREF", "DELREF", "IDS", "1", "1-0"],
         ["ACKED", "IDS", "1", "1-0", "ACKED"],
         ["FOO", "IDS", "1", "1-0"],
-        ["IDS", "1", "1-0", "IDS", "1", "2-0"],
         ["DELREF", "1-0", "2-0"],
     ],
 )
 def test_surplus_or_unknown_words_are_a_syntax_error(client: EngineClient, tail: list[str]) -> None:
     assert client("XDELEX", "s", *tail) == SYNTAX
     assert len(live(client)) == 5
+
+
+def test_the_last_list_of_ids_counts(client: EngineClient) -> None:
+    assert client("XDELEX", "s", "IDS", "2", "1-0", "x", "DELREF", "IDS", "1", "2-0") == [1]
+    assert [entry[0] for entry in client("XRANGE", "s", "-", "2")] == [b"1-0"]
 
 
 def test_the_ids_must_be_there(client: EngineClient) -> None:

@@ -143,9 +143,29 @@ def test_acked_stops_at_the_length(grouped: EngineClient) -> None:
     assert live(grouped) == [2, 5, 6, 7, 8, 9, 10]
 
 
-def test_approximately_acked_visits_only_nodes_that_would_go(grouped: EngineClient) -> None:
-    assert grouped("XTRIM", "s", "MINID", "~", "6-0", "ACKED") == 2
-    assert live(grouped) == [2, 4, 5, 6, 7, 8, 9, 10]
+def test_approximately_acked_goes_entry_by_entry(grouped: EngineClient) -> None:
+    assert grouped("XTRIM", "s", "MINID", "~", "6-0", "ACKED") == 3
+    assert live(grouped) == [2, 5, 6, 7, 8, 9, 10]
+
+
+def test_approximately_delref_goes_entry_by_entry() -> None:
+    client = EngineClient()
+    fill(client, "s", 3)
+    assert client("XTRIM", "s", "MAXLEN", "~", "1") == 0
+    assert client("XTRIM", "s", "MAXLEN", "~", "1", "DELREF") == 2
+    assert client.effects() == [[b"XTRIM", b"s", b"MAXLEN", b"=", b"1", b"DELREF"]]
+
+
+def test_acked_looks_no_further_than_the_node_in_which_the_length_would_be_reached(
+    client: EngineClient,
+) -> None:
+    client("XGROUP", "CREATE", "s", "g", "0")
+    client("XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", ">")
+    client("XACK", "s", "g", *(f"{n}-0" for n in range(3, 11)))
+    client.effects()
+    assert client("XTRIM", "s", "MAXLEN", "8", "ACKED") == 1
+    assert live(client) == [1, 2, 4, 5, 6, 7, 8, 9, 10]
+    assert client.effects() == [[b"XTRIM", b"s", b"MAXLEN", b"9", b"ACKED"]]
 
 
 @pytest.mark.parametrize("sign", [[], ["~"]])
@@ -233,7 +253,9 @@ def test_words_are_checked_before_the_type(client: EngineClient) -> None:
         (["MAXLEN", "~", "5", "KEEPREF"], ["MAXLEN", "=", "7", "KEEPREF"]),
         (["MAXLEN", "~", "0", "LIMIT", "5"], ["MAXLEN", "=", "7", "LIMIT", "5"]),
         (["LIMIT", "5", "MINID", "~", "99"], ["LIMIT", "5", "MINID", "=", "4-0"]),
-        (["MINID", "~", "99"], ["MINID", "=", f"{TOP}-{TOP}"]),
+        (["MINID", "~", "99"], ["MINID", "=", "99-0"]),
+        (["MINID", "~", "5", "DELREF"], ["MINID", "=", "5-0", "DELREF"]),
+        (["MINID", "~", "8", "LIMIT", "4", "ACKED"], ["MINID", "=", "4-0", "LIMIT", "4", "ACKED"]),
     ],
 )
 def test_the_record_says_what_was_done(

@@ -52,5 +52,5 @@ cdef class AddOptions:
     @cython.locals(makes_id="bint", words=list)
     cpdef record(self, Context ctx, Argv argv, Stream stream, Py_ssize_t id_at)
 
-    @cython.locals(node=Node)
+    @cython.locals(trimmer=Trimmer, node=Node)
     cdef bytes result(self, Stream stream)

@@ -6,8 +6,8 @@
 They may come in any order.  A word that XADD does not know is read as the ID,
 so that it is refused as one; XTRIM calls it a syntax error.
 
-An approximate trim must not be repeated elsewhere as it was asked for, since
-nodes may be cut differently there: record() writes its result instead.
+A trim that depends on where nodes are cut (``~``; by length with ACKED) must not
+be repeated elsewhere as it was asked for: record() writes its result instead.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ class AddOptions:
                 if not is_add:
                     raise CommandError(SYNTAX)
                 self.read_id(argv, at)
+                if self.pid_at != 0 and not ctx.session.is_replaying:
+                    raise CommandError(IDMP_EXPLICIT_ID)
                 break
             at = behind
         if self.trimmer is not None or self.limit != -1 or not is_add:
             self.settle_limit(ctx, is_add)
-        if self.pid_at != 0 and self.id_given and not ctx.session.is_replaying:
-            raise CommandError(IDMP_EXPLICIT_ID)
         return at
 
     def read_word(self, argv: Argv, at: int, is_add: bool) -> int:
@@ -179,6 +179,7 @@ class AddOptions:
         if self.policy != NO_POLICY:
             trimmer.policy = self.policy
         if ctx.session.is_replaying:
+            trimmer.by_node = False
             return 0
         if self.limit != -1:
             if not trimmer.approx:
@@ -200,7 +201,7 @@ class AddOptions:
     def record(self, ctx: Context, argv: Argv, stream: Stream, id_at: int) -> None:
         """Leave the command for log and replicas; of XADD, with the ID that was made (at id_at)."""
         makes_id = id_at != 0 and not self.seq_given
-        if self.trimmer is None or not self.trimmer.approx:
+        if self.trimmer is None or not self.trimmer.depends_on_nodes():
             if makes_id:
                 ctx.effects.with_id(argv, id_at, self.ms, self.seq)
             else:
@@ -209,7 +210,8 @@ class AddOptions:
         words = argv.list()
         if makes_id:
             words[id_at] = ids.text(self.ms, self.seq)
-        words[self.threshold_at - 1] = b"="
+        if self.trimmer.approx:
+            words[self.threshold_at - 1] = b"="
         words[self.threshold_at] = self.result(stream)
         ctx.effects.command(*words)
 
@@ -218,10 +220,11 @@ class AddOptions:
 
         Not the first entry that is left: what ACKED kept may stand before where it stopped.
         """
-        assert self.trimmer is not None
-        if self.trimmer.by_length:
+        trimmer = self.trimmer
+        assert trimmer is not None
+        if trimmer.by_length:
             return b"%d" % stream.length
-        node = self.trimmer.stop
+        node = trimmer.stop
         if node is None:
-            return b"%d-%d" % (mem.U64_MAX, mem.U64_MAX)
+            return ids.text(trimmer.min_ms, trimmer.min_seq)
         return ids.text(node.ms, node.seq)

@@ -62,7 +62,7 @@ def delete_options(argv: Argv, at: int) -> tuple[int, int, int]:
         if word_policy != NO_POLICY and policy == NO_POLICY:
             policy = word_policy
             at += 1
-        elif numids == 0 and at + 1 < argv.n and argv.word(at, b"IDS"):
+        elif at + 1 < argv.n and argv.word(at, b"IDS"):
             ok, numids = argv.integer(at + 1)
             if not ok or numids < 1:
                 raise CommandError(BAD_NUMIDS)

@@ -12,7 +12,7 @@ cdef int DELETED
 
 @cython.final
 cdef class Trimmer:
-    cdef public bint by_length, approx
+    cdef public bint by_length, approx, by_node
     cdef public u64 maxlen, min_ms, min_seq
     cdef public i64 limit
     cdef public int policy
@@ -21,6 +21,9 @@ cdef class Trimmer:
 
     @cython.locals(removed="i64", node=Node, following=Node, whole="bint")
     cpdef i64 apply(self, Stream stream) except -1
+
+    cdef bint depends_on_nodes(self) noexcept
+    cdef bint is_over(self, Node node, i64 removed, bint whole) noexcept
 
     @cython.locals(last_ms="u64", last_seq="u64")
     cdef bint takes_whole(self, Stream stream, Node node) except -1

@@ -10,6 +10,13 @@ What happens to consumer groups that still hold a removed entry is the policy:
   DELREF   the records are removed with the entry
   ACKED    the entry stays if any group has yet to read or acknowledge it, and
            trimming goes on behind it; so holes can appear
+
+Rules
+  1. ``~`` means whole nodes with KEEPREF alone.  The other policies must look at
+     every entry anyway, so there it only allows a LIMIT.
+  2. The first node that is not to go as a whole is the last one to be looked at,
+     even if ACKED kept more of it than the order allows.  A log is replayed over
+     nodes that may be cut in other places: then trimming goes on (by_node).
 """
 
 from __future__ import annotations
@@ -37,8 +44,9 @@ class Trimmer:
         #: How many entries may go at most; 0 is no limit.
         self.limit = 0
         self.policy = KEEPREF
+        self.by_node = True
         self.floor_ms = self.floor_seq = 0
-        #: The first node that apply() left alone; None if it went through all.
+        #: The node before which apply() stopped short of the order; None if it did not.
         self.stop: Node | None = None
 
     def apply(self, stream: Stream) -> int:
@@ -50,10 +58,9 @@ class Trimmer:
         while node is not None:
             if self.by_length and stream.length <= self.maxlen:
                 break
-            if self.limit != 0 and removed + node.count > self.limit:
-                break
             whole = self.takes_whole(stream, node)
-            if self.approx and not whole:
+            if self.is_over(node, removed, whole):
+                self.stop = node
                 break
             following = stream.nodes.next_id(node.ms, node.seq)
             if whole and self.policy == KEEPREF:
@@ -62,11 +69,22 @@ class Trimmer:
                 stream.drop_node(node)
             else:
                 removed += self.trim_inside(stream, node)
+                if self.by_node and not whole:
+                    break
             node = following
-        self.stop = node
         if removed > 0:
             stream.find_first()
         return removed
+
+    def depends_on_nodes(self) -> bool:
+        """Whether the same order may remove something else from nodes that are cut elsewhere."""
+        return self.approx or (self.by_length and self.policy == ACKED)
+
+    def is_over(self, node: Node, removed: int, whole: bool) -> bool:
+        """Whether LIMIT or ``~`` forbid to touch this node."""
+        if self.limit != 0 and removed + node.count > self.limit:
+            return True
+        return self.approx and self.policy == KEEPREF and not whole
 
     def takes_whole(self, stream: Stream, node: Node) -> bool:
         """Whether every entry of the node is to go."""
