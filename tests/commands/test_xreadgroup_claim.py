@@ -49,6 +49,22 @@ def test_every_entry_has_four_elements(client: EngineClient) -> None:
     assert client.raw(*words) == b"*1\r\n*2\r\n$1\r\ns\r\n*3\r\n" + claimed + second + new
 
 
+def test_entries_of_one_millisecond_come_in_the_order_of_their_last_delivery(
+    client: EngineClient,
+) -> None:
+    for n in (3, 1, 2):
+        client("XCLAIM", "s", "g", "bob", "0", f"{n}-0", "TIME", "5000", "JUSTID")
+    read(client, who="bob")
+    client.now_ms += 100
+    idle_ms = client.now_ms - 5000
+    assert claim(client, 100) == [
+        *((f"{n}-0", idle_ms, 1) for n in (3, 1, 2)),
+        *((f"{n}-0", 100, 1) for n in (4, 5, 6)),
+    ]
+    client.now_ms += 50
+    assert [entry[0] for entry in claim(client, 50)] == [f"{n}-0" for n in (3, 1, 2, 4, 5, 6)]
+
+
 def test_in_resp3_the_reply_is_a_map(client: EngineClient) -> None:
     client("HELLO", "3")
     words = ["XREADGROUP", "GROUP", "g", "c", "CLAIM", "150", "COUNT", "1", "STREAMS", "s", ">"]

@@ -9,6 +9,8 @@ from forebay.core.pel import Pending
 from forebay.core.view import View
 
 Id = tuple[int, int]
+TURNS = 1 << 18
+TIME_MAX_MS = 2**45 - 1
 
 
 def seqs(pending: Pending, view: View) -> list[int]:
@@ -97,11 +99,36 @@ def test_giving_an_entry_away_moves_it_between_owners_and_to_the_end_of_time() -
     check_pending(pending)
 
 
-def test_entries_of_one_time_are_ordered_by_id() -> None:
+def test_entries_of_one_millisecond_are_in_the_order_of_their_delivery() -> None:
     pending = filled(5)
     for seq in (3, 1, 4):
         pending.give(pending.find(1, seq), 1, 900)
-    assert seqs(pending, pending.by_time) == [0, 2, 1, 3, 4]
+    assert seqs(pending, pending.by_time) == [0, 2, 3, 1, 4]
+    for seq in (0, 2, 3):
+        pending.give(pending.find(1, seq), 1, 901 if seq == 0 else 900)
+    assert seqs(pending, pending.by_time) == [1, 4, 2, 3, 0]
+    check_pending(pending)
+
+
+@pytest.mark.compiled
+def test_where_the_turns_of_a_millisecond_run_out_its_entries_are_ordered_by_id() -> None:
+    pending = filled(3)
+    slots = pending.find(1, 2), pending.find(1, 1)
+    for n in range(3 * TURNS):
+        pending.give(slots[n % 2], 1, 900)
+    assert seqs(pending, pending.by_time) == [0, 1, 2]
+    check_pending(pending)
+    pending.give(pending.find(1, 0), 1, 901)
+    assert seqs(pending, pending.by_time) == [1, 2, 0]
+
+
+def test_a_time_beyond_all_years_is_kept_as_the_greatest() -> None:
+    pending = filled(3)
+    pending.give(pending.find(1, 1), 1, 2**63 - 1)
+    assert pending.time_ms(pending.find(1, 1)) == TIME_MAX_MS
+    pending.give(pending.find(1, 0), 1, TIME_MAX_MS)
+    assert seqs(pending, pending.by_time) == [2, 1, 0]
+    check_pending(pending)
 
 
 def test_released_entries_come_first_in_the_order_of_their_release() -> None:

@@ -75,7 +75,9 @@ def check_pending(pending: Pending) -> None:
     top = pending.top_ms, pending.top_seq
     for slot in live:
         assert (pending.id_ms(slot), pending.id_seq(slot)) <= top, "an ID is above the top"
-        assert pending.time_ms(slot) <= pending.top_time_ms, "a time is above the top"
+        assert pending.records.time_word(slot) <= pending.top_time or (
+            pending.owner_no(slot) == 0
+        ), "a time is above the top"
 
 
 def check_view(pending: Pending, view: View) -> list[int]:
@@ -117,9 +119,8 @@ def sort_key(pending: Pending, slot: int, by_time: bool) -> tuple[int, ...]:
     entry_id = pending.id_ms(slot), pending.id_seq(slot)
     if not by_time:
         return entry_id
-    if pending.owner_no(slot) == 0:
-        return 0, pending.records.time_word(slot)
-    return 1, pending.time_ms(slot), *entry_id
+    owned = pending.owner_no(slot) != 0
+    return owned, pending.records.time_word(slot), *entry_id
 
 
 def check_owners(pending: Pending, live: set[int]) -> None:

@@ -2,7 +2,7 @@
 cimport cython
 
 from forebay cimport mem
-from forebay.core.slab cimport Slab
+from forebay.core.slab cimport Slab, first_turn, last_turn, next_turn
 from forebay.core.view cimport View
 from forebay.mem cimport i64, u64
 
@@ -15,7 +15,7 @@ cdef class Pending:
     cdef public View by_id, by_time
     cdef public list owners, free_numbers
     cdef public Py_ssize_t nacked
-    cdef public u64 top_ms, top_seq, top_time_ms
+    cdef public u64 top_ms, top_seq, top_time
 
     @cython.locals(view=View, number="Py_ssize_t")
     cpdef Py_ssize_t open_owner(self) except -1
@@ -24,14 +24,15 @@ cdef class Pending:
     @cython.locals(view=View)
     cpdef View owner(self, Py_ssize_t owner_no)
 
-    @cython.locals(slot=i64)
+    @cython.locals(slot=i64, time=u64, is_last="bint")
     cpdef i64 add(self, u64 ms, u64 seq, Py_ssize_t owner_no, u64 time_ms, i64 deliveries) except -1
-    cdef bint is_newest(self, u64 ms, u64 seq, u64 time_ms) noexcept
-    @cython.locals(records=Slab)
+    @cython.locals(last=i64)
+    cdef u64 turn(self, u64 ms, u64 seq, Py_ssize_t owner_no, u64 time) except? 1
+    cdef bint is_below(self, i64 slot, u64 ms, u64 seq) noexcept
     cdef int insert(self, i64 slot, Py_ssize_t owner_no) except -1
     @cython.locals(owner_no="Py_ssize_t")
     cpdef int remove(self, i64 slot) except -1
-    @cython.locals(before="Py_ssize_t")
+    @cython.locals(records=Slab, before="Py_ssize_t", time=u64)
     cpdef int give(self, i64 slot, Py_ssize_t owner_no, u64 time_ms) except -1
     cpdef int set_deliveries(self, i64 slot, i64 n) except -1
     @cython.locals(n=i64)

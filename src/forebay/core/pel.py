@@ -16,12 +16,13 @@ Rules
      are used again after close_owner().
   3. Records without an owner make the NACK zone, the head of by_time, first
      released first.  Their delivery time reads as 0.
+  4. Of one millisecond, what was delivered first comes first (slab.py, rule 1).
 """
 
 from __future__ import annotations
 
 from forebay import mem
-from forebay.core.slab import Slab
+from forebay.core.slab import Slab, first_turn, last_turn, next_turn
 from forebay.core.view import View
 
 DELIVERIES_MAX = (1 << 63) - 1
@@ -38,8 +39,8 @@ class Pending:
         self.owners: list[View | None] = [None]
         self.free_numbers: list[int] = []
         self.nacked = 0
-        #: No ID and no delivery time among the records is above these.
-        self.top_ms = self.top_seq = self.top_time_ms = 0
+        #: No ID and no time word among the records is above these.
+        self.top_ms = self.top_seq = self.top_time = 0
 
     @property
     def count(self) -> int:
@@ -78,28 +79,43 @@ class Pending:
 
     def add(self, ms: int, seq: int, owner_no: int, time_ms: int, deliveries: int) -> int:
         """A record for an ID that is not pending; its slot."""
-        slot = self.records.add(ms, seq, owner_no, time_ms)
-        if deliveries != 1:
-            self.records.set_deliveries(slot, deliveries)
-        if owner_no != 0 and self.is_newest(ms, seq, time_ms):
-            self.top_ms, self.top_seq, self.top_time_ms = ms, seq, time_ms
+        time = first_turn(time_ms)
+        is_last = mem.before(self.top_ms, self.top_seq, ms, seq)
+        if owner_no != 0 and is_last and last_turn(time) >= self.top_time:
+            # The last one in every order, in the turn that others of its millisecond have.
+            self.top_ms, self.top_seq = ms, seq
+            self.top_time = max(self.top_time, time)
+            slot = self.records.add(ms, seq, owner_no, self.top_time)
             self.by_id.append(slot)
             self.by_time.append(slot)
             self.owner(owner_no).append(slot)
         else:
+            slot = self.records.add(ms, seq, owner_no, self.turn(ms, seq, owner_no, time))
+            if is_last:
+                self.top_ms, self.top_seq = ms, seq
             self.insert(slot, owner_no)
+        if deliveries != 1:
+            self.records.set_deliveries(slot, deliveries)
         return slot
 
-    def is_newest(self, ms: int, seq: int, time_ms: int) -> bool:
-        """Whether an owned record would surely be the last one in every order."""
-        return time_ms >= self.top_time_ms and mem.before(self.top_ms, self.top_seq, ms, seq)
+    def turn(self, ms: int, seq: int, owner_no: int, time: int) -> int:
+        """The time word that puts a record after all others of its millisecond."""
+        if owner_no == 0:
+            return 0
+        last = self.by_time.last_until(last_turn(time))
+        if last >= 0 and self.records.time_word(last) >= time:
+            time = self.records.time_word(last)
+            if not self.is_below(last, ms, seq):
+                time = next_turn(time)
+        self.top_time = max(self.top_time, time)
+        return time
+
+    def is_below(self, slot: int, ms: int, seq: int) -> bool:
+        """Whether the ID of a record is below this one."""
+        return mem.before(self.records.id_ms(slot), self.records.id_seq(slot), ms, seq)
 
     def insert(self, slot: int, owner_no: int) -> int:
         """Put a record into the views at its place."""
-        records = self.records
-        if mem.before(self.top_ms, self.top_seq, records.id_ms(slot), records.id_seq(slot)):
-            self.top_ms, self.top_seq = records.id_ms(slot), records.id_seq(slot)
-        self.top_time_ms = max(self.top_time_ms, records.time_ms(slot))
         self.by_id.insert(slot)
         self.by_time.insert(slot)
         if owner_no == 0:
@@ -120,16 +136,17 @@ class Pending:
         self.records.release(slot)
         if self.by_id.count == 0:
             self.records.empty()
-            self.top_ms = self.top_seq = self.top_time_ms = 0
+            self.top_ms = self.top_seq = self.top_time = 0
         return 0
 
     def give(self, slot: int, owner_no: int, time_ms: int) -> int:
         """Deliver again, to this owner at this time; number 0 releases the record."""
-        before = self.records.owner_no(slot)
+        records = self.records
+        before = records.owner_no(slot)
         self.by_time.discard(slot)
-        self.records.own(slot, owner_no, time_ms)
+        time = self.turn(records.id_ms(slot), records.id_seq(slot), owner_no, first_turn(time_ms))
+        records.own(slot, owner_no, time)
         self.by_time.insert(slot)
-        self.top_time_ms = max(self.top_time_ms, self.records.time_ms(slot))
         if before == owner_no:
             return 0
         if before == 0:

@@ -6,10 +6,14 @@ from forebay cimport mem
 from forebay.mem cimport i64, u64
 
 cdef i64 WORDS, PAGE_RECORDS, FIRST_RECORDS, SLOTS_MAX
-cdef u64 OWNED, ALL_ONES
+cdef u64 OWNED, ALL_ONES, TURNS, TIME_MAX_MS
 cdef i64 DELIVERIES_MAX
-cdef int OWNER_SHIFT
+cdef int OWNER_SHIFT, TURN_BITS
 cdef array.array ZEROS
+
+cpdef u64 first_turn(u64 time_ms) noexcept
+cpdef u64 last_turn(u64 time) noexcept
+cpdef u64 next_turn(u64 time) noexcept
 
 
 @cython.final
@@ -23,14 +27,14 @@ cdef class Slab:
 
     cdef int empty(self) except -1
     @cython.locals(slot=i64, w="u64*", at=i64)
-    cdef i64 add(self, u64 ms, u64 seq, u64 owner_no, u64 time_ms) except -1
+    cdef i64 add(self, u64 ms, u64 seq, u64 owner_no, u64 time) except -1
     cdef int grow(self) except -1
     @cython.locals(w="u64*", at=i64)
     cdef int release(self, i64 slot) except -1
     @cython.locals(w="u64*")
-    cdef void probe(self, u64 ms, u64 seq) noexcept
+    cdef void probe(self, u64 ms, u64 seq, u64 time) noexcept
     @cython.locals(w="u64*", at=i64)
-    cdef void own(self, i64 slot, u64 owner_no, u64 time_ms) noexcept
+    cdef void own(self, i64 slot, u64 owner_no, u64 time) noexcept
     cpdef u64 id_ms(self, i64 slot) noexcept
     cpdef u64 id_seq(self, i64 slot) noexcept
     @cython.locals(word=u64)

@@ -8,7 +8,7 @@ A record is known by its *slot*, a number of 32 bits; views (view.py) are lists
 of such numbers in some order.  Its words:
 
     ms, seq   the ID of the entry
-    time      owned: delivery time in ms, with the top bit set
+    time      owned: top bit set, delivery time in ms, number of the turn (18 bits)
               unowned: a rising serial number, top bit clear
     who       number of the owner in the high half, 0 for unowned;
               number of deliveries in the low half
@@ -16,7 +16,9 @@ of such numbers in some order.  Its words:
 Rules
   1. (time, ms, seq) compared as numbers is the order by time: unowned records
      come first, in the order in which they were released, then the owned ones
-     by delivery time and ID.
+     in that of their delivery.  Within one millisecond a delivery in the order
+     of IDs needs no turn of its own; one that goes back begins the next turn.
+     Should the turns of a millisecond run out, the rest of it is ordered by ID.
   2. A delivery count that does not fit in 32 bits is in ``large``; the low half
      then holds ALL_ONES.
   3. Free slots are a chain: the first word of one names the next, 0 ends it.
@@ -39,11 +41,30 @@ FIRST_RECORDS = 8
 SLOTS_MAX = (1 << 32) - 1
 
 OWNED = 1 << 63
+TURN_BITS = 18
+TURNS = (1 << TURN_BITS) - 1
+#: The year 3084: a time above it (a payload may hold any number) is kept as this one.
+TIME_MAX_MS = (1 << 45) - 1
 ALL_ONES = (1 << 32) - 1
 OWNER_SHIFT = 32
 DELIVERIES_MAX = (1 << 63) - 1
 
 ZEROS = array("Q", bytes(8 * WORDS * PAGE_RECORDS))
+
+
+def first_turn(time_ms: int) -> int:
+    """The time word of an owned record in the first turn of a millisecond."""
+    return OWNED | min(time_ms, TIME_MAX_MS) << TURN_BITS
+
+
+def last_turn(time: int) -> int:
+    """The greatest time word of the same millisecond."""
+    return time | TURNS
+
+
+def next_turn(time: int) -> int:
+    """The time word of the turn after this one; the last turn goes on for ever."""
+    return time + 1 if time & TURNS != TURNS else time
 
 
 class Slab:
@@ -69,7 +90,7 @@ class Slab:
         self.free = 0
         return 0
 
-    def add(self, ms: int, seq: int, owner_no: int, time_ms: int) -> int:
+    def add(self, ms: int, seq: int, owner_no: int, time: int) -> int:
         """The slot of a new record, delivered once."""
         slot = self.free
         if slot != 0:
@@ -84,7 +105,7 @@ class Slab:
         w[at] = ms
         w[at + 1] = seq
         w[at + 3] = 1
-        self.own(slot, owner_no, time_ms)
+        self.own(slot, owner_no, time)
         return slot
 
     def grow(self) -> int:
@@ -110,17 +131,18 @@ class Slab:
         self.free = slot
         return 0
 
-    def probe(self, ms: int, seq: int) -> None:
-        """Write an ID that is looked for into slot 0."""
+    def probe(self, ms: int, seq: int, time: int) -> None:
+        """Write a key that is looked for into slot 0."""
         w = self.table[0]
         w[0] = ms
         w[1] = seq
+        w[2] = time
 
-    def own(self, slot: int, owner_no: int, time_ms: int) -> None:
-        """Change owner and time; number 0 releases to the end of the unowned."""
+    def own(self, slot: int, owner_no: int, time: int) -> None:
+        """Change owner and time word; number 0 releases to the end of the unowned."""
         w = self.table[mem.record_page(slot)]
         at = mem.record_word(slot)
-        w[at + 2] = time_ms | OWNED
+        w[at + 2] = time
         w[at + 3] = owner_no << OWNER_SHIFT | w[at + 3] & ALL_ONES
         if owner_no == 0:
             self.serial += 1
@@ -137,7 +159,7 @@ class Slab:
     def time_ms(self, slot: int) -> int:
         """When it was last delivered; 0 for an unowned record."""
         word = self.table[mem.record_page(slot)][mem.record_word(slot) + 2]
-        return word ^ OWNED if word & OWNED != 0 else 0
+        return (word ^ OWNED) >> TURN_BITS if word & OWNED != 0 else 0
 
     def time_word(self, slot: int) -> int:
         """What the order by time goes by: rule 1."""

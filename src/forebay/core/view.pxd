@@ -7,6 +7,7 @@ from forebay.core.slab cimport Slab
 from forebay.mem cimport i64, u32, u64
 
 cdef Py_ssize_t CHUNK_SLOTS, FIRST_SLOTS, SMALL_SLOTS, FENCE_WORDS
+cdef u64 U64_MAX
 cdef array.array BLANK
 
 
@@ -75,6 +76,8 @@ cdef class View:
     cpdef i64 last(self) except -2
     @cython.locals(slot=i64, before=i64, no="Py_ssize_t", at="Py_ssize_t")
     cpdef i64 seek(self, u64 ms, u64 seq) except -2
+    @cython.locals(slot=i64, no="Py_ssize_t", at="Py_ssize_t", chunk=Chunk)
+    cdef i64 last_until(self, u64 time) except -2
     @cython.locals(w="u64*", at=i64)
     cdef bint is_below(self, i64 slot, u64 ms, u64 seq) noexcept
     @cython.locals(no="Py_ssize_t", at="Py_ssize_t")

@@ -37,6 +37,7 @@ FIRST_SLOTS = 8
 #: An empty view keeps a chunk up to this size; a chunk with fewer slots may be merged.
 SMALL_SLOTS = 32
 FENCE_WORDS = 3
+U64_MAX = (1 << 64) - 1
 
 BLANK = array("I", bytes(4 * CHUNK_SLOTS))
 
@@ -329,9 +330,24 @@ class View:
                 before = self.slot_at(self.hint_no, self.hint_at - 1)
                 if before >= 0 and self.is_below(before, ms, seq):
                     return slot
-        self.records.probe(ms, seq)
+        self.records.probe(ms, seq, 0)
         no, at = self.search(0)
         return self.settle(no, at)
+
+    def last_until(self, time: int) -> int:
+        """By time only: the last slot whose time word is not above this one, or -1."""
+        slot = self.last()
+        if slot < 0 or self.records.time_word(slot) <= time:
+            return slot
+        self.records.probe(U64_MAX, U64_MAX, time)
+        no, at = self.search(0)
+        chunk = self.chunks[no]
+        if at == chunk.start:
+            if no == self.head:
+                return -1
+            chunk = self.chunks[no - 1]
+            at = chunk.end
+        return chunk.p[at - 1]
 
     def is_below(self, slot: int, ms: int, seq: int) -> bool:
         """Whether the ID of a record is below this one."""
