@@ -52,7 +52,7 @@ def xack(ctx: Context, argv: Argv) -> None:
         if group.ack(ms, seq):
             acked += 1
     if acked > 0:
-        ctx.propagate(argv)
+        ctx.propagate(argv, acked)
     ctx.out.integer(acked)
 
 
@@ -70,7 +70,7 @@ def xackdel(ctx: Context, argv: Argv) -> None:
     length = stream.length
     acked = ack_and_delete(ctx, argv, stream, group, policy, first, numids)
     if acked > 0:
-        ctx.propagate(argv)
+        ctx.propagate(argv, acked)
     if stream.length < length:
         ctx.db.touch(ctx.key)
         ctx.notify(NOTIFY_STREAM, b"xdel", ctx.key)
@@ -179,7 +179,7 @@ def xnack(ctx: Context, argv: Argv) -> None:
         if release_one(stream, group, release, ms, seq):
             released += 1
     if released > 0:
-        ctx.propagate(argv)
+        ctx.propagate(argv, released)
         ctx.db.signal(ctx.key)
     ctx.out.integer(released)
 

@@ -205,7 +205,7 @@ class AddOptions:
             if makes_id:
                 ctx.effects.with_id(argv, id_at, self.ms, self.seq)
             else:
-                ctx.propagate(argv)
+                ctx.effects.verbatim(argv)
             return
         words = argv.list()
         if makes_id:
@@ -213,7 +213,7 @@ class AddOptions:
         if self.trimmer.approx:
             words[self.threshold_at - 1] = b"="
         words[self.threshold_at] = self.result(stream)
-        ctx.effects.command(*words)
+        ctx.effects.record(*words)
 
     def result(self, stream: Stream) -> bytes:
         """The threshold that an exact trim would need to get where this one got.

@@ -6,6 +6,7 @@ from forebay cimport mem
 from forebay.commands cimport emit, stream_args
 from forebay.commands.claim_log cimport ClaimLog
 from forebay.commands.context cimport Context
+from forebay.commands.effects cimport Effects
 from forebay.core cimport ids
 from forebay.core.finder cimport Finder
 from forebay.core.group cimport Consumer, Group
@@ -28,7 +29,7 @@ cdef class Claim:
     cdef Finder finder
     cdef Consumer consumer
     cdef ClaimLog log                       # None unless effects are recorded
-    cdef i64 now_ms, min_idle_ms, time_ms, retrycount, claimed
+    cdef i64 now_ms, min_idle_ms, time_ms, retrycount, claimed, changes
     cdef u64 last_ms, last_seq              # LASTID
     cdef bint force, justid, raised, created
 
@@ -43,7 +44,7 @@ cdef class Claim:
     cdef int take(self, i64 slot, u64 ms, u64 seq) except -1
     @cython.locals(pending=Pending, owner=bytes, time_ms=i64)
     cdef int drop(self, i64 slot, u64 ms, u64 seq) except -1
-    @cython.locals(group=Group)
+    @cython.locals(effects=Effects, group=Group)
     cdef int end(self) except -1
 
 

@@ -66,6 +66,8 @@ class Claim:
         self.consumer: Consumer = None  # type: ignore[assignment]
         self.created = False
         self.claimed = 0
+        #: Entries that changed hands or are pending no longer.
+        self.changes = 0
         self.log: ClaimLog | None = None
 
     def read_min_idle(self, argv: Argv, text: bytes) -> int:
@@ -116,6 +118,7 @@ class Claim:
         if consumer is None:
             consumer = group.create_consumer(name, self.now_ms)
             self.created = True
+            self.ctx.effects.changes += 1
             self.ctx.notify(NOTIFY_STREAM, b"xgroup-createconsumer", self.ctx.key)
         consumer.seen_ms = self.now_ms
         self.consumer = consumer
@@ -142,6 +145,7 @@ class Claim:
         else:
             emit.entry(self.out, self.finder.cursor, 2)
         self.claimed += 1
+        self.changes += 1
         if self.log is not None:
             deliveries = pending.deliveries(slot)
             self.log.note(ms, seq, self.consumer.name, self.time_ms, deliveries)
@@ -150,9 +154,10 @@ class Claim:
     def drop(self, slot: int, ms: int, seq: int) -> int:
         """The entry is gone from the stream: it is pending no longer."""
         pending = self.pending
+        self.changes += 1
         if self.log is not None:
             if pending.owner_no(slot) == 0:
-                self.ctx.effects.command(b"XACK", self.ctx.key, self.group.name, ids.text(ms, seq))
+                self.ctx.effects.record(b"XACK", self.ctx.key, self.group.name, ids.text(ms, seq))
             else:
                 owner = self.group.owner_name(slot)
                 time_ms = mem.signed(pending.time_ms(slot))
@@ -163,17 +168,20 @@ class Claim:
         """Log what is not logged yet."""
         if self.claimed > 0:
             self.consumer.active_ms = self.now_ms
+        effects = self.ctx.effects
+        effects.changes += self.changes
+        if self.raised and self.changes == 0:
+            effects.changes += 1
         if self.log is None:
             return 0
         self.log.flush()
-        effects = self.ctx.effects
         group = self.group
         if self.created and self.claimed == 0:
-            effects.command(
+            effects.record(
                 b"XGROUP", b"CREATECONSUMER", self.ctx.key, group.name, self.consumer.name
             )
         if self.raised and self.log.records == 0:
-            effects.command(
+            effects.record(
                 b"XGROUP",
                 b"SETID",
                 self.ctx.key,

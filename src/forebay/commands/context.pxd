@@ -53,6 +53,6 @@ cdef class Context:
     cpdef bint expired(self, bytes key) except -1
     cpdef expire(self, Database db, bytes key)
     cpdef bint delete(self, bytes key) except -1
-    cpdef propagate(self, Argv argv)
+    cpdef propagate(self, Argv argv, i64 changes=*)
     cpdef notify(self, int kind, bytes event, bytes key)
     cpdef notify_in(self, Database db, int kind, bytes event, bytes key)

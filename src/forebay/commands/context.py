@@ -184,7 +184,7 @@ class Context:
         here = effects.db_index
         effects.db_index = db.index
         db.remove(key)
-        effects.command(b"DEL", key)
+        effects.record(b"DEL", key)
         effects.db_index = here
         self.services.stats.expired_keys += 1
         self.notify_in(db, NOTIFY_EXPIRED, b"expired", key)
@@ -195,8 +195,9 @@ class Context:
 
     # What follows from the call
 
-    def propagate(self, argv: Argv) -> None:
-        """Log and replicas run the call as it came."""
+    def propagate(self, argv: Argv, changes: int = 1) -> None:
+        """Log and replicas run the call as it came; it made so many changes."""
+        self.effects.changes += changes
         self.effects.verbatim(argv)
 
     def notify(self, kind: int, event: bytes, key: bytes) -> None:

@@ -42,15 +42,15 @@ def xdel(ctx: Context, argv: Argv) -> None:
         if stream.delete(ms, seq):
             deleted += 1
     if deleted > 0:
-        entries_went(ctx, argv)
+        entries_went(ctx, argv, deleted)
     ctx.out.integer(deleted)
 
 
-def entries_went(ctx: Context, argv: Argv) -> None:
+def entries_went(ctx: Context, argv: Argv, deleted: int) -> None:
     """What follows when entries were deleted by ID."""
     ctx.db.touch(ctx.key)
     ctx.notify(NOTIFY_STREAM, b"xdel", ctx.key)
-    ctx.propagate(argv)
+    ctx.propagate(argv, deleted)
 
 
 def xdelex(ctx: Context, argv: Argv) -> None:
@@ -77,9 +77,10 @@ def xdelex(ctx: Context, argv: Argv) -> None:
             outcome = MISSING
         ctx.out.integer(outcome)
     if deleted > 0:
-        entries_went(ctx, argv)
+        entries_went(ctx, argv, deleted)
     elif forgotten > 0:
-        ctx.propagate(argv)
+        # Redis counts that as no change; a replica must hear of it all the same.
+        ctx.propagate(argv, 0)
 
 
 def delete_one(stream: Stream, ms: int, seq: int, policy: int, low_ms: int, low_seq: int) -> int:
@@ -103,6 +104,7 @@ def xtrim(ctx: Context, argv: Argv) -> None:
     removed = options.trimmer.apply(stream)
     if removed > 0:
         ctx.notify(NOTIFY_STREAM, b"xtrim", ctx.key)
+        ctx.effects.changes += removed
         if ctx.effects.enabled:
             options.record(ctx, argv, stream, 0)
         ctx.db.touch(ctx.key)

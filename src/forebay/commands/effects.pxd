@@ -15,7 +15,7 @@ cdef Py_ssize_t BULK_ROOM
 cdef class Effects:
     cdef public bint enabled, is_open
     cdef public Py_ssize_t count
-    cdef public long long total
+    cdef public long long total, changes
     cdef public int db_index, selected
     cdef public Reply out
     cdef public Py_ssize_t mark

@@ -13,6 +13,9 @@ Rules
   1. Nothing recorded, nothing written: no empty MULTI, no lonely SELECT.
   2. More than one command in a unit: MULTI is put in front and EXEC behind.
   3. SELECT is written when a command is for another database than the last one.
+  4. ``changes`` grows as it does in Redis, whether or not anybody records: by one
+     for a call, or by as many entries, elements or keys as the handler says.
+     INFO and the save points read it.  What only ran out of time is no change.
 """
 
 from __future__ import annotations
@@ -39,6 +42,8 @@ class Effects:
         self.count = 0
         #: Commands recorded since the start; whoever compares it learns of a change.
         self.total = 0
+        #: How much the data changed since the start: rule 4.
+        self.changes = 0
         #: The database that the commands are for; set by the engine.
         self.db_index = 0
         self.selected = NO_DATABASE
@@ -97,7 +102,12 @@ class Effects:
         return 0
 
     def command(self, *args: bytes) -> None:
-        """Record another command; outside of any call (expiry) it is a unit of its own."""
+        """Record another command, one change."""
+        self.changes += 1
+        self.record(*args)
+
+    def record(self, *args: bytes) -> None:
+        """Record a command and count nothing; outside of any call it is a unit of its own."""
         if self.enabled:
             self.head(len(args))
             for arg in args:

@@ -68,16 +68,14 @@ def delete(ctx: Context, argv: Argv) -> None:
             remove(ctx, key)
             count += 1
     if count:
-        ctx.propagate(argv)
+        ctx.propagate(argv, count)
     ctx.out.integer(count)
 
 
 def flushall(ctx: Context, argv: Argv) -> None:
     """FLUSHALL [ASYNC|SYNC]."""
     _read_flush_mode(argv)
-    for db in ctx.keyspace.databases:
-        db.clear()
-    ctx.propagate(argv)
+    ctx.propagate(argv, sum(db.clear() for db in ctx.keyspace.databases))
     if ctx.settings.save_points and not ctx.session.is_replaying:
         # An old snapshot must not bring back what was flushed.
         ctx.services.durability.ask_for(SAVE)
@@ -87,8 +85,7 @@ def flushall(ctx: Context, argv: Argv) -> None:
 def flushdb(ctx: Context, argv: Argv) -> None:
     """FLUSHDB [ASYNC|SYNC]."""
     _read_flush_mode(argv)
-    ctx.db.clear()
-    ctx.propagate(argv)
+    ctx.propagate(argv, ctx.db.clear())
     ctx.out.ok()
 
 

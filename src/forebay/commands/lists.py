@@ -56,7 +56,7 @@ def _push(event: bytes, left: bool) -> Handler:
         items.extendleft(elements) if left else items.extend(elements)
         ctx.db.touch(key)
         ctx.notify(NOTIFY_LIST, event, key)
-        ctx.propagate(argv)
+        ctx.propagate(argv, len(elements))
         ctx.out.integer(len(items))
 
     return handler
@@ -72,6 +72,7 @@ def _pop(event: bytes, left: bool) -> Handler:
         key = argv[1]
         count = _read_count(argv, event)
         items = typed(ctx.lookup(key), deque)
+        before = len(items or ())
         if count is None:
             if items is None:
                 ctx.out.null()
@@ -82,7 +83,7 @@ def _pop(event: bytes, left: bool) -> Handler:
         else:
             ctx.out.value(_take(ctx, key, items, count, event, left))
         if items is not None and count != 0:
-            ctx.propagate(argv)
+            ctx.propagate(argv, before - len(items))
 
     return handler
 

@@ -228,6 +228,7 @@ class Read:
         is_new = consumer is None
         if consumer is None:
             consumer = group.create_consumer(name, ctx.now_ms)
+            ctx.effects.changes += 1
             ctx.notify(NOTIFY_STREAM, b"xgroup-createconsumer", ctx.key)
         consumer.seen_ms = ctx.now_ms
         if sign == 0:
@@ -244,7 +245,7 @@ class Read:
             else:
                 self.serve_new(stream, group, consumer, i)
         if is_new and (self.options.noack or ctx.effects.count == recorded):
-            ctx.effects.command(b"XGROUP", b"CREATECONSUMER", ctx.key, group.name, name)
+            ctx.effects.record(b"XGROUP", b"CREATECONSUMER", ctx.key, group.name, name)
         return 0
 
     def serve_history(self, stream: Stream, group: Group, consumer: Consumer, i: int) -> int:
@@ -295,6 +296,7 @@ class Read:
         if n == 0:
             self.served -= 1
             return out.rewind(before)
+        self.ctx.effects.changes += 1
         return out.close_array(mark, n)
 
     def claim(
@@ -376,7 +378,7 @@ class Read:
     def record_position(self, group: Group) -> None:
         """How far the group has read, for log and replicas."""
         ctx = self.ctx
-        ctx.effects.command(
+        ctx.effects.record(
             b"XGROUP",
             b"SETID",
             ctx.key,

@@ -27,7 +27,7 @@ def sadd(ctx: Context, argv: Argv) -> None:
     if added:
         ctx.db.touch(key)
         ctx.notify(NOTIFY_SET, b"sadd", key)
-        ctx.propagate(argv)
+        ctx.propagate(argv, added)
     ctx.out.integer(added)
 
 
@@ -41,7 +41,7 @@ def srem(ctx: Context, argv: Argv) -> None:
     if removed:
         ctx.notify(NOTIFY_SET, b"srem", key)
         drop_if_empty(ctx, key, members)
-        ctx.propagate(argv)
+        ctx.propagate(argv, removed)
     ctx.out.integer(removed)
 
 

@@ -90,6 +90,7 @@ def finish_add(ctx: Context, argv: Argv, stream: Stream, options: AddOptions, id
         ctx.notify(NOTIFY_STREAM, b"xadd", ctx.key)
         if trimmed > 0:
             ctx.notify(NOTIFY_STREAM, b"xtrim", ctx.key)
+    ctx.effects.changes += 1
     if ctx.effects.enabled:
         options.record(ctx, argv, stream, id_at)
     ctx.db.touch(ctx.key)

@@ -182,7 +182,7 @@ def mset(ctx: Context, argv: Argv) -> None:
     for i in range(1, len(argv), 2):
         ctx.lookup(argv[i])
         _assign(ctx, argv[i], argv[i + 1], None)
-    ctx.propagate(argv)
+    ctx.propagate(argv, len(argv) // 2)
     ctx.out.ok()
 
 

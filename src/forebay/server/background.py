@@ -97,9 +97,9 @@ class Background:
         self.tried_ms = 0
         #: Sizes of the last files of each kind, to tell how far the next one is.
         self.sizes = {SAVE: 0, REWRITE: 0}
-        #: ``effects.total`` in the last snapshot, and in the one being written.
-        self.saved_total = engine.effects.total
-        self.saving_total = 0
+        #: ``effects.changes`` in the last snapshot, and in the one being written.
+        self.saved_changes = engine.effects.changes
+        self.saving_changes = 0
         #: The size of the log behind the last rewrite; growth is measured from it.
         self.base_size = 0
         self.heal_ms = 0
@@ -134,8 +134,8 @@ class Background:
 
     @property
     def changes(self) -> int:
-        """Changes since the last snapshot; nobody counts without a log and save points."""
-        return self.engine.effects.total - self.saved_total
+        """Changes since the last snapshot."""
+        return self.engine.effects.changes - self.saved_changes
 
     def expected_bytes(self, kind: str) -> int:
         """How large the file will be that a child writes, going by the one before."""
@@ -277,7 +277,7 @@ class Background:
             disk.rename(temp, target)
 
         self.tried_ms = self.clock.monotonic_ms()
-        self.saving_total = self.engine.effects.total
+        self.saving_changes = self.engine.effects.changes
         if not self._fork(SAVE, work, lambda child, error: self._end_save(child, error, temp)):
             self._count(self.saves, None, "fork")
             self.on_trouble()
@@ -348,11 +348,11 @@ class Background:
             self._remove(temp)
         else:
             self.log.notice("Background saving terminated with success")
-            self._saved(self.saving_total)
+            self._saved(self.saving_changes)
         self.on_trouble()
 
-    def _saved(self, total: int) -> None:
-        self.saved_total = total
+    def _saved(self, changes: int) -> None:
+        self.saved_changes = changes
         self.last_save_s = self.clock.now_ms() // 1000
         self.saved_ms = self.clock.monotonic_ms()
 
@@ -422,7 +422,7 @@ class Background:
 
     def save_now(self) -> None:
         """SAVE, and the snapshot at the end; raises CommandError."""
-        total = self.engine.effects.total
+        changes = self.engine.effects.changes
         folder = self.settings.data_dir
         temp = temp_path(self.disk, folder, "save", "rdb")
         options = save_options(self.settings, self.clock.now_ms(), self.used_bytes(), False)
@@ -437,7 +437,7 @@ class Background:
             raise CommandError(f"ERR {error}") from None
         self.log.notice("DB saved on disk")
         self._count(self.saves, None, "")
-        self._saved(total)
+        self._saved(changes)
         self.on_trouble()
 
     def finish_log(self) -> None:
