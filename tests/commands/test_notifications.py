@@ -82,7 +82,10 @@ def test_an_expired_key_is_told_wherever_it_is_removed() -> None:
         ("KEA", "AKE"),
         ("Kg$lshzxetd", "AK"),
         ("tE", "tE"),
-        ("xEKn", "xKEn"),
+        ("xEKn", "xnKE"),
+        ("EmKcon", "nocKEm"),
+        ("KEAon", "AnoKE"),
+        ("VITSaKh", "haKSTIV"),
         ("mE", "Em"),
     ],
 )
@@ -90,6 +93,44 @@ def test_letters_are_shown_in_one_order(letters: str, shown: str) -> None:
     flags = notify_flags.parse(letters)
     assert flags is not None
     assert notify_flags.text(flags) == shown
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("SET a 2", ["overwritten"]),
+        ("SET l 2", ["overwritten", "type_changed"]),
+        ("SET none 2", []),
+        ("SETEX l 100 2", ["overwritten", "type_changed"]),
+        ("RENAME b a", ["overwritten"]),
+        ("RENAME l a", ["overwritten", "type_changed"]),
+        ("RENAME l none", []),
+        ("COPY b a REPLACE", ["overwritten"]),
+        ("COPY l a REPLACE", ["overwritten", "type_changed"]),
+        ("COPY l a", []),
+        ("INCR a", []),
+        ("APPEND a x", []),
+    ],
+)
+def test_a_key_that_is_overwritten_is_told_and_so_is_a_new_type(
+    command: str, expected: list[str]
+) -> None:
+    client = EngineClient()
+    client("MSET a 1 b 2")
+    client("RPUSH l x")
+    told = listen(client, "Eoc")
+    client(command)
+    assert [event for _, event, _ in told()] == expected
+
+
+def test_a_restored_key_is_told_as_overwritten_after_the_command() -> None:
+    client = EngineClient()
+    client("RPUSH l x")
+    client("SET a 1")
+    payload = client("DUMP l")
+    told = listen(client, "Egoc")
+    client("RESTORE", "a", "0", payload, "REPLACE")
+    assert [event for _, event, _ in told()] == ["restore", "overwritten", "type_changed"]
 
 
 def test_an_unknown_letter_is_refused() -> None:
@@ -104,6 +145,31 @@ def test_a_stream_that_is_read_but_not_there_is_a_miss() -> None:
     hits, misses = stats.keyspace_hits, stats.keyspace_misses
     client("XLEN s")
     client("XRANGE gone - +")
-    client("XREAD STREAMS gone 0")
-    assert (stats.keyspace_hits - hits, stats.keyspace_misses - misses) == (1, 2)
-    assert events() == [(0, "keymiss", "gone")] * 2
+    assert (stats.keyspace_hits - hits, stats.keyspace_misses - misses) == (1, 1)
+    assert events() == [(0, "keymiss", "gone")]
+
+
+@pytest.mark.parametrize(
+    ("command", "looks"),
+    [
+        ("XACK {} g 1-1", 1),
+        ("XACKDEL {} g IDS 1 1-1", 1),
+        ("XREAD STREAMS {} 0", 2),
+        ("XREAD STREAMS {} $", 2),
+        ("XPENDING {} g", 1),
+        ("XDEL {} 1-1", 0),
+    ],
+)
+def test_a_command_counts_each_look_at_a_stream_as_a_hit_or_a_miss(
+    command: str, looks: int
+) -> None:
+    client = EngineClient()
+    events = listen(client, "Em")
+    client("XADD s 1-1 f v")
+    client("XGROUP CREATE s g 0")
+    client.engine.stats.reset()
+    client(command.format("s"))
+    client(command.format("gone"))
+    stats = client.engine.stats
+    assert (stats.keyspace_hits, stats.keyspace_misses) == (looks, looks)
+    assert events() == [(0, "keymiss", "gone")] * looks

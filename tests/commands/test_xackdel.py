@@ -100,7 +100,6 @@ def test_numids_must_not_exceed_the_ids_given(client: EngineClient, numids: str)
         ["KEEPREF", "DELREF", "IDS", "1", "1-0"],
         ["KEEPREF", "KEEPREF", "IDS", "1", "1-0"],
         ["FOO", "IDS", "1", "1-0"],
-        ["IDS", "1", "1-0", "IDS", "1", "2-0"],
         ["IDS", "1", "1-0", "IDS"],
     ],
 )

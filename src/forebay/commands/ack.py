@@ -41,7 +41,7 @@ NOBODY = 0
 
 def xack(ctx: Context, argv: Argv) -> None:
     """Forget that entries are pending; answers how many were."""
-    group = stream_args.group_of(ctx.stream_at(argv, 1), argv, 2)
+    group = stream_args.group_of(ctx.read_stream(argv, 1), argv, 2)
     if group is None:
         ctx.out.integer(0)
         return
@@ -58,7 +58,7 @@ def xack(ctx: Context, argv: Argv) -> None:
 
 def xackdel(ctx: Context, argv: Argv) -> None:
     """Forget that entries are pending and delete them; answers what became of each."""
-    stream = ctx.stream_at(argv, 1)
+    stream = ctx.read_stream(argv, 1)
     policy, first, numids = stream_args.delete_options(argv, FIRST_ID)
     group = stream_args.group_of(stream, argv, 2)
     if stream is None or group is None:

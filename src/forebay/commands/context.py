@@ -135,10 +135,10 @@ class Context:
         """As stream_at(), for a command that only looks: counted as a hit or a miss."""
         stream = self.stream_at(argv, i)
         if stream is None:
-            self.services.stats.keyspace_misses += 1
+            self.keyspace.misses += 1
             self.notify(NOTIFY_KEY_MISS, b"keymiss", self.key)
         else:
-            self.services.stats.keyspace_hits += 1
+            self.keyspace.hits += 1
         return stream
 
     def slot(self, p: mem.Pointer, at: int, n: int) -> Cached:

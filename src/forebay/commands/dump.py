@@ -15,7 +15,7 @@ from forebay.commands.args import Args
 from forebay.commands.context import Context
 from forebay.commands.notify_flags import NOTIFY_GENERIC
 from forebay.commands.spec import DENYOOM, READONLY, WRITE, Command, Keys
-from forebay.commands.values import add, integer_of, read
+from forebay.commands.values import add, integer_of, overwritten, read
 from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
 
@@ -88,6 +88,7 @@ def restore(ctx: Context, argv: Argv) -> None:
         if when_ms:
             ctx.db.expire_at(key, when_ms)
         ctx.notify(NOTIFY_GENERIC, b"restore", key)
+        overwritten(ctx, key, before, value)
         _propagate(ctx, argv, options, when_ms)
     ctx.out.ok()
 

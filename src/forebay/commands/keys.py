@@ -24,6 +24,7 @@ from forebay.commands.values import (
     database_of,
     integer_of,
     lookup_in,
+    overwritten,
     read,
     remove,
     type_name,
@@ -138,11 +139,12 @@ def _must_lookup(ctx: Context, key: bytes) -> Value:
 
 def _rename(ctx: Context, argv: Argv, value: Value) -> None:
     old, new = argv[1], argv[2]
-    ctx.lookup(new)  # an expired one is removed as such, not overwritten
+    before = ctx.lookup(new)  # an expired one is removed as such, not overwritten
     _place(ctx, ctx.db, new, value, ctx.db.expires.get(old))
     ctx.delete(old)
     ctx.notify(NOTIFY_GENERIC, b"rename_from", old)
     ctx.notify(NOTIFY_GENERIC, b"rename_to", new)
+    overwritten(ctx, new, before, value)
     ctx.propagate(argv)
 
 
@@ -161,11 +163,13 @@ def copy(ctx: Context, argv: Argv) -> None:
     if target is ctx.db and old == new:
         raise CommandError(SAME_OBJECT)
     value = read(ctx, old)
-    if value is None or (lookup_in(ctx, target, new) is not None and not replace):
+    before = None if value is None else lookup_in(ctx, target, new)
+    if value is None or (before is not None and not replace):
         ctx.out.integer(0)
         return
     _place(ctx, target, new, copy_value(value), ctx.db.expires.get(old))
     ctx.notify_in(target, NOTIFY_GENERIC, b"copy_to", new)
+    overwritten(ctx, new, before, value, target)
     ctx.propagate(argv)
     ctx.out.integer(1)
 

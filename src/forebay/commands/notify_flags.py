@@ -3,8 +3,13 @@
     notify-keyspace-events "KEt"  ->  KEYSPACE | KEYEVENT | NOTIFY_STREAM
 
 An event is published when its class is switched on, on the keyspace channel if
-K is, on the keyevent channel if E is.  'A' stands for all classes but key-miss
-and new-key, which cost too much to be switched on without asking.
+K is, on the keyevent channel if E is.  'A' stands for the classes of commands;
+those of what happens beside them (a miss, a new, overwritten or retyped key) are
+switched on by their own letters alone.
+
+Arrays, modules, hashes and sorted sets have letters so that a configuration made
+for Redis is taken; nothing here is of such a class, nor are there channels for the
+fields of a hash (S, T, I, V).
 """
 
 from __future__ import annotations
@@ -23,6 +28,11 @@ NOTIFY_STREAM = 1 << 10
 NOTIFY_KEY_MISS = 1 << 11
 NOTIFY_MODULE = 1 << 12
 NOTIFY_NEW = 1 << 13
+NOTIFY_OVERWRITTEN = 1 << 14
+NOTIFY_TYPE_CHANGED = 1 << 15
+NOTIFY_ARRAY = 1 << 16
+#: One bit for each letter of the channels of fields.
+_SUBKEYS = tuple((letter, 1 << 17 + i) for i, letter in enumerate("STIV"))
 
 NOTIFY_ALL = (
     NOTIFY_GENERIC
@@ -51,10 +61,14 @@ _LETTERS = (
     ("d", NOTIFY_MODULE),
 )
 _SWITCHES = (
+    ("a", NOTIFY_ARRAY),
+    ("n", NOTIFY_NEW),
+    ("o", NOTIFY_OVERWRITTEN),
+    ("c", NOTIFY_TYPE_CHANGED),
     ("K", KEYSPACE),
     ("E", KEYEVENT),
     ("m", NOTIFY_KEY_MISS),
-    ("n", NOTIFY_NEW),
+    *_SUBKEYS,
 )
 
 

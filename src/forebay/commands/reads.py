@@ -139,8 +139,8 @@ class Read:
     # Serving one stream
 
     def serve(self, i: int) -> int:
-        """Write what the i-th stream has to say."""
-        stream = self.stream(i)
+        """Write what the i-th stream has to say; looking again counts again, as in Redis."""
+        stream = self.ctx.read_stream(self.argv, self.options.keys_at + i)
         if stream is None:
             return 0
         sign = self.sign(i)

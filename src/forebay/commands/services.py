@@ -107,11 +107,15 @@ class Stats(Protocol):
     output_limit_disconnections: int
     expired_keys: int
     evicted_keys: int
-    keyspace_hits: int
-    keyspace_misses: int
     error_replies: int
     errors: dict[bytes, int]
     unblocked: int
+
+    @property
+    def keyspace_hits(self) -> int: ...
+
+    @property
+    def keyspace_misses(self) -> int: ...
 
     def reset(self) -> None: ...
 

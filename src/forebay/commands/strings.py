@@ -27,6 +27,7 @@ from forebay.commands.values import (
     bad_expire_time,
     expire_key,
     integer_of,
+    overwritten,
     persist_key,
     read,
     remove,
@@ -134,8 +135,11 @@ def _assign(
     """Let the key hold the string, with this expiry time, the old one, or none."""
     if not keep_time:
         ctx.db.persist(key)
+    before = ctx.db.get(key)
     store(ctx, key, value)
-    ctx.notify(NOTIFY_STRING, b"set", key)
+    if ctx.notify_flags:
+        overwritten(ctx, key, before, value)
+        ctx.notify(NOTIFY_STRING, b"set", key)
     if when_ms is not None:
         expire_key(ctx, key, when_ms)
 

@@ -21,7 +21,13 @@ from typing import TypeVar
 
 from forebay import mem
 from forebay.commands.context import Context
-from forebay.commands.notify_flags import NOTIFY_GENERIC, NOTIFY_KEY_MISS, NOTIFY_NEW
+from forebay.commands.notify_flags import (
+    NOTIFY_GENERIC,
+    NOTIFY_KEY_MISS,
+    NOTIFY_NEW,
+    NOTIFY_OVERWRITTEN,
+    NOTIFY_TYPE_CHANGED,
+)
 from forebay.core.keyspace import Database, Value
 from forebay.core.stream import Stream
 from forebay.errors import NOT_AN_INTEGER, WRONGTYPE, CommandError
@@ -57,10 +63,10 @@ def read(ctx: Context, key: bytes) -> Value | None:
     """The value of a key for a command that reads it: a hit or a miss."""
     value = ctx.lookup(key)
     if value is None:
-        ctx.services.stats.keyspace_misses += 1
+        ctx.keyspace.misses += 1
         ctx.notify(NOTIFY_KEY_MISS, b"keymiss", key)
     else:
-        ctx.services.stats.keyspace_hits += 1
+        ctx.keyspace.hits += 1
     return value
 
 
@@ -85,6 +91,17 @@ def store(ctx: Context, key: bytes, value: Value) -> None:
         ctx.db.put(key, value)
     else:
         add(ctx, key, value)
+
+
+def overwritten(
+    ctx: Context, key: bytes, before: Value | None, value: Value, db: Database | None = None
+) -> None:
+    """Say that a whole value took the place of another, if there was one."""
+    if before is not None:
+        home = ctx.db if db is None else db
+        ctx.notify_in(home, NOTIFY_OVERWRITTEN, b"overwritten", key)
+        if type(before) is not type(value):
+            ctx.notify_in(home, NOTIFY_TYPE_CHANGED, b"type_changed", key)
 
 
 def remove(ctx: Context, key: bytes) -> None:

@@ -15,3 +15,4 @@ cdef class Database:
 cdef class Keyspace:
     cdef public dict ready
     cdef public list databases
+    cdef public long long hits, misses

@@ -150,3 +150,5 @@ class Keyspace:
     def __init__(self, count: int = 16) -> None:
         self.ready: dict[tuple[int, bytes], None] = {}
         self.databases = [Database(i, self.ready) for i in range(count)]
+        #: Reads that found their key, and that did not.
+        self.hits = self.misses = 0

@@ -92,7 +92,7 @@ class Engine:
         self.keyspace = Keyspace(settings.databases)
         self.ready = self.keyspace.ready
         self.idmp_cycle = IdmpCycle(self.keyspace)
-        self.stats = Stats()
+        self.stats = Stats(self.keyspace)
         self.sessions = Sessions()
         self.services = Services()
         self.ctx = Context(self.keyspace, settings, self.services)

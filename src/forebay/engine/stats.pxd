@@ -1,13 +1,16 @@
 # Types of stats.py; see there.
 cimport cython
 
+from forebay.core.keyspace cimport Keyspace
+
 
 @cython.final
 cdef class Stats:
     cdef public long long commands, connections, rejected_connections
     cdef public long long query_limit_disconnections, output_limit_disconnections
-    cdef public long long expired_keys, evicted_keys, keyspace_hits, keyspace_misses
+    cdef public long long expired_keys, evicted_keys
     cdef public long long error_replies, unblocked, faults
     cdef public dict errors
+    cdef public Keyspace keyspace
     cpdef reset(self)
     cpdef count_error(self, bytes code)

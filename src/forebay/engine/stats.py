@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from forebay.core.keyspace import Keyspace
+
 
 class Stats:
     """Plain numbers; whoever sees the event adds to them."""
 
-    def __init__(self) -> None:
+    def __init__(self, keyspace: Keyspace) -> None:
+        #: It counts hits and misses itself, since that is in the way of every read.
+        self.keyspace = keyspace
         self.reset()
 
     def reset(self) -> None:
@@ -19,13 +23,22 @@ class Stats:
         self.output_limit_disconnections = 0
         self.expired_keys = 0
         self.evicted_keys = 0
-        self.keyspace_hits = 0
-        self.keyspace_misses = 0
+        self.keyspace.hits = self.keyspace.misses = 0
         self.error_replies = 0
         #: By code, the first word of the error: ERR, WRONGTYPE, NOGROUP, ...
         self.errors: dict[bytes, int] = {}
         self.unblocked = 0
         self.faults = 0
+
+    @property
+    def keyspace_hits(self) -> int:
+        """Reads that found their key."""
+        return self.keyspace.hits
+
+    @property
+    def keyspace_misses(self) -> int:
+        """Reads that did not."""
+        return self.keyspace.misses
 
     def count_error(self, code: bytes) -> None:
         """An error reply was sent."""
