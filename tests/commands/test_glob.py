@@ -157,6 +157,42 @@ def test_no_pattern_takes_more_than_ten_milliseconds_for_a_kilobyte() -> None:
         assert time.process_time() - started < 0.010, pattern
 
 
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (b"*a" * 1000, True),
+        (b"*a" * 1000 + b"**", True),
+        (b"**a" * 1000, True),
+        (b"*a" * 1001, False),
+        (b"*a" * 1000 + b"*?", False),
+        (b"*" * 5000 + b"a", True),
+    ],
+)
+def test_more_than_a_thousand_stars_match_nothing(pattern: bytes, expected: bool) -> None:
+    assert matches(pattern, b"a" * 1005) is expected
+
+
+@pytest.mark.parametrize(
+    "unit", [b"*?", b"?", b"a", b"\\a", b"*a", b"[a-z]", b"*[a-z]", b"*[^b]?", b"*", b"**a"]
+)
+@pytest.mark.parametrize("tail", [b"", b"b"])
+def test_a_pattern_of_any_length_is_answered_at_once(unit: bytes, tail: bytes) -> None:
+    pattern = unit * 2_000_000 + tail
+    texts = [b"a", b"a" * 200, b"ab" * 100, b"b"]
+    started = time.process_time()
+    asked = Glob(pattern)
+    answers = [asked.matches(text) for text in texts]
+    assert time.process_time() - started < 0.5
+    assert answers == [unit == b"*" and text.endswith(tail) for text in texts]
+
+
+def test_a_longer_text_reads_on_in_the_pattern() -> None:
+    asked = Glob(b"a?" * 3 + b"*[x-z]" * 2)
+    texts = [b"a", b"aaaa", b"ababab", b"abababxz", b"abababx", b"abababqxqy"]
+    assert [asked.matches(text) for text in texts] == [False, False, False, True, False, True]
+    assert [asked.matches(text) for text in texts] == [False, False, False, True, False, True]
+
+
 @pytest.mark.oracle
 def test_redis_finds_the_same_keys(redis_server: ServerProcess, tmp_path: Path) -> None:
     rng = Random(7)

@@ -16,17 +16,23 @@ the rest.  So nothing is ever tried twice.  A segment of plain bytes is found by
 prefix of the segment that ends at the current byte, and a byte of text costs
 one shift and one AND.
 
+A pattern may be as long as a request, so it is read only as far as it must be: a
+text of n bytes fits n elements at most, and what has one more is no match,
+whatever follows.  A longer text reads on from there.
+
 Oddities of Redis that are kept, since clients may lean on them
   1. The empty text is matched by the empty pattern alone, not even by ``*``.
   2. A class without its ``]`` goes on to the end of the pattern; ``[^`` at the
      end is "any byte", ``[`` alone is no byte at all.
   3. Bytes in a range compare as signed ones; a reversed range is turned around.
   4. Without regard to case, an escaped byte inside a class is still exact.
+  5. A pattern with more than 1000 stars (several in a row are one, and one at the end
+     is none) matches nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
 
 STAR = ord("*")
 QUESTION = ord("?")
@@ -35,6 +41,11 @@ CLOSE = ord("]")
 CARET = ord("^")
 DASH = ord("-")
 ESCAPE = ord("\\")
+STARS_MAX = 1000
+
+_STARS = re.compile(rb"\*+")
+_QUESTIONS = re.compile(rb"\?+")
+_PLAIN = re.compile(rb"[^*?\[\\]+")
 
 #: An element is a set of bytes, written as a number with bit b set for byte b.
 Element = int
@@ -62,29 +73,28 @@ class Glob:
     def __init__(self, pattern: bytes, *, nocase: bool = False) -> None:
         self.nocase = nocase
         self.empty = not pattern
-        parts = _Parser(pattern, nocase).parts()
-        self.first = _Segment(parts[0], nocase)
-        self.between = [_Segment(part, nocase) for part in parts[1:-1] if part]
-        self.last = _Segment(parts[-1], nocase) if len(parts) > 1 else None
+        self.parser = _Parser(pattern, nocase)
 
     def matches(self, text: bytes) -> bool:
         """Whether the whole text fits."""
         if not text or self.empty:
             return not text and self.empty
-        if self.nocase:
-            return self._fits(text, text.lower())
-        return self._fits(text, text)
+        if not self.parser.read(len(text)):
+            return False
+        return self._fits(text, text.lower() if self.nocase else text)
 
     def _fits(self, text: bytes, folded: bytes) -> bool:
-        at, end = self.first.size, len(text)
-        if self.last is None:
-            return at == end and self.first.stands_at(text, folded, 0)
-        end -= self.last.size
-        if at > end or not self.first.stands_at(text, folded, 0):
+        first, *between = self.parser.segments
+        at, end = first.size, len(text)
+        if not between:
+            return at == end and first.stands_at(text, folded, 0)
+        last = between.pop()
+        end -= last.size
+        if at > end or not first.stands_at(text, folded, 0):
             return False
-        if not self.last.stands_at(text, folded, end):
+        if not last.stands_at(text, folded, end):
             return False
-        for segment in self.between:
+        for segment in between:
             at = segment.find(text, folded, at, end)
             if at < 0:
                 return False
@@ -95,26 +105,53 @@ class Glob:
 class _Segment:
     """Elements between two stars, each of which takes one byte."""
 
-    def __init__(self, elements: list[Element], nocase: bool) -> None:
-        self.elements = elements
-        self.size = len(elements)
-        self.plain = _plain(elements, nocase)
+    def __init__(self, nocase: bool) -> None:
+        self.ones = ONES_NOCASE if nocase else ONES
+        self.nocase = nocase
+        self.size = 0
+        #: The bytes that it stands for as long as it has no classes, folded if case is all one.
+        self.bytes = bytearray()
+        self.elements: list[Element] | None = None
+        self.plain = b""
+        self.is_any = False
         # Byte -> the elements that take it, as bits; filled in as bytes are met.
         self.takers: dict[int, int] = {}
 
+    def add_bytes(self, run: bytes) -> None:
+        """The next elements are plain bytes."""
+        self.size += len(run)
+        if self.elements is None:
+            self.bytes += run.lower() if self.nocase else run
+        else:
+            self.elements += [self.ones[byte] for byte in run]
+
+    def add(self, element: Element, count: int = 1) -> None:
+        """The next element, so many times."""
+        if self.elements is None:
+            self.elements = [self.ones[byte] for byte in self.bytes]
+        self.elements += [element] * count
+        self.size += count
+
+    def close(self) -> None:
+        """No more elements come."""
+        self.plain = bytes(self.bytes)
+        self.is_any = self.elements is not None and self.elements.count(ANY_BYTE) == self.size
+
     def stands_at(self, text: bytes, folded: bytes, at: int) -> bool:
         """Whether the segment fits the bytes from ``at`` on, which must be enough."""
-        if self.plain is not None:
+        if self.elements is None:
             return folded.startswith(self.plain, at)
-        return all(
+        return self.is_any or all(
             element >> byte & 1
             for element, byte in zip(self.elements, text[at : at + self.size], strict=True)
         )
 
     def find(self, text: bytes, folded: bytes, at: int, end: int) -> int:
         """The leftmost place in text[at:end] where the segment fits, or -1."""
-        if self.plain is not None:
+        if self.elements is None:
             return folded.find(self.plain, at, end)
+        if self.is_any:
+            return at if at + self.size <= end else -1
         whole = 1 << (self.size - 1)
         prefixes = 0
         for i in range(at, end):
@@ -126,20 +163,10 @@ class _Segment:
     def _takers_of(self, byte: int) -> int:
         bits = self.takers.get(byte)
         if bits is None:
+            assert self.elements is not None
             chosen = ("1" if element >> byte & 1 else "0" for element in reversed(self.elements))
             bits = self.takers[byte] = int("".join(chosen), 2)
         return bits
-
-
-def _plain(elements: Iterable[Element], nocase: bool) -> bytes | None:
-    """The bytes that a segment without classes stands for (lower case if that is all one)."""
-    plain = bytearray()
-    for element in elements:
-        byte = element.bit_length() - 1
-        if not element or element != _one(byte, nocase):
-            return None
-        plain.append(byte)
-    return bytes(plain)
 
 
 def _one(byte: int, nocase: bool) -> Element:
@@ -148,6 +175,10 @@ def _one(byte: int, nocase: bool) -> Element:
         text = bytes((byte,))
         return 1 << text.lower()[0] | 1 << text.upper()[0]
     return 1 << byte
+
+
+ONES = [_one(byte, nocase=False) for byte in range(256)]
+ONES_NOCASE = [_one(byte, nocase=True) for byte in range(256)]
 
 
 def _range(low: int, high: int, nocase: bool) -> Element:
@@ -171,31 +202,61 @@ def _lower(value: int) -> int:
 
 
 class _Parser:
-    """Reads a pattern from left to right into lists of elements, one list between two stars."""
+    """Reads a pattern from left to right into segments, as far as somebody asks."""
 
     def __init__(self, pattern: bytes, nocase: bool) -> None:
         self.pattern = pattern
         self.nocase = nocase
+        self.ones = ONES_NOCASE if nocase else ONES
         self.at = 0
+        #: How many elements the segments have together.
+        self.size = 0
+        self.segments = [_Segment(nocase)]
+        self.is_read = False
 
-    def parts(self) -> list[list[Element]]:
-        """The elements, cut at the stars."""
-        parts: list[list[Element]] = [[]]
-        while self.at < len(self.pattern):
-            byte = self.pattern[self.at]
-            self.at += 1
-            if byte == STAR:
-                parts.append([])
-            elif byte == QUESTION:
-                parts[-1].append(ANY_BYTE)
-            elif byte == OPEN:
-                parts[-1].append(self._class())
+    def read(self, longest: int) -> bool:
+        """Read on until all is read or no text of that length can fit; whether one can."""
+        while not self.is_read and self.size <= longest and not self._has_too_many_stars():
+            if self.at >= len(self.pattern):
+                self.is_read = True
+                self.segments[-1].close()
             else:
-                if byte == ESCAPE and self.at < len(self.pattern):
-                    byte = self.pattern[self.at]
-                    self.at += 1
-                parts[-1].append(_one(byte, self.nocase))
-        return parts
+                self._read_one(self.pattern[self.at], longest + 1 - self.size)
+        return self.is_read and self.size <= longest
+
+    def _has_too_many_stars(self) -> bool:
+        return len(self.segments) > STARS_MAX + 1 and self.segments[-1].size > 0
+
+    def _read_one(self, byte: int, most: int) -> None:
+        """Read a run of stars, at most so many plain bytes or question marks, or one class."""
+        segment = self.segments[-1]
+        before = segment.size
+        if byte == STAR:
+            self._cut()
+        elif byte == QUESTION:
+            segment.add(ANY_BYTE, len(self._run(_QUESTIONS, most)))
+        elif byte == OPEN:
+            self.at += 1
+            segment.add(self._class())
+        elif byte == ESCAPE:
+            self.at += self.at + 1 < len(self.pattern)
+            segment.add_bytes(self.pattern[self.at : self.at + 1])
+            self.at += 1
+        else:
+            segment.add_bytes(self._run(_PLAIN, most))
+        self.size += segment.size - before
+
+    def _run(self, kind: re.Pattern[bytes], most: int) -> bytes:
+        found = kind.match(self.pattern, self.at, min(self.at + most, len(self.pattern)))
+        assert found is not None
+        self.at = found.end()
+        return found[0]
+
+    def _cut(self) -> None:
+        """Stars: the segment before them is whole.  Those at the end begin an empty one."""
+        self._run(_STARS, len(self.pattern))
+        self.segments[-1].close()
+        self.segments.append(_Segment(self.nocase))
 
     def _class(self) -> Element:
         """The class behind an opening bracket, up to and with the closing one."""
@@ -212,7 +273,7 @@ class _Parser:
                 taken |= _range(byte, pattern[self.at + 2], self.nocase)
                 self.at += 3
             else:
-                taken |= _one(byte, self.nocase)
+                taken |= self.ones[byte]
                 self.at += 1
         self.at += 1
         return taken ^ ANY_BYTE if inverted else taken
