@@ -1,4 +1,4 @@
-"""CLIENT and MONITOR: clients about themselves and about each other."""
+"""CLIENT: clients about themselves and about each other."""
 
 from __future__ import annotations
 
@@ -169,6 +169,43 @@ def test_messages_come_even_without_replies(client: EngineClient) -> None:
     assert client.messages() == [[b"message", b"a", b"x"]]
 
 
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("mode", ["OFF", "SKIP"])
+def test_confirmations_of_subscriptions_are_messages_and_come_too(
+    client: EngineClient, version: int, mode: str
+) -> None:
+    client(f"HELLO {version}")
+    client.send(f"CLIENT REPLY {mode}")
+    client.send("SUBSCRIBE a b")
+    assert client.messages() == [[b"subscribe", b"a", 1], [b"subscribe", b"b", 2]]
+    client.send("PSUBSCRIBE p*")
+    client.send("SSUBSCRIBE s")
+    client.send("PUNSUBSCRIBE")
+    client.send("UNSUBSCRIBE a")
+    client.send("SUNSUBSCRIBE")
+    assert client.messages() == [
+        [b"psubscribe", b"p*", 3],
+        [b"ssubscribe", b"s", 1],
+        [b"punsubscribe", b"p*", 2],
+        [b"unsubscribe", b"a", 1],
+        [b"sunsubscribe", b"s", 0],
+    ]
+
+
+def test_of_a_silent_transaction_only_confirmations_come(client: EngineClient) -> None:
+    client.send("CLIENT REPLY OFF")
+    for words in ("MULTI", "GET a", "SUBSCRIBE a", "EXEC"):
+        client.send(words)
+    assert client.messages() == [[b"subscribe", b"a", 1]]
+
+
+def test_a_skip_inside_a_transaction_skips_what_comes_after_it(client: EngineClient) -> None:
+    for words in ("MULTI", "CLIENT REPLY SKIP", "SUBSCRIBE a"):
+        client(words)
+    assert client.raw("EXEC") == b"*2\r\n*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n"
+    assert client.raw("PING") == b""
+
+
 # Others
 
 
@@ -317,51 +354,31 @@ def test_nothing_expires_during_a_pause(client: EngineClient) -> None:
     assert client.effects() == [[b"DEL", b"a"]]
 
 
-# MONITOR
+def test_during_a_pause_an_expired_key_is_gone_for_readers_but_stays(client: EngineClient) -> None:
+    client("SET a 1 PX 100")
+    client("XADD s 1-1 f v")
+    client("PEXPIRE s 100")
+    client("CLIENT PAUSE 1000 WRITE")
+    client.effects()
+    client.sleep(500)
+    for words in ("GET a", "XRANGE s - +", "TTL a", "EXISTS a s", "KEYS *", "SCAN 0"):
+        assert client(words) in (None, [], -2, 0, [b"0", []])
+    assert client("DBSIZE") == 2
+    assert client("RANDOMKEY") in (b"a", b"s")
+    assert client.effects() == []
+    assert client.engine.stats.expired_keys == 0
+    client.sleep(600)
+    assert client("DBSIZE") == 0
+    assert client("RANDOMKEY") is None
+    assert sorted(client.effects()) == [[b"DEL", b"a"], [b"DEL", b"s"]]
 
 
-def test_monitor_shows_what_others_run(client: EngineClient) -> None:
-    watcher = client.new()
-    assert watcher("MONITOR") == "OK"
-    client("SET", b'a"\n\\\x01\xc3', "b")
-    client("SELECT 3")
-    client("CLIENT LIST")
-    client("FOO")
-    assert watcher.messages() == [
-        '1000.000000 [0 127.0.0.1:50000] "SET" "a\\"\\n\\\\\\x01\\xc3" "b"',
-        '1000.000000 [3 127.0.0.1:50000] "SELECT" "3"',
-    ]
-
-
-def test_monitor_shows_the_commands_of_exec_before_exec(client: EngineClient) -> None:
-    watcher = client.new()
-    watcher("MONITOR")
-    for words in ("MULTI", "GET x", "EXEC"):
+def test_a_write_of_the_transaction_that_paused_removes_what_is_expired(
+    client: EngineClient,
+) -> None:
+    client("SET a 1 PX 100")
+    client("DEBUG SET-ACTIVE-EXPIRE 0")
+    client.now_ms += 101
+    for words in ("MULTI", "CLIENT PAUSE 100 WRITE", "GET a", "DBSIZE", "APPEND a x", "TTL a"):
         client(words)
-    shown = [text.split("] ")[1] for text in watcher.messages()]
-    assert shown == ['"MULTI"', '"GET" "x"', '"EXEC"']
-
-
-def test_monitor_hides_passwords(client: EngineClient) -> None:
-    watcher = client.new()
-    watcher("MONITOR")
-    client("AUTH default secret")
-    client("HELLO 2 AUTH default secret SETNAME me")
-    shown = [text.split("] ")[1] for text in watcher.messages()]
-    assert shown == [
-        '"AUTH" "(redacted)" "(redacted)"',
-        '"HELLO" "2" "AUTH" "(redacted)" "(redacted)" "SETNAME" "me"',
-    ]
-
-
-def test_reset_or_the_end_stops_the_show(client: EngineClient) -> None:
-    watcher, another = client.new(), client.new()
-    watcher("MONITOR")
-    another("MONITOR")
-    watcher("RESET")
-    another.close()
-    client("PING")
-    assert client.engine.gate == 0
-    watcher.session.out.take()
-    client("PING")
-    assert watcher.session.out.take() == b""
+    assert client("EXEC") == ["OK", None, 1, 1, -1]

@@ -111,3 +111,45 @@ def test_watching_twice_is_watching_once(client: EngineClient) -> None:
     assert len(client.session.watched) == 1
     client.close()
     assert all(not db.watchers for db in client.engine.keyspace.databases)
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "runs"),
+    [
+        ("nothing", "expired", True),
+        ("expired", "nothing", True),
+        ("expired", "expired", True),
+        ("nothing", "nothing", True),
+        ("value", "expired", False),
+        ("value", "nothing", False),
+        ("nothing", "value", False),
+        ("expired", "value", False),
+    ],
+)
+def test_swapdb_is_no_change_if_the_key_was_and_is_gone_or_expired(
+    here: str, there: str, runs: bool
+) -> None:
+    client = EngineClient()
+    for index, state in enumerate((here, there)):
+        client("SELECT", index)
+        if state != "nothing":
+            client("SET k v")
+        if state == "expired":
+            client("PEXPIRE k 10")
+    client("SELECT 0")
+    client.now_ms += 11
+    client("WATCH k")
+    client.new()("SWAPDB 0 1")
+    assert outcome(client) == (["PONG"] if runs else None)
+
+
+def test_an_expired_key_that_came_by_swapdb_may_be_removed(client: EngineClient) -> None:
+    client("SELECT 1")
+    client("SET k v PX 10")
+    client("SELECT 0")
+    client("WATCH k")
+    client.now_ms += 11
+    other = client.new()
+    other("SWAPDB 0 1")
+    assert other("GET k") is None
+    assert outcome(client) == ["PONG"]

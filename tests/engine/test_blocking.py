@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from forebay.engine.ticker import Ticker
 from tests.support.engine_client import BLOCKED, EngineClient, ReplyError
 from tests.support.replies import WRONGTYPE
 
@@ -352,3 +353,41 @@ def test_ten_thousand_waiting_clients_are_woken_in_order(client: EngineClient) -
         client(f"RPUSH k{number} x")
         assert readers[number].read() == [b"k%d" % number, b"x"]
     assert counts(client) == (9_900, 9_900, 0)
+
+
+class LateTicker(Ticker):
+    """A clock that is ahead of the turn: some command took that long."""
+
+    late_ms = 0
+
+    def wall_us(self, now_ms: int) -> int:
+        return (now_ms + self.late_ms) * 1000
+
+
+def test_a_key_that_expired_while_its_transaction_ran_serves_nobody(client: EngineClient) -> None:
+    clock = client.engine.ticker = LateTicker()
+    waiting = reader(client, "BLPOP k 1")
+    for words in ("MULTI", "RPUSH k a", "PEXPIRE k 100"):
+        client(words)
+    client.effects()
+    clock.late_ms = 200
+    assert client("EXEC") == [1, 1]
+    assert waiting.read() is BLOCKED
+    assert client("EXISTS k") == 0
+    assert client.effects()[-1] == [b"DEL", b"k"]
+    clock.late_ms = 0
+    client.sleep(1000)
+    assert waiting.read() is None
+
+
+def test_a_group_whose_stream_expired_while_its_transaction_ran_is_gone(
+    client: EngineClient,
+) -> None:
+    clock = client.engine.ticker = LateTicker()
+    client("XGROUP CREATE s g $ MKSTREAM")
+    waiting = group_reader(client, "a")
+    for words in ("MULTI", "XADD s 1-1 f v", "PEXPIRE s 100"):
+        client(words)
+    clock.late_ms = 200
+    client("EXEC")
+    assert waiting.read().args[0].startswith("NOGROUP No such key 's'")

@@ -45,9 +45,9 @@ def info(ctx: Context, argv: Argv) -> None:
 
 
 def time(ctx: Context, argv: Argv) -> None:
-    """TIME: seconds and microseconds; the engine's clock ticks in milliseconds."""
-    seconds, ms = divmod(ctx.now_ms, 1000)
-    ctx.out.value([b"%d" % seconds, b"%d" % (ms * 1000)])
+    """TIME: seconds and microseconds."""
+    seconds, us = divmod(ctx.services.executor.wall_us(), 1_000_000)
+    ctx.out.value([b"%d" % seconds, b"%d" % us])
 
 
 def role(ctx: Context, argv: Argv) -> None:

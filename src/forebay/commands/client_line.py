@@ -52,7 +52,7 @@ def line_of(session: Session, now_ms: int) -> bytes:
         (b"db", session.db.index),
         (b"sub", len(session.channels)),
         (b"psub", len(session.patterns)),
-        (b"ssub", 0),
+        (b"ssub", len(session.shard_channels)),
         (b"multi", queued),
         (b"watch", len(session.watched)),
         (b"qbuf", session.query_bytes),

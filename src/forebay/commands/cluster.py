@@ -1,4 +1,4 @@
-"""CLUSTER: known by name, and answered as a server without cluster mode answers.
+"""CLUSTER, READONLY, READWRITE, ASKING: answered as a server without cluster mode answers.
 
 Clients ask CLUSTER INFO or CLUSTER SLOTS to find out whether they face a
 cluster; the error text is what they look for.
@@ -7,7 +7,7 @@ cluster; the error text is what they look for.
 from __future__ import annotations
 
 from forebay.commands.context import Context
-from forebay.commands.spec import ADMIN, LOADING, NO_ASYNC_LOADING, NOSCRIPT, STALE, Command
+from forebay.commands.spec import ADMIN, FAST, LOADING, NO_ASYNC_LOADING, NOSCRIPT, STALE, Command
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv
 
@@ -15,7 +15,7 @@ DISABLED = b"ERR This instance has cluster support disabled"
 
 
 def cluster(ctx: Context, argv: Argv) -> None:
-    """CLUSTER subcommand ..."""
+    """CLUSTER subcommand ..., and what a client of a cluster says to a node."""
     raise CommandError(DISABLED)
 
 
@@ -80,5 +80,13 @@ ROWS = [
         summary="A container for Redis Cluster commands, none of which do anything here.",
         group="cluster",
         subcommands=[_row(*known) for known in _KNOWN],
-    )
-]
+    ),
+    *(
+        Command(
+            name, cluster, 1, flags | FAST, "@fast @connection", since="3.0.0",
+            summary="Answered with an error: there is no cluster mode.", group="cluster",
+        )
+        for name, flags in (("readonly", LOADING | STALE), ("readwrite", LOADING | STALE),
+                            ("asking", 0))
+    ),
+]  # fmt: skip

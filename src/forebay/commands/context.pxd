@@ -32,7 +32,7 @@ cdef class Context:
     cdef public Session session
     cdef public Reply out
     cdef public i64 now_ms
-    cdef public bint may_block
+    cdef public bint may_block, keeps_expired
     cdef public bytes key
     cdef public int notify_flags
     cdef public i64 node_bytes, node_entries

@@ -39,6 +39,7 @@ from forebay.commands.effects import Effects
 from forebay.commands.notify_flags import NOTIFY_EXPIRED, NOTIFY_KEY_MISS
 from forebay.commands.session import Session
 from forebay.commands.settings import Settings
+from forebay.commands.spec import WRITE
 from forebay.core.keyspace import Database, Keyspace, Value
 from forebay.core.stream import Stream
 from forebay.errors import WRONGTYPE, CommandError
@@ -78,6 +79,8 @@ class Context:
         self.out: Reply = None  # type: ignore[assignment]
         self.now_ms = 0
         self.may_block = True
+        #: CLIENT PAUSE: keys past their time are gone for readers, but nobody removes them.
+        self.keeps_expired = False
         #: The key of the last stream_at(), as an object; the same one while it is cached.
         self.key = b""
         #: A copy of settings.notify_flags; engine.refresh_settings() renews it.
@@ -179,7 +182,11 @@ class Context:
         return at_ms is not None and self.now_ms > at_ms and not self.session.is_replaying
 
     def expire(self, db: Database, key: bytes) -> None:
-        """Remove a key that is past its time."""
+        """Remove a key that is past its time; a reader leaves it where it is during a pause."""
+        if self.keeps_expired:
+            row = self.session.last
+            if row is not None and not row.flags & WRITE:
+                return
         effects = self.effects
         here = effects.db_index
         effects.db_index = db.index

@@ -8,7 +8,7 @@ from forebay.wire.argv import Argv
 from forebay.wire.reply import Reply
 
 HEADING = "{} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"
-FOOT = ("HELP", "    Prints this help.")
+FOOT = ("HELP", "    Print this help.")
 
 
 def write_help(out: Reply, container: str, text: str) -> None:

@@ -212,7 +212,7 @@ def swapdb(ctx: Context, argv: Argv) -> None:
     if not (0 <= first < len(databases) and 0 <= second < len(databases)):
         raise CommandError(DB_OUT_OF_RANGE)
     if first != second:
-        databases[first].exchange(databases[second])
+        databases[first].exchange(databases[second], ctx.now_ms)
     ctx.propagate(argv)
     ctx.out.ok()
 

@@ -28,6 +28,8 @@ from forebay.wire.argv import Argv
 INVALID_CURSOR = b"ERR invalid cursor"
 CURSOR_MAX = (1 << 64) - 1
 DEFAULT_COUNT = 10
+#: How often RANDOMKEY meets a key past its time that a pause keeps before it answers with it.
+RANDOM_TRIES = 100
 
 
 def keys(ctx: Context, argv: Argv) -> None:
@@ -62,9 +64,13 @@ def _is_there(ctx: Context, key: bytes, wanted: bytes | None) -> bool:
 def randomkey(ctx: Context, argv: Argv) -> None:
     """RANDOMKEY: any key that is not expired; null if there is none."""
     order = ctx.db.order
+    tries = RANDOM_TRIES
     while order:
         key = order[ctx.services.random_below(len(order))]
-        if ctx.lookup(key) is not None:
+        found = ctx.lookup(key) is not None
+        if not found and key in ctx.db.values:
+            tries -= 1
+        if found or tries == 0:
             ctx.out.bulk(key)
             return
     ctx.out.null()

@@ -9,6 +9,7 @@ cdef class Watch:
     cdef public bytes key
     cdef public bint expired
     cpdef invalidate(self)
+    cpdef exchange(self, bint was_there, bint is_past)
 
 
 cdef class Session:
@@ -27,7 +28,7 @@ cdef class Session:
     cdef public long long queue_bytes
     cdef public int queue_flags
     cdef public bint queue_broken, watch_broken
-    cdef public dict watched, channels, patterns
+    cdef public dict watched, channels, patterns, shard_channels
     cdef public object pushes
     cdef public object blocked
     cpdef set_gate(self, int bit, bint on)

@@ -4,7 +4,7 @@
     HELLO    ``out.resp``, name, user
     gate     bits of ``gates``: why the dispatcher must look closer; 0 nearly always
     MULTI    queue of (row, arguments), whether it went wrong, what is WATCHed
-    pub/sub  channels and patterns
+    pub/sub  channels, patterns and shard channels
     blocked  what it waits for, or None; while it waits, no command of it is run
 
 A session has no behaviour of its own: commands and engine change it.  Whatever
@@ -42,6 +42,17 @@ class Watch:
             self.expired = False
         else:
             self.session.watch_broken = True
+
+    def exchange(self, was_there: bool, is_past: bool) -> None:
+        """SWAPDB put another value, or none, in the place of the key's.
+
+        One that was gone, or past its time when WATCH saw it, may become one past its time:
+        for whoever looks that is the same.
+        """
+        if is_past and (self.expired or not was_there):
+            self.expired = True
+        else:
+            self.invalidate()
 
 
 class Session:
@@ -85,6 +96,7 @@ class Session:
         self.watch_broken = False
         self.channels: dict[bytes, None] = {}
         self.patterns: dict[bytes, None] = {}
+        self.shard_channels: dict[bytes, None] = {}
         #: Push messages that came while its own command ran; sent behind the reply.
         self.pushes: Reply | None = None
         #: engine.blocking.Blocked while the client waits.
@@ -95,8 +107,8 @@ class Session:
         self.gate = self.gate | bit if on else self.gate & ~bit
 
     def subscriptions(self) -> int:
-        """Channels and patterns together."""
-        return len(self.channels) + len(self.patterns)
+        """Channels, patterns and shard channels together."""
+        return len(self.channels) + len(self.patterns) + len(self.shard_channels)
 
     def refresh_subscribed(self) -> None:
         """After any change of subscriptions or protocol: is the RESP2 subscribed mode on?"""

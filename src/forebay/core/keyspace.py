@@ -33,9 +33,10 @@ STALE_DEADLINES = 64
 
 
 class Watcher(Protocol):
-    """Whoever watches a key: told once, by invalidate(), that it changed."""
+    """Whoever watches a key: told that it changed, or what SWAPDB put in its place."""
 
     def invalidate(self) -> None: ...
+    def exchange(self, was_there: bool, is_past: bool) -> None: ...
 
 
 class Database:
@@ -108,10 +109,13 @@ class Database:
         self.version += 1
         self.values, self.expires = {}, {}
         self.order, self.place, self.deadlines = [], {}, []
-        self._tell(gone, gone)
+        for key in self.watchers:
+            if key in gone:
+                self.touch(key)
+        self._signal_all(gone, gone)
         return len(gone)
 
-    def exchange(self, other: Database) -> None:
+    def exchange(self, other: Database, now_ms: int) -> None:
         """Swap the keys of two databases; who watches or waits stays and is told."""
         self.version += 1
         other.version += 1
@@ -120,15 +124,21 @@ class Database:
         self.order, other.order = other.order, self.order
         self.place, other.place = other.place, self.place
         self.deadlines, other.deadlines = other.deadlines, self.deadlines
-        self._tell(self.values, other.values)
-        other._tell(self.values, other.values)
+        self._tell_exchange(other.values, now_ms)
+        other._tell_exchange(self.values, now_ms)
 
-    def _tell(self, some: dict[bytes, Value], more: dict[bytes, Value]) -> None:
-        """Touch and signal each watched or awaited key that is in one of the two."""
-        for key in list(self.watchers):
-            if key in some or key in more:
-                self.touch(key)
-        for key in list(self.waiting):
+    def _tell_exchange(self, before: dict[bytes, Value], now_ms: int) -> None:
+        """Tell whoever watches or waits on a key that is here now, or was before."""
+        for key, watchers in self.watchers.items():
+            if key in before or key in self.values:
+                is_past = now_ms > self.expires.get(key, now_ms)
+                for watcher in watchers:
+                    watcher.exchange(key in before, is_past)
+        self._signal_all(before, self.values)
+
+    def _signal_all(self, some: dict[bytes, Value], more: dict[bytes, Value]) -> None:
+        """Signal each awaited key that is in one of the two."""
+        for key in self.waiting:
             if key in some or key in more:
                 self.signal(key)
 

@@ -5,7 +5,7 @@ set.  The questions are asked in a fixed order, because a client sees which one
 failed first:
 
     logged in?  allowed in MULTI?  memory left?  is the disk well?
-    allowed while subscribed?  is the data loaded?
+    allowed while subscribed?  is the data loaded?  does it only watch (MONITOR)?
     paused?  in MULTI: queue it instead of running it
 """
 
@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING
 
 from forebay.commands import gates
 from forebay.commands.session import Session
-from forebay.commands.spec import DENYOOM, LOADING, NO_AUTH, NO_MULTI, WRITE, Command
+from forebay.commands.spec import (
+    DENYOOM,
+    LOADING,
+    MAY_REPLICATE,
+    NO_AUTH,
+    NO_MULTI,
+    READONLY,
+    WRITE,
+    Command,
+)
 from forebay.errors import OUT_OF_MEMORY
 from forebay.wire.argv import Argv
 
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
 
 NOAUTH = b"NOAUTH Authentication required."
 STILL_LOADING = b"LOADING Redis is loading the dataset in memory"
+ONLY_WATCHES = b"ERR Replica can't interact with the keyspace"
 NOT_IN_MULTI = b"ERR Command not allowed inside a transaction"
 # What a transaction does not queue but run at once.
 AT_ONCE = frozenset([b"exec", b"discard", b"multi", b"watch", b"quit", b"reset"])
@@ -77,6 +87,8 @@ def why_not(engine: Engine, session: Session, row: Command, gate: int) -> bytes 
         )
     if gate & gates.LOADING and not row.flags & LOADING:
         return STILL_LOADING
+    if gate & gates.MONITORING and flags_of(session, row) & (READONLY | WRITE | MAY_REPLICATE):
+        return ONLY_WATCHES
     return None
 
 

@@ -45,6 +45,7 @@ cdef class Blocking:
     cdef enqueue(self, Session session, Blocked state, bytes key)
     cdef set_alarms(self, Blocked state, object wake_at_ms)
     cpdef postpone(self, Session session, list argv)
+    cpdef bint is_rerun(self) except -1
     cdef Blocked leave(self, Session session)
     cdef leave_queues(self, Session session, Blocked state)
     @cython.locals(queue=Queue)

@@ -48,6 +48,9 @@ class Machine(Protocol):
 
     ctx: Context
 
+    def catch_up(self) -> None:
+        """Let the time be what the clock says, not what it was when the turn began."""
+
     def redo(self, session: Session, argv: Argv) -> None:
         """Run a command again, or for the first time if it was postponed."""
 
@@ -190,6 +193,10 @@ class Blocking:
         self.wait(session, state)
         self.postponed[session] = state
 
+    def is_rerun(self) -> bool:
+        """Whether the command being run has been run, and shown to MONITOR, before it waited."""
+        return self.before is not None and self.before.kind != BLOCK_PAUSE
+
     # No longer waiting
 
     def leave(self, session: Session) -> Blocked:
@@ -265,6 +272,9 @@ class Blocking:
         queue = db.waiting.get(key)
         if queue is None:
             return
+        if key in db.expires:
+            # The EXEC that made the key may have outlived it.
+            self.machine.catch_up()
         for session, state in list(queue.sessions.items()):
             # Others may have left while the first ones were served.
             if session.blocked is state and wakes(db.values.get(key), state):

@@ -62,6 +62,8 @@ cdef class Engine:
     cdef bint admit(self, Session session, Command row, Argv argv) except -1
     cpdef reject(self, Session session, Command row, bytes text)
     cpdef invoke(self, Command row, Argv argv)
+    cpdef i64 wall_us(self) except? -1
+    cpdef catch_up(self)
     cpdef redo(self, Session session, Argv argv)
     cpdef before_sleep(self, i64 now_ms)
     cpdef expire(self, i64 now_ms)

@@ -9,7 +9,8 @@
       `- blocking.serve    if the command signalled a key that somebody waits for
 
 The engine is a function of (state, argv, now_ms): it has no clock, no socket,
-no randomness.  How long a command took is asked of an injected Ticker.
+no randomness.  How long a command took is asked of an injected Ticker, and so is
+the exact time where a client sees it (MONITOR, TIME) or a slow command used it up.
 
 Rules
   1. Whatever a handler does, the client gets exactly one reply: on any error
@@ -275,8 +276,8 @@ class Engine:
         row = self.resolve(session, argv, row)
         if row is not None and self.admit(session, row, argv):
             self.execute(session, row, argv)
-            if self.gate & IS_MONITORED and session.blocked is None:
-                self.monitors.feed(self.ctx.now_ms, session, row, argv)
+            if self.gate & IS_MONITORED and not self.blocking.is_rerun():
+                self.monitors.feed(self.wall_us(), session, row, argv)
         if session.gate & MUTES and session.blocked is None:
             self.mute(session, mark)
 
@@ -362,7 +363,7 @@ class Engine:
         session.last = row
         self.run(session, row, argv)
         if self.gate & IS_MONITORED:
-            self.monitors.feed(self.ctx.now_ms, session, row, argv)
+            self.monitors.feed(self.wall_us(), session, row, argv)
 
     def kill(self, session: Session) -> None:
         """End another client, or the caller behind its reply."""
@@ -373,6 +374,7 @@ class Engine:
         """Hold commands back until then."""
         self.pausing.extend(until_ms, writes_only)
         self.set_gate(gates.PAUSED, on=True)
+        self.ctx.keeps_expired = True
 
     def unpause(self) -> None:
         """Let commands pass again; those held back run before the next sleep."""
@@ -390,6 +392,16 @@ class Engine:
     def memory_is_full(self) -> bool:
         """Whether commands that need memory must be refused."""
         return self.services.memory_used() > self.settings.maxmemory
+
+    # The exact time
+
+    def wall_us(self) -> int:
+        """Microseconds since 1970, while ``ctx.now_ms`` is when the turn began."""
+        return self.ticker.wall_us(self.ctx.now_ms)
+
+    def catch_up(self) -> None:
+        """A command may have taken so long that ``ctx.now_ms`` has passed: look at the clock."""
+        self.ctx.now_ms = max(self.ctx.now_ms, self.wall_us() // 1000)
 
     # Clients that waited
 
@@ -426,6 +438,7 @@ class Engine:
             self.blocking.tick()
         if self.gate & IS_PAUSED and self.pausing.is_over(now_ms):
             self.set_gate(gates.PAUSED, on=False)
+            ctx.keeps_expired = False
             self.blocking.resume()
         if not 0 <= now_ms - self.expiry_ms < EXPIRY_PERIOD_MS:
             self.expire(now_ms)

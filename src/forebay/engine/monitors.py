@@ -1,6 +1,9 @@
 """MONITOR: show every command that is run to whoever asked for it.
 
-time [database address] "SET" "x" "1"
+    time [database address] "SET" "x" "1"
+
+A line comes when the command has run, or has begun to wait; what a waiting client is
+answered with later is no second line.  EXEC stands after the commands that it ran.
 """
 
 from __future__ import annotations
@@ -33,15 +36,15 @@ class Monitors:
         else:
             self.watching.pop(session, None)
 
-    def feed(self, now_ms: int, session: Session, row: Command, argv: Argv) -> None:
-        """A command was run."""
+    def feed(self, now_us: int, session: Session, row: Command, argv: Argv) -> None:
+        """A command was run, or waits."""
         if row.flags & (SKIP_MONITOR | ADMIN):
             return
         words = b" ".join(quoted(arg) for arg in without_secrets(row, argv.list()))
-        seconds, ms = divmod(now_ms, 1000)
+        seconds, us = divmod(now_us, 1_000_000)
         is_unix = session.addr.startswith(b"/")
         address = b"unix:" + session.addr.removesuffix(b":0") if is_unix else session.addr
-        line = b"%d.%03d000 [%d %b] %b" % (seconds, ms, session.db.index, address, words)
+        line = b"%d.%06d [%d %b] %b" % (seconds, us, session.db.index, address, words)
         for watcher in self.watching:
             watcher.out.status(line)
             self.sessions.touched(watcher)

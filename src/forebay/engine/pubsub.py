@@ -2,6 +2,7 @@
 
     channels   name    -> sessions          a message goes to the channel's sessions,
     patterns   pattern -> sessions          then to those of each pattern that matches
+    shards     name    -> sessions          channels of SSUBSCRIBE: a world of their own
 
 A message is written straight into the output of each listener.  A session that
 publishes to itself gets the message behind the reply of its own command, as
@@ -35,6 +36,7 @@ class Pubsub:
         self.turn = turn
         self.channels: Listeners = {}
         self.patterns: Listeners = {}
+        self.shards: Listeners = {}
 
     def subscribe(self, session: Session, channel: bytes) -> bool:
         """Listen to a channel; false if it did already."""
@@ -52,23 +54,41 @@ class Pubsub:
         """Listen to a pattern no longer."""
         return leave(self.patterns, session.patterns, session, pattern)
 
+    def ssubscribe(self, session: Session, channel: bytes) -> bool:
+        """Listen to a shard channel."""
+        return enter(self.shards, session.shard_channels, session, channel)
+
+    def sunsubscribe(self, session: Session, channel: bytes) -> bool:
+        """Listen to a shard channel no longer."""
+        return leave(self.shards, session.shard_channels, session, channel)
+
     def drop(self, session: Session) -> None:
         """Forget all subscriptions of a session."""
         for channel in list(session.channels):
             self.unsubscribe(session, channel)
         for pattern in list(session.patterns):
             self.punsubscribe(session, pattern)
+        for channel in list(session.shard_channels):
+            self.sunsubscribe(session, channel)
+
+    def spublish(self, channel: bytes, message: bytes) -> int:
+        """Send a message to a shard channel; how many listeners got it."""
+        return self.send(self.shards, b"smessage", channel, message)
+
+    def send(self, listeners: Listeners, kind: bytes, channel: bytes, message: bytes) -> int:
+        """Write a message to whoever listens to exactly this channel."""
+        sessions = listeners.get(channel, {})
+        for session in sessions:
+            out = self.output(session)
+            out.push(3)
+            out.bulk(kind)
+            out.bulk(channel)
+            out.bulk(message)
+        return len(sessions)
 
     def publish(self, channel: bytes, message: bytes) -> int:
         """Send a message; how many listeners got it."""
-        count = 0
-        for session in self.channels.get(channel, ()):
-            out = self.output(session)
-            out.push(3)
-            out.bulk(b"message")
-            out.bulk(channel)
-            out.bulk(message)
-            count += 1
+        count = self.send(self.channels, b"message", channel, message)
         for pattern, listeners in self.patterns.items():
             if matches(pattern, channel):
                 for session in listeners:
@@ -99,13 +119,14 @@ class Pubsub:
         if flags & KEYEVENT:
             self.publish(b"__keyevent@%d__:%b" % (db_index, event), key)
 
-    def channel_names(self, pattern: bytes | None) -> list[bytes]:
+    def channel_names(self, pattern: bytes | None, shard: bool = False) -> list[bytes]:
         """The channels that somebody listens to, those that match if a pattern is given."""
-        return [name for name in self.channels if pattern is None or matches(pattern, name)]
+        names = self.shards if shard else self.channels
+        return [name for name in names if pattern is None or matches(pattern, name)]
 
-    def subscribers(self, channel: bytes) -> int:
+    def subscribers(self, channel: bytes, shard: bool = False) -> int:
         """How many listen to exactly this channel."""
-        return len(self.channels.get(channel, ()))
+        return len((self.shards if shard else self.channels).get(channel, ()))
 
     def pattern_count(self) -> int:
         """How many different patterns are listened to."""

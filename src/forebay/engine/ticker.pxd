@@ -4,3 +4,4 @@
 cdef class Ticker:
     cdef public long long now_us
     cpdef long long us(self) except? -1
+    cpdef long long wall_us(self, long long now_ms) except? -1

@@ -1,4 +1,4 @@
-"""How time is told to the engine for measuring: it only ever asks how long something took.
+"""How time is told to the engine beside ``now_ms``: how long it took, and the exact microsecond.
 
 The server puts a real clock in its place; tests set ``now_us`` themselves.
 """
@@ -15,3 +15,7 @@ class Ticker:
     def us(self) -> int:
         """Microseconds since some moment."""
         return self.now_us
+
+    def wall_us(self, now_ms: int) -> int:
+        """Microseconds since 1970; a clock that stands still knows those of this turn only."""
+        return now_ms * 1000

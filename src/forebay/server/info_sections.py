@@ -202,7 +202,7 @@ def stats(ctx: Context, facts: Facts) -> Fields:
         ("keyspace_misses", counted.keyspace_misses),
         ("pubsub_channels", len(pubsub.channel_names(None))),
         ("pubsub_patterns", pubsub.pattern_count()),
-        ("pubsubshard_channels", 0),
+        ("pubsubshard_channels", len(pubsub.channel_names(None, shard=True))),
         ("latest_fork_usec", fork_us),
         ("total_forks", forks),
         ("migrate_cached_sockets", 0),

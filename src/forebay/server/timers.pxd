@@ -5,5 +5,6 @@ from forebay.server cimport sysio
 
 cdef class Clock(Ticker):
     cpdef long long us(self) except? -1
+    cpdef long long wall_us(self, long long now_ms) except? -1
     cpdef long long now_ms(self) except? -1
     cpdef long long monotonic_ms(self) except? -1

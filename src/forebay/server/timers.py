@@ -26,6 +26,10 @@ class Clock(Ticker):
         """Microseconds of monotonic time: the engine's Ticker."""
         return sysio.monotonic_us()
 
+    def wall_us(self, now_ms: int) -> int:
+        """Wall time in microseconds, whenever the turn began."""
+        return sysio.wall_us()
+
     def now_ms(self) -> int:
         """Wall time in milliseconds since 1970."""
         return sysio.wall_us() // 1000
