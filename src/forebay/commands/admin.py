@@ -14,6 +14,7 @@ from forebay.commands.local import not_allowed
 from forebay.commands.spec import (
     ADMIN,
     ALLOW_BUSY,
+    BLOCKING,
     FAST,
     LOADING,
     NO_ASYNC_LOADING,
@@ -188,7 +189,7 @@ ROWS = [
         "wait",
         wait,
         3,
-        NOSCRIPT,
+        BLOCKING,
         "slow connection",
         since="3.0.0",
         summary="Blocks until the asynchronous replication of all preceding writes is completed.",

@@ -380,7 +380,8 @@ _SUBCOMMANDS = [
     ),
     _sub(
         "kill", kill, -3, _OTHERS, "2.4.0", "Terminates open connections.",
-        "<ip:port | filter value [filter value ...]>",
+        "<ip:port | [ID client-id] [TYPE <NORMAL | MASTER | SLAVE | REPLICA | PUBSUB>]"
+        " [USER username] [ADDR ip:port] [LADDR ip:port] [SKIPME <YES | NO>] [MAXAGE maxage]>",
     ),
     _sub(
         "unblock", unblock, -3, _OTHERS, "5.0.0", "Unblocks a client that waits.",

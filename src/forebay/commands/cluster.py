@@ -48,9 +48,9 @@ _KNOWN = [
     ("saveconfig", 2, _CHANGES, "3.0.0"),
     ("set-config-epoch", 3, _CHANGES, "3.0.0"),
     ("setslot", -4, _CHANGES, "3.0.0"),
-    ("shards", 2, _READS, "7.0.0"),
+    ("shards", 2, LOADING | STALE, "7.0.0"),
     ("slaves", 3, ADMIN | STALE, "3.0.0"),
-    ("slots", 2, _READS, "3.0.0"),
+    ("slots", 2, LOADING | STALE, "3.0.0"),
 ]
 
 

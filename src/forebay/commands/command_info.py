@@ -5,11 +5,11 @@
     COMMAND LIST [FILTERBY <MODULE name | ACLCAT category | PATTERN pattern>]
     COMMAND INFO [name ...]                   the rows of these; nil for an unknown one
     COMMAND DOCS [name ...]                   summary and arguments (command_docs.py)
-    COMMAND GETKEYS, GETKEYSANDFLAGS          where the keys stand in a whole command
+    COMMAND GETKEYS, GETKEYSANDFLAGS          the keys of a whole command (command_keys.py)
 
 A row is an array of ten: name, arity, flags, first key, last key, step, ACL
-categories, tips (none here), key specifications, subcommands.  A subcommand is
-named ``container|name``.
+categories, tips, key specifications, subcommands.  A subcommand is named
+``container|name``.  LIST has containers and subcommands alike.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from functools import cache
 
 from forebay.commands.args import Args
 from forebay.commands.command_docs import write_docs
+from forebay.commands.command_facts import tips_of
+from forebay.commands.command_keys import keys_of_call, specs_of
 from forebay.commands.context import Context
 from forebay.commands.glob import Glob
 from forebay.commands.help_text import help_row
@@ -58,13 +60,8 @@ IMPLIED = (
 )
 #: Redis keeps this flag to itself.
 UNPRINTED = MAY_REPLICATE
-#: Commands whose keys stand behind a word: the word, and where the search for it begins.
-KEYWORDS = {b"xread": (b"STREAMS", 1), b"xreadgroup": (b"STREAMS", 4)}
 
 INVALID_COMMAND = b"ERR Invalid command specified"
-INVALID_COUNT = b"ERR Invalid number of arguments specified for command"
-INVALID_ARGUMENTS = b"ERR Invalid arguments specified for command"
-NO_KEY_ARGUMENTS = b"ERR The command has no key arguments"
 
 
 @cache
@@ -137,7 +134,10 @@ def write_row(out: Reply, row: Command) -> None:
     out.integer(row.keys.last)
     out.integer(row.keys.step)
     _write_words(out, ["@" + name for name in categories_of(row)])
-    out.set(0)
+    tips = tips_of(row.full_name.decode())
+    out.set(len(tips))
+    for tip in tips:
+        out.bulk(tip.encode())
     _write_key_specs(out, row)
     out.set(len(row.subcommands))
     for subcommand in row.subcommands.values():
@@ -151,41 +151,16 @@ def _write_words(out: Reply, words: list[str]) -> None:
 
 
 def _write_key_specs(out: Reply, row: Command) -> None:
-    if not has_keys(row):
-        out.set(0)
-        return
-    out.set(1)
-    out.map(3)
-    out.bulk(b"flags")
-    _write_words(out, key_flags(row))
-    last, step, limit = row.keys.last, row.keys.step, 0
-    out.bulk(b"begin_search")
-    if row.keys.finder is None:
-        out.value({b"type": b"index", b"spec": {b"index": row.keys.first}})
-        last -= row.keys.first if last > 0 else 0
-    elif row.name in KEYWORDS:
-        keyword, start = KEYWORDS[row.name]
-        out.value({b"type": b"keyword", b"spec": {b"keyword": keyword, b"startfrom": start}})
-        last, step, limit = -1, 1, 2
-    else:
-        out.value({b"type": b"unknown", b"spec": {}})
-    out.bulk(b"find_keys")
-    if row.keys.finder is not None and row.name not in KEYWORDS:
-        out.value({b"type": b"unknown", b"spec": {}})
-    else:
-        spec = {b"lastkey": last, b"keystep": step, b"limit": limit}
-        out.value({b"type": b"range", b"spec": spec})
-
-
-def has_keys(row: Command) -> bool:
-    """Whether a call of the command names keys."""
-    return row.keys.first != 0 or row.keys.finder is not None
-
-
-def key_flags(row: Command) -> list[str]:
-    """RO, RW, OW or RM, then what is done, in lower case."""
-    words = row.keys.flags.split()
-    return [word.upper() if len(word) == 2 else word.lower() for word in words]
+    specs = specs_of(row)
+    out.set(len(specs))
+    for flags, begin, find in specs:
+        out.map(3)
+        out.bulk(b"flags")
+        _write_words(out, flags)
+        out.bulk(b"begin_search")
+        out.value(begin)
+        out.bulk(b"find_keys")
+        out.value(find)
 
 
 # -- LIST -----------------------------------------------------------------------------------
@@ -193,19 +168,16 @@ def key_flags(row: Command) -> list[str]:
 
 def command_list(ctx: Context, argv: Argv) -> None:
     """COMMAND LIST [FILTERBY ...]."""
-    names = _listed(ctx, Args(argv, 2))
-    ctx.out.set(len(names))
-    for name in names:
-        ctx.out.bulk(name)
+    ctx.out.value(_listed(ctx, Args(argv, 2)))
 
 
 def _listed(ctx: Context, args: Args) -> list[bytes]:
-    rows = list(ctx.services.executor.commands.values())
+    rows = ctx.services.executor.commands.values()
+    every = [found for row in rows for found in (row, *row.subcommands.values())]
     if not args.more():
-        return [row.full_name for row in rows]
+        return [row.full_name for row in every]
     if args.left() != 3 or not args.word(b"FILTERBY"):
         raise CommandError(SYNTAX)
-    every = [found for row in rows for found in (row, *row.subcommands.values())]
     if args.word(b"MODULE"):
         return []
     if args.word(b"ACLCAT"):
@@ -222,39 +194,27 @@ def _listed(ctx: Context, args: Args) -> list[bytes]:
 
 def command_getkeys(ctx: Context, argv: Argv) -> None:
     """COMMAND GETKEYS command ..."""
-    _, keys = _keys_of_call(ctx, argv.list()[2:])
-    ctx.out.array(len(keys))
-    for key in keys:
-        ctx.out.bulk(key)
+    ctx.out.value([key for key, _ in _keys_of_call(ctx, argv)])
 
 
 def command_getkeysandflags(ctx: Context, argv: Argv) -> None:
     """COMMAND GETKEYSANDFLAGS command ..."""
-    row, keys = _keys_of_call(ctx, argv.list()[2:])
+    keys = _keys_of_call(ctx, argv)
     ctx.out.array(len(keys))
-    for key in keys:
+    for key, flags in keys:
         ctx.out.array(2)
         ctx.out.bulk(key)
-        _write_words(ctx.out, key_flags(row))
+        _write_words(ctx.out, flags)
 
 
-def _keys_of_call(ctx: Context, words: list[bytes]) -> tuple[Command, list[bytes]]:
+def _keys_of_call(ctx: Context, argv: Argv) -> list[tuple[bytes, list[str]]]:
+    words = argv.list()[2:]
     row = ctx.services.executor.commands.get(words[0].lower())
     if row is not None and row.is_container and len(words) > 1:
         row = row.subcommands.get(words[1].lower())
     if row is None:
         raise CommandError(INVALID_COMMAND)
-    if not has_keys(row):
-        raise CommandError(NO_KEY_ARGUMENTS)
-    if not row.takes(len(words)):
-        raise CommandError(INVALID_COUNT)
-    try:
-        places = row.keys.positions(words)
-    except CommandError:
-        places = []
-    if not places:
-        raise CommandError(INVALID_ARGUMENTS)
-    return row, [words[place] for place in places]
+    return keys_of_call(row, words)
 
 
 _HELP = """
@@ -301,11 +261,11 @@ _CALL = "command [arg [arg ...]]"
 _SUBCOMMANDS = [
     _row("count", command_count, 2, "2.8.13", "Returns a count of commands."),
     _row("docs", command_docs, -2, "7.0.0", "Returns documentary information.", _NAMES),
-    _row("getkeys", command_getkeys, -4, "2.8.13", "Extracts the key names of a call.", _CALL),
+    _row("getkeys", command_getkeys, -3, "2.8.13", "Extracts the key names of a call.", _CALL),
     _row(
         "getkeysandflags",
         command_getkeysandflags,
-        -4,
+        -3,
         "7.0.0",
         "Extracts the key names and access flags of a call.",
         _CALL,

@@ -8,6 +8,7 @@ A row of the table says what stands behind its name, in the notation of manuals:
     [a]          may be left out           <a | b>      one of them
     WORD         is typed as it stands     WORD a       a word and its value
     a [a ...]    once or more              [a [a ...]]  none or more
+    WORD a [a ...]         the word once   WORD a [WORD a ...]    with each
 
 Clients such as redis-cli want a tree with a type, a token and flags for every
 part.  Writing both by hand would be writing it twice; so the tree is made from
@@ -17,6 +18,7 @@ the line, and ``render`` turns a tree back into the line to prove it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -24,11 +26,19 @@ _PIECE = re.compile(r"\[|\]|<|>|\||[^\s\[\]<>|]+")
 _TOKEN = re.compile(r"[A-Z][A-Z0-9_.-]*\Z|[*$=~+>-]\Z")
 DOTS = "..."
 
-_INTEGERS = (
-    "count maxcount milliseconds seconds threshold min-idle-time numreplicas timeout index numids"
-    " entries-added entries-read protover cursor start stop increment decrement db ms bytes"
-    " client-id"
+_INTEGERS = frozenset(
+    "bit bytes client-id cluster-bus-port config-epoch count cursor db decrement destination-db end"
+    " end-slot entries-added entries-read frequency increment index index1 index2 len limit max-age"
+    " maxage maxcount maxlen milliseconds min-idle-time min-match-len ms num-matches numids numkeys"
+    " numlocal numreplicas offset port protover rank seconds slot start start-slot stop threshold"
+    " timeout ttl version".split()
 )
+#: Where the range is one of stream IDs, and where a timeout has fractions.
+_OF_GROUP = {
+    "stream": {"start": "string", "end": "string", "threshold": "string"},
+    "list": {"timeout": "double"},
+}
+_SYMBOLS = {"=": "equal", "~": "approximately", "*": "auto-id", "$": "new-id"}
 
 
 @dataclass(slots=True)
@@ -40,12 +50,24 @@ class Argument:
     token: str = ""
     optional: bool = False
     multiple: bool = False
+    #: The token is repeated with the value.
+    multiple_token: bool = False
     parts: list[Argument] = field(default_factory=list)
 
     def flags(self) -> list[str]:
         """As COMMAND DOCS prints them."""
-        named = ((self.optional, "optional"), (self.multiple, "multiple"))
+        named = (
+            (self.optional, "optional"),
+            (self.multiple, "multiple"),
+            (self.multiple_token, "multiple_token"),
+        )
         return [name for on, name in named if on]
+
+    def each(self) -> Iterator[Argument]:
+        """This argument and all of its parts."""
+        yield self
+        for part in self.parts:
+            yield from part.each()
 
 
 @dataclass(slots=True)
@@ -60,9 +82,13 @@ _Item = str | _Group
 
 
 @cache
-def arguments_of(syntax: str) -> list[Argument]:
+def arguments_of(syntax: str, group: str = "") -> list[Argument]:
     """The arguments of a line, which does not hold the command's own name; not to be changed."""
-    return _as_arguments(_read(_PIECE.findall(syntax), ""))
+    arguments = _as_arguments(_read(_PIECE.findall(syntax), ""))
+    for argument in arguments:
+        for part in argument.each():
+            part.type = _OF_GROUP.get(group, {}).get(part.name, part.type)
+    return arguments
 
 
 def _read(pieces: list[str], closing: str) -> list[list[_Item]]:
@@ -128,9 +154,8 @@ def _repeats(group: _Group) -> bool:
 
 def _with_token(token: str, values: list[Argument]) -> Argument:
     if not values:
-        return Argument(token.lower(), "pure-token", token)
-    plain = len(values) == 1 and not values[0].token and not values[0].multiple
-    if plain and values[0].type not in ("oneof", "block"):
+        return Argument(_SYMBOLS.get(token, token.lower()), "pure-token", token)
+    if len(values) == 1 and not values[0].token and not values[0].optional:
         values[0].token = token
         return values[0]
     return Argument(token.lower(), "block", token, parts=values)
@@ -151,17 +176,18 @@ def _add_group(found: list[Argument], group: _Group) -> None:
         return
     whole = _one(found[-n:])
     whole.multiple = True
+    whole.multiple_token = bool(whole.token)
     found[-n:] = [whole]
 
 
 def _type_of(name: str) -> str:
-    if name == "key" or name.endswith("key"):
+    if name.endswith("key") or name in ("source", "destination"):
         return "key"
     if name == "pattern":
         return "pattern"
     if name.startswith("unix-time"):
         return "unix-time"
-    return "integer" if name in _INTEGERS.split() else "string"
+    return "integer" if name in _INTEGERS else "string"
 
 
 def render(arguments: list[Argument]) -> str:
@@ -172,14 +198,16 @@ def render(arguments: list[Argument]) -> str:
 def _render(argument: Argument) -> str:
     if argument.type == "oneof":
         text = " | ".join(map(_render, argument.parts))
-        if not argument.optional:
+        if argument.token or not argument.optional:
             text = f"<{text}>"
     elif argument.type == "pure-token":
         text = argument.token
     else:
         text = render(argument.parts) if argument.parts else argument.name
-        if argument.token:
-            text = f"{argument.token} {text}"
-    if argument.multiple:
+    if argument.multiple and not argument.multiple_token:
+        text = f"{text} [{text} {DOTS}]"
+    if argument.token and argument.type != "pure-token":
+        text = f"{argument.token} {text}"
+    if argument.multiple_token:
         text = f"{text} [{text} {DOTS}]"
     return f"[{text}]" if argument.optional else text

@@ -116,7 +116,7 @@ ROWS = [
         WRITE | DENYOOM | FAST,
         _CATEGORIES,
         Keys(1, 1, 1, "RW UPDATE"),
-        "8.8.0",
+        "8.6.2",
         "Records which entry a producer's message became.",
         "stream",
         "key pid iid stream-id",

@@ -255,17 +255,18 @@ ROWS = [
         "4.0.0", "Deletes keys.", syntax="key [key ...]",
     ),
     Command(
-        "rename", rename, 3, WRITE, "@keyspace @write @slow", Keys(1, 2, 1, "RW UPDATE"),
-        "1.0.0", "Gives a key another name and overwrites what had it.", syntax="key newkey",
+        "rename", rename, 3, WRITE, "@keyspace @write @slow",
+        Keys(1, 2, 1, "RW ACCESS DELETE; OW UPDATE"), "1.0.0",
+        "Gives a key another name and overwrites what had it.", syntax="key newkey",
     ),
     Command(
         "renamenx", renamenx, 3, WRITE | FAST, "@keyspace @write @fast",
-        Keys(1, 2, 1, "RW INSERT"), "1.0.0", "Gives a key another name that must be free.",
-        syntax="key newkey",
+        Keys(1, 2, 1, "RW ACCESS DELETE; OW INSERT"), "1.0.0",
+        "Gives a key another name that must be free.", syntax="key newkey",
     ),
     Command(
-        "copy", copy, -3, WRITE | DENYOOM, "@keyspace @write @slow", Keys(1, 2, 1, "OW UPDATE"),
-        "6.2.0", "Copies a value to another key.",
+        "copy", copy, -3, WRITE | DENYOOM, "@keyspace @write @slow",
+        Keys(1, 2, 1, "RO ACCESS; OW UPDATE"), "6.2.0", "Copies a value to another key.",
         syntax="source destination [DB destination-db] [REPLACE]",
     ),
     Command(

@@ -22,7 +22,6 @@ from forebay.commands.spec import (
     BLOCKING,
     DENYOOM,
     FAST,
-    NOSCRIPT,
     READONLY,
     WRITE,
     Command,
@@ -204,7 +203,7 @@ def _row(
 _PUSHED = Keys(1, 1, 1, "RW INSERT")
 _POPPED = Keys(1, 1, 1, "RW ACCESS DELETE")
 _AWAITED = Keys(1, -2, 1, "RW ACCESS DELETE")
-_WAITS = WRITE | NOSCRIPT | BLOCKING
+_WAITS = WRITE | BLOCKING
 
 ROWS = [
     _row("lpush", _push(b"lpush", left=True), -3, WRITE | DENYOOM | FAST, _PUSHED, "1.0.0",

@@ -166,8 +166,9 @@ _ASK = PUBSUB | LOADING | STALE
 
 
 def _listener(name: str, handler: Handler, arity: int, summary: str, syntax: str) -> Command:
+    flags = _LISTEN if "unsub" in name else _LISTEN | DENYOOM
     return Command(
-        name, handler, arity, _LISTEN, "@pubsub @slow", since="2.0.0", summary=summary,
+        name, handler, arity, flags, "@pubsub @slow", since="2.0.0", summary=summary,
         group="pubsub", syntax=syntax,
     )  # fmt: skip
 

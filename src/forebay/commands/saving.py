@@ -162,7 +162,7 @@ ROWS = [
         "waitaof",
         waitaof,
         4,
-        NOSCRIPT | BLOCKING,
+        BLOCKING,
         "slow blocking connection",
         since="7.2.0",
         summary="Blocks until all that this client has written before is on disk.",

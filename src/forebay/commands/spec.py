@@ -36,6 +36,7 @@ NO_MULTI = 1 << 14
 MOVABLEKEYS = 1 << 15
 ALLOW_BUSY = 1 << 16
 NO_ASYNC_LOADING = 1 << 17
+NO_MANDATORY_KEYS = 1 << 18
 
 #: In the order in which COMMAND prints them.
 FLAG_NAMES = (
@@ -57,6 +58,7 @@ FLAG_NAMES = (
     (MOVABLEKEYS, "movablekeys"),
     (ALLOW_BUSY, "allow_busy"),
     (NO_ASYNC_LOADING, "no_async_loading"),
+    (NO_MANDATORY_KEYS, "no_mandatory_keys"),
 )
 
 #: Enough for any 63-bit number of microseconds.
@@ -68,7 +70,10 @@ KeyFinder = Callable[[Sequence[bytes]], list[int]]
 
 
 class Keys:
-    """Where the keys of a command stand: first, last (negative: from the end) and step."""
+    """Where the keys of a command stand: first, last (negative: from the end) and step.
+
+    ``flags`` say what is done to them; see command_keys.py.
+    """
 
     def __init__(
         self,

@@ -303,6 +303,7 @@ def _add(ctx: Context, argv: Argv, change: int) -> None:
 
 _READ_KEY = Keys(1, 1, 1, "RO ACCESS")
 _CHANGED_KEY = Keys(1, 1, 1, "RW ACCESS UPDATE")
+_VARIED_KEY = Keys(1, 1, 1, "RW ACCESS UPDATE VARIABLE_FLAGS")
 _SET_KEY = Keys(1, 1, 1, "OW UPDATE")
 _WRITE_FAST = "@write @string @fast"
 _WRITE_SLOW = "@write @string @slow"
@@ -326,7 +327,7 @@ def _row(
 _TIME = "[EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | "
 
 ROWS = [
-    _row("set", set_, -3, WRITE | DENYOOM, _WRITE_SLOW, _CHANGED_KEY, "1.0.0",
+    _row("set", set_, -3, WRITE | DENYOOM, _WRITE_SLOW, _VARIED_KEY, "1.0.0",
          "key value [NX | XX] [GET] " + _TIME + "KEEPTTL]", "Sets a string."),
     _row("setnx", setnx, 3, WRITE | DENYOOM | FAST, _WRITE_FAST, Keys(1, 1, 1, "OW INSERT"),
          "1.0.0", "key value", "Sets a string if the key is free."),
