@@ -51,7 +51,7 @@ def test_a_library_may_introduce_itself(client: EngineClient) -> None:
     assert (line(client)["lib-name"], line(client)["lib-ver"]) == ("redis-py", "8.0")
     assert client("CLIENT SETINFO FOO x") == ReplyError("ERR Unrecognized option 'FOO'")
     assert client("CLIENT", "SETINFO", "LIB-NAME", "a b") == ReplyError(
-        "ERR lib-name cannot contain spaces, newlines or special characters."
+        "ERR LIB-NAME cannot contain spaces, newlines or special characters."
     )
 
 

@@ -93,7 +93,7 @@ def test_help_lists_the_subcommands() -> None:
     lines = AdminClient()("CONFIG", "HELP")
     assert lines[0] == "CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"
     assert "GET <pattern>" in lines
-    assert lines[-2:] == ["HELP", "    Prints this help."]
+    assert lines[-2:] == ["HELP", "    Print this help."]
 
 
 def test_an_unknown_subcommand_points_at_help() -> None:

@@ -66,12 +66,15 @@ def test_a_key_past_its_time_is_left_out_and_removed() -> None:
     assert client.effects() == [[b"DEL", b"a"]]
 
 
-@pytest.mark.parametrize("cursor", ["x", "1x", " 1", "18446744073709551616", "-", "1.0"])
+@pytest.mark.parametrize(
+    "cursor",
+    ["x", "1x", "", "1 ", "18446744073709551616", "-", "1.0", "-1", "-9223372036854775808"],
+)
 def test_a_cursor_is_a_number(cursor: str) -> None:
     assert EngineClient()("SCAN", cursor) == ReplyError("ERR invalid cursor")
 
 
-@pytest.mark.parametrize("cursor", ["", "+1", "-1", "18446744073709551615", "007"])
+@pytest.mark.parametrize("cursor", ["-0", "+1", " 1", "18446744073709551615", "007", " -1", "1\0x"])
 def test_any_number_will_do_as_a_cursor(cursor: str) -> None:
     assert client_with("a")("SCAN", cursor) == [b"0", [b"a"]]
 

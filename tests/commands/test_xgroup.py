@@ -339,7 +339,7 @@ def test_help_is_an_array_of_simple_strings(client: EngineClient) -> None:
         b"*17\r\n+XGROUP <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\r\n"
         b"+CREATE <key> <groupname> <id|$> [option]\r\n"
     )
-    assert raw.endswith(b"+HELP\r\n+    Prints this help.\r\n")
+    assert raw.endswith(b"+HELP\r\n+    Print this help.\r\n")
 
 
 def test_group_changes_raise_their_events(client: EngineClient) -> None:

@@ -346,7 +346,7 @@ def test_help_is_an_array_of_simple_strings(client: EngineClient) -> None:
         b"+CONSUMERS <key> <groupname>\r\n+    Show consumers of <groupname>.\r\n"
         b"+GROUPS <key>\r\n+    Show the stream consumer groups.\r\n"
         b"+STREAM <key> [FULL [COUNT <count>]\r\n+    Show information about the stream.\r\n"
-        b"+HELP\r\n+    Prints this help.\r\n"
+        b"+HELP\r\n+    Print this help.\r\n"
     )
 
 

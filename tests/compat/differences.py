@@ -173,6 +173,21 @@ def unbalanced(command: list[str], redis: Reply, forebay: Reply) -> None:
         )
 
 
+def help_text(command: list[str], redis: Reply, forebay: Reply) -> None:
+    if redis.items and redis.items[-1].text == b"    Prints this help.":
+        redis.items[-1].value = b"    Print this help."
+
+
+def unknown(command: list[str], redis: Reply, forebay: Reply) -> None:
+    if len(command) == 1 and redis.text.startswith(b"ERR unknown command "):
+        redis.value = redis.text.removesuffix(b", with args beginning with: ")
+
+
+def getkeys(command: list[str], redis: Reply, forebay: Reply) -> None:
+    if len(command) == 3 and b"'command|getkeys" in redis.text:
+        redis.value = forebay.value
+
+
 ROWS = [
     Row("8.6", "idmp fields; 8.8 nacked-count; 7.2 active-time; lag", ("XINFO", "STREAM"),
         xinfo_stream),
@@ -189,6 +204,10 @@ ROWS = [
     Row("7.4", "'+' has an error of its own, and errors name the command", ("XREADGROUP",),
         last_entry),
     Row("7.2", "the last ID cannot go below the largest deleted one", ("XSETID",), xsetid),
+    Row("8.6", "an unknown command without arguments is named and no more", (), unknown),
+    Row("7.2", "a command without arguments may be asked about", ("COMMAND", "GETKEYS"), getkeys),
+    Row("8.6", "the last line of a help", ("XGROUP", "HELP"), help_text),
+    Row("8.6", "the last line of a help", ("XINFO", "HELP"), help_text),
     Row("7.2", "small sets and lists are listpacks", ("OBJECT", "ENCODING"), object_encoding),
 ]  # fmt: skip
 

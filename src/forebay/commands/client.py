@@ -67,7 +67,7 @@ def setinfo(ctx: Context, argv: Argv) -> None:
         raise CommandError(b"ERR Unrecognized option '%b'" % argv[2])
     if any(not 33 <= byte <= 126 for byte in value):
         raise CommandError(
-            b"ERR %b cannot contain spaces, newlines or special characters." % argv[2].lower()
+            b"ERR %b cannot contain spaces, newlines or special characters." % argv[2]
         )
     if is_name:
         ctx.session.lib_name = value

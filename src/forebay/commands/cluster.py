@@ -40,7 +40,9 @@ _KNOWN = [
     ("keyslot", 3, _READS, "3.0.0"),
     ("links", 2, _READS, "7.0.0"),
     ("meet", -4, _CHANGES, "3.0.0"),
+    ("migration", -4, _CHANGES, "8.4.0"),
     ("myid", 2, _READS, "3.0.0"),
+    ("myshardid", 2, _READS, "7.2.0"),
     ("nodes", 2, _READS, "3.0.0"),
     ("replicas", 3, ADMIN | STALE, "5.0.0"),
     ("replicate", 3, _CHANGES, "3.0.0"),
@@ -49,8 +51,10 @@ _KNOWN = [
     ("set-config-epoch", 3, _CHANGES, "3.0.0"),
     ("setslot", -4, _CHANGES, "3.0.0"),
     ("shards", 2, LOADING | STALE, "7.0.0"),
+    ("slot-stats", -4, LOADING | STALE, "8.2.0"),
     ("slaves", 3, ADMIN | STALE, "3.0.0"),
     ("slots", 2, LOADING | STALE, "3.0.0"),
+    ("syncslots", -3, _CHANGES, "8.4.0"),
 ]
 
 

@@ -17,8 +17,9 @@ from functools import cache
 _NAMES_BY_TIP = {
     "nondeterministic_output": """
         client|info client|list cluster|bumpepoch cluster|count-failure-reports
-        cluster|getkeysinslot cluster|info cluster|links cluster|nodes cluster|replicas
-        cluster|shards cluster|slaves cluster|slots dump info lastsave latency|doctor
+        cluster|getkeysinslot cluster|info cluster|links cluster|myshardid cluster|nodes
+        cluster|replicas cluster|shards cluster|slaves cluster|slot-stats cluster|slots
+        cluster|syncslots dump info lastsave latency|doctor
         latency|graph latency|histogram latency|history latency|latest memory|doctor
         memory|malloc-stats memory|stats object|encoding object|freq object|idletime
         object|refcount pttl randomkey scan slowlog|get slowlog|len spop srandmember sscan time
@@ -31,8 +32,9 @@ _NAMES_BY_TIP = {
         latency|graph latency|histogram latency|history latency|latest latency|reset
         script|flush script|load slowlog|get slowlog|len slowlog|reset""",
     "request_policy:all_shards": """
-        dbsize flushall flushdb function|flush info keys memory|doctor memory|malloc-stats
-        memory|purge memory|stats ping randomkey script|exists script|kill wait waitaof""",
+        cluster|slot-stats dbsize flushall flushdb function|flush info keys memory|doctor
+        memory|malloc-stats memory|purge memory|stats ping randomkey script|exists script|kill
+        wait waitaof""",
     "request_policy:multi_shard": "del exists mget mset msetex touch unlink",
     "request_policy:special": "scan",
     "response_policy:agg_sum": "dbsize del exists latency|reset slowlog|len touch unlink",

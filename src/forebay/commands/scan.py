@@ -15,6 +15,7 @@ costs as much as there are keys, and nothing is remembered between two calls.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from forebay.commands.args import Args
@@ -27,6 +28,8 @@ from forebay.wire.argv import Argv
 
 INVALID_CURSOR = b"ERR invalid cursor"
 CURSOR_MAX = (1 << 64) - 1
+I64_SIZE = 1 << 63
+_CURSOR = re.compile(rb"[ \t\n\v\f\r]*([+-]?)([0-9]+)(?:\0|\Z)")
 DEFAULT_COUNT = 10
 #: How often RANDOMKEY meets a key past its time that a pause keeps before it answers with it.
 RANDOM_TRIES = 100
@@ -85,16 +88,15 @@ def _any_key(key: bytes) -> bool:
 
 
 def _read_cursor(text: bytes) -> int:
-    """Decimal digits with or without a sign, as C's strtoul() takes them; nothing is 0."""
-    digits = text[1:] if text[:1] in (b"+", b"-") else text
-    if not text:
-        return 0
-    if not digits.isdigit():
+    """An unsigned number as C's strtoull() takes it, but not what is a plain negative number."""
+    found = _CURSOR.match(text)
+    if found is None:
         raise CommandError(INVALID_CURSOR)
-    value = int(digits)
-    if value > CURSOR_MAX:
+    is_negative, value = found[1] == b"-", int(found[2])
+    is_plain = is_negative and value <= I64_SIZE and text == b"-%d" % value
+    if value > CURSOR_MAX or (is_plain and value > 0):
         raise CommandError(INVALID_CURSOR)
-    return -value & CURSOR_MAX if text[:1] == b"-" else value
+    return -value & CURSOR_MAX if is_negative else value
 
 
 def _read_scan_options(args: Args) -> tuple[Callable[[bytes], bool], bytes | None, int]:

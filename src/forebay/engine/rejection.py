@@ -15,7 +15,9 @@ def shown(text: bytes) -> bytes:
 
 
 def unknown_command(argv: Argv) -> bytes:
-    """No such command: name it, and begin to list what was asked of it."""
+    """No such command: name it, and begin to list what was asked of it, if anything."""
+    if len(argv) == 1:
+        return b"ERR unknown command '%b'" % shown(argv[0])
     args = b""
     for i in range(1, len(argv)):
         if len(args) >= SHOWN_BYTES:
