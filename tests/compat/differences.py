@@ -205,7 +205,7 @@ ROWS = [
         last_entry),
     Row("7.2", "the last ID cannot go below the largest deleted one", ("XSETID",), xsetid),
     Row("8.6", "an unknown command without arguments is named and no more", (), unknown),
-    Row("7.2", "a command without arguments may be asked about", ("COMMAND", "GETKEYS"), getkeys),
+    Row("8.6", "a command without arguments may be asked about", ("COMMAND", "GETKEYS"), getkeys),
     Row("8.6", "the last line of a help", ("XGROUP", "HELP"), help_text),
     Row("8.6", "the last line of a help", ("XINFO", "HELP"), help_text),
     Row("7.2", "small sets and lists are listpacks", ("OBJECT", "ENCODING"), object_encoding),

@@ -364,22 +364,22 @@ def _sub(
 
 
 _SUBCOMMANDS = [
-    _sub("id", client_id, 2, _OWN, "5.0.0", "Returns the unique client ID of the connection."),
-    _sub("getname", getname, 2, _OWN, "2.6.9", "Returns the name of the connection."),
+    _sub("id", client_id, 2, _OWN, "5.0.0", "The number of this client."),
+    _sub("getname", getname, 2, _OWN, "2.6.9", "The name of this client."),
     _sub(
-        "setname", setname, 3, _OWN, "2.6.9", "Sets the connection name.", "connection-name"
+        "setname", setname, 3, _OWN, "2.6.9", "Gives this client a name.", "connection-name"
     ),
     _sub(
-        "setinfo", setinfo, 4, _OWN, "7.2.0", "Sets information about the client library.",
+        "setinfo", setinfo, 4, _OWN, "7.2.0", "Says which library the client uses.",
         "<LIB-NAME libname | LIB-VER libver>",
     ),
-    _sub("info", info, 2, _OWN, "6.2.0", "Returns information about the connection."),
+    _sub("info", info, 2, _OWN, "6.2.0", "The line of CLIENT LIST about this client."),
     _sub(
-        "list", list_clients, -2, _OTHERS, "2.4.0", "Lists open connections.",
+        "list", list_clients, -2, _OTHERS, "2.4.0", "A line about each client.",
         "[TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [ID client-id [client-id ...]]",
     ),
     _sub(
-        "kill", kill, -3, _OTHERS, "2.4.0", "Terminates open connections.",
+        "kill", kill, -3, _OTHERS, "2.4.0", "Ends clients by what they are.",
         "<ip:port | [ID client-id] [TYPE <NORMAL | MASTER | SLAVE | REPLICA | PUBSUB>]"
         " [USER username] [ADDR ip:port] [LADDR ip:port] [SKIPME <YES | NO>] [MAXAGE maxage]>",
     ),
@@ -388,19 +388,20 @@ _SUBCOMMANDS = [
         "client-id [TIMEOUT | ERROR]",
     ),
     _sub(
-        "pause", pause, -3, _OTHERS, "3.0.0", "Suspends commands processing.",
+        "pause", pause, -3, _OTHERS, "3.0.0", "Holds back all commands, or writes, for a while.",
         "timeout [WRITE | ALL]",
     ),
-    _sub("unpause", unpause, 2, _OTHERS, "6.2.0", "Resumes processing of paused clients."),
+    _sub("unpause", unpause, 2, _OTHERS, "6.2.0", "Ends a pause."),
     _sub(
-        "no-evict", no_evict, 3, _OTHERS, "7.0.0", "Sets the client eviction mode.", "<ON | OFF>"
+        "no-evict", no_evict, 3, _OTHERS, "7.0.0", "Keeps this client if memory runs out.",
+        "<ON | OFF>",
     ),
     _sub(
         "no-touch", no_touch, 3, _OWN, "7.2.0",
         "Controls whether commands alter the last access of keys.", "<ON | OFF>",
     ),
     _sub(
-        "reply", reply, 3, _OWN, "3.2.0", "Instructs the server whether to reply to commands.",
+        "reply", reply, 3, _OWN, "3.2.0", "Switches the answers to this client off and on.",
         "<ON | OFF | SKIP>",
     ),
     _sub(
@@ -416,7 +417,7 @@ _SUBCOMMANDS = [
 ROWS = [
     Command(
         "client", None, -2, 0, "@slow", since="2.4.0",
-        summary="A container for client connection commands.", group="connection",
+        summary="Questions and orders about clients.", group="connection",
         subcommands=_SUBCOMMANDS,
     ),
     Command(

@@ -81,7 +81,7 @@ ROWS = [
         0,
         "slow",
         since="3.0.0",
-        summary="A container for Redis Cluster commands, none of which do anything here.",
+        summary="Answered with an error: there is no cluster mode.",
         group="cluster",
         subcommands=[_row(*known) for known in _KNOWN],
     ),

@@ -259,19 +259,21 @@ _FILTER = "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]"
 _NAMES = "[command-name [command-name ...]]"
 _CALL = "command [arg [arg ...]]"
 _SUBCOMMANDS = [
-    _row("count", command_count, 2, "2.8.13", "Returns a count of commands."),
-    _row("docs", command_docs, -2, "7.0.0", "Returns documentary information.", _NAMES),
-    _row("getkeys", command_getkeys, -3, "2.8.13", "Extracts the key names of a call.", _CALL),
+    _row("count", command_count, 2, "2.8.13", "How many commands there are."),
+    _row(
+        "docs", command_docs, -2, "7.0.0", "What commands are for and how they are written.", _NAMES
+    ),
+    _row("getkeys", command_getkeys, -3, "2.8.13", "The keys of a whole command.", _CALL),
     _row(
         "getkeysandflags",
         command_getkeysandflags,
         -3,
         "7.0.0",
-        "Extracts the key names and access flags of a call.",
+        "The keys of a whole command and what is done to each.",
         _CALL,
     ),
-    _row("info", command_info, -2, "2.8.13", "Returns information about commands.", _NAMES),
-    _row("list", command_list, -2, "7.0.0", "Returns a list of command names.", _FILTER),
+    _row("info", command_info, -2, "2.8.13", "The rows of some commands.", _NAMES),
+    _row("list", command_list, -2, "7.0.0", "The names of all commands, or of some.", _FILTER),
     help_row("command", _HELP, "5.0.0", "server", "slow connection"),
 ]
 
@@ -283,7 +285,7 @@ ROWS = [
         LOADING | STALE,
         "slow connection",
         since="2.8.13",
-        summary="Returns detailed information about all commands.",
+        summary="The table of commands.",
         group="server",
         subcommands=_SUBCOMMANDS,
     )

@@ -198,20 +198,20 @@ def _row(
 
 
 ROWS = [
-    _row("ping", ping, -1, FAST, "1.0.0", "Returns the server's liveliness response.", "[message]"),
-    _row("echo", echo, 2, LOADING | STALE | FAST, "1.0.0", "Returns the given string.", "message"),
+    _row("ping", ping, -1, FAST, "1.0.0", "Answers PONG, or the message.", "[message]"),
+    _row("echo", echo, 2, LOADING | STALE | FAST, "1.0.0", "Answers with its argument.", "message"),
     _row(
-        "select", select, 2, LOADING | STALE | FAST, "1.0.0", "Changes the selected database.",
+        "select", select, 2, LOADING | STALE | FAST, "1.0.0", "Goes to another database.",
         "index",
     ),
-    _row("quit", quit_, -1, _AT_THE_DOOR, "1.0.0", "Closes the connection."),
+    _row("quit", quit_, -1, _AT_THE_DOOR, "1.0.0", "Ends the connection after an answer."),
     _row(
-        "auth", auth, -2, _AT_THE_DOOR, "1.0.0", "Authenticates the connection.",
+        "auth", auth, -2, _AT_THE_DOOR, "1.0.0", "Logs in.",
         "[username] password",
     ),
     _row(
-        "hello", hello, -1, _AT_THE_DOOR, "6.0.0", "Handshakes with the server.",
+        "hello", hello, -1, _AT_THE_DOOR, "6.0.0", "Chooses the protocol; may log in.",
         "[protover [AUTH username password] [SETNAME clientname]]",
     ),
-    _row("reset", reset, 1, _AT_THE_DOOR, "6.2.0", "Resets the connection."),
+    _row("reset", reset, 1, _AT_THE_DOOR, "6.2.0", "Makes the connection as it was when it began."),
 ]  # fmt: skip

@@ -34,6 +34,6 @@ def help_row(
         LOADING | STALE,
         categories,
         since=since,
-        summary="Returns helpful text about the different subcommands.",
+        summary="What the subcommands are.",
         group=group,
     )

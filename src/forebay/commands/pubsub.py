@@ -194,57 +194,57 @@ def _question(
 
 ROWS = [
     _listener(
-        "subscribe", subscribe, -2, "Listens for messages published to channels.",
+        "subscribe", subscribe, -2, "Hears what is published to channels.",
         "channel [channel ...]",
     ),
     _listener(
-        "psubscribe", psubscribe, -2, "Listens for messages to channels that match patterns.",
+        "psubscribe", psubscribe, -2, "Hears what is published to channels that match.",
         "pattern [pattern ...]",
     ),
     _listener(
-        "unsubscribe", unsubscribe, -1, "Stops listening to messages posted to channels.",
+        "unsubscribe", unsubscribe, -1, "Hears some channels, or all, no longer.",
         "[channel [channel ...]]",
     ),
     _listener(
-        "punsubscribe", punsubscribe, -1, "Stops listening to channels that match patterns.",
+        "punsubscribe", punsubscribe, -1, "Hears some patterns, or all, no longer.",
         "[pattern [pattern ...]]",
     ),
     Command(
         "publish", publish, 3, PUBSUB | LOADING | STALE | FAST | MAY_REPLICATE, "@pubsub @fast",
-        since="2.0.0", summary="Posts a message to a channel.", group="pubsub",
+        since="2.0.0", summary="Sends a message to whoever hears a channel.", group="pubsub",
         syntax="channel message",
     ),
     _shard_row(
         "ssubscribe", ssubscribe, -2, _LISTEN | DENYOOM, -1,
-        "Listens for messages published to shard channels.", "shardchannel [shardchannel ...]",
+        "Hears what is published to shard channels.", "shardchannel [shardchannel ...]",
     ),
     _shard_row(
         "sunsubscribe", sunsubscribe, -1, _LISTEN, -1,
-        "Stops listening to messages posted to shard channels.",
+        "Hears some shard channels, or all, no longer.",
         "[shardchannel [shardchannel ...]]",
     ),
     _shard_row(
         "spublish", spublish, 3, PUBSUB | LOADING | STALE | FAST | MAY_REPLICATE, 1,
-        "Posts a message to a shard channel.", "shardchannel message",
+        "Sends a message to whoever hears a shard channel.", "shardchannel message",
     ),
     Command(
         "pubsub", None, -2, 0, "@slow", since="2.8.0",
-        summary="A container for Pub/Sub commands.", group="pubsub",
+        summary="Questions about channels and who hears them.", group="pubsub",
         subcommands=[
-            _question("channels", channels, -2, "Returns the active channels.", "[pattern]"),
+            _question("channels", channels, -2, "The channels that somebody hears.", "[pattern]"),
             _question(
-                "numsub", numsub, -2, "Returns a count of subscribers to channels.",
+                "numsub", numsub, -2, "How many hear each of the channels.",
                 "[channel [channel ...]]",
             ),
             _question(
-                "numpat", numpat, 2, "Returns a count of unique pattern subscriptions.", ""
+                "numpat", numpat, 2, "How many patterns are heard.", ""
             ),
             _question(
-                "shardchannels", shardchannels, -2, "Returns the active shard channels.",
+                "shardchannels", shardchannels, -2, "The shard channels that somebody hears.",
                 "[pattern]", "7.0.0",
             ),
             _question(
-                "shardnumsub", shardnumsub, -2, "Returns a count of subscribers to shard channels.",
+                "shardnumsub", shardnumsub, -2, "How many hear each of the shard channels.",
                 "[shardchannel [shardchannel ...]]", "7.0.0",
             ),
             help_row("pubsub", _HELP, "6.2.0", group="pubsub"),

@@ -125,7 +125,7 @@ ROWS = [
         _FLAGS,
         "@fast @transaction",
         since="1.2.0",
-        summary="Starts a transaction.",
+        summary="Begins to keep commands for EXEC.",
         group="transactions",
     ),
     Command(
@@ -135,7 +135,7 @@ ROWS = [
         NOSCRIPT | LOADING | STALE | SKIP_SLOWLOG,
         "@slow @transaction",
         since="1.2.0",
-        summary="Executes all commands in a transaction.",
+        summary="Runs the kept commands as one.",
         group="transactions",
     ),
     Command(
@@ -145,7 +145,7 @@ ROWS = [
         _FLAGS,
         "@fast @transaction",
         since="2.0.0",
-        summary="Discards a transaction.",
+        summary="Forgets the kept commands.",
         group="transactions",
     ),
     Command(
@@ -156,7 +156,7 @@ ROWS = [
         "@fast @transaction",
         Keys(1, -1, 1, "RO"),
         since="2.2.0",
-        summary="Monitors changes to keys to determine the execution of a transaction.",
+        summary="Lets EXEC fail if one of the keys changes before it.",
         group="transactions",
         syntax="key [key ...]",
     ),
@@ -167,7 +167,7 @@ ROWS = [
         _FLAGS,
         "@fast @transaction",
         since="2.2.0",
-        summary="Forgets about watched keys of a transaction.",
+        summary="Watches no key any longer.",
         group="transactions",
     ),
 ]
