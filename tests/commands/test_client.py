@@ -85,6 +85,25 @@ def test_the_line_follows_what_the_client_does(client: EngineClient) -> None:
     assert (fields["watch"], fields["resp"], fields["cmd"]) == ("2", "3", "psubscribe")
 
 
+def test_commands_are_counted_when_they_end(client: EngineClient) -> None:
+    def ended(other: EngineClient) -> str:
+        text = client("CLIENT", "LIST", "ID", other.session.id).decode()
+        return text.split("tot-cmds=")[1].rstrip()
+
+    other = client.new()
+    assert line(other)["tot-cmds"] == "0"
+    other.send("BLPOP k 1")
+    assert ended(other) == "1"
+    client("RPUSH k x")
+    assert ended(other) == "2"
+    other.send("BLPOP k 1")
+    client.sleep(1000)
+    assert ended(other) == "3"
+    for words in ("MULTI", "PING", "EXEC"):
+        other.send(words)
+    assert ended(other) == "6"
+
+
 def test_flags_tell_multi_blocked_and_broken_watch(client: EngineClient) -> None:
     waiting, queueing = client.new(), client.new()
     waiting.send("BLPOP k 0")
@@ -114,6 +133,9 @@ def test_client_side_caching_is_refused_clearly(client: EngineClient) -> None:
     )
     assert client("CLIENT TRACKING OFF") == "OK"
     assert client("CLIENT TRACKING maybe") == SYNTAX
+    assert client("CLIENT TRACKING ON NOLOOP FOO") == SYNTAX
+    assert client("CLIENT TRACKING ON REDIRECT") == SYNTAX
+    assert client("CLIENT TRACKING OFF REDIRECT 1 PREFIX a PREFIX b optout") == "OK"
     assert client("CLIENT GETREDIR") == -1
     assert client("CLIENT TRACKINGINFO") == [b"flags", [b"off"], b"redirect", -1, b"prefixes", []]
     assert client("CLIENT CACHING yes").args[0].startswith("ERR CLIENT CACHING can be called only")

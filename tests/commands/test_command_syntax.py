@@ -37,6 +37,22 @@ def test_a_word_may_open_a_block_of_many() -> None:
     assert [part.multiple for part in streams.parts] == [True, True]
 
 
+def test_a_word_stands_before_one_value_many_or_each() -> None:
+    (one,) = arguments_of("[TYPE <NORMAL | MASTER>]")
+    (many,) = arguments_of("[ID client-id [client-id ...]]")
+    (each,) = arguments_of("[GET pattern [GET pattern ...]]")
+    assert (one.type, one.token, one.flags()) == ("oneof", "TYPE", ["optional"])
+    assert (many.token, many.flags()) == ("ID", ["optional", "multiple"])
+    assert (each.token, each.flags()) == ("GET", ["optional", "multiple", "multiple_token"])
+
+
+def test_types_follow_the_family() -> None:
+    assert [one.type for one in arguments_of("start end", "stream")] == ["string", "string"]
+    assert [one.type for one in arguments_of("start end", "string")] == ["integer", "integer"]
+    assert [one.type for one in arguments_of("timeout", "list")] == ["double"]
+    assert [one.type for one in arguments_of("source destination")] == ["key", "key"]
+
+
 def test_an_optional_list_is_optional_and_multiple() -> None:
     (names,) = arguments_of("[section [section ...]]")
     assert names.flags() == ["optional", "multiple"]

@@ -33,6 +33,7 @@ BAD_PAUSE_MODE = b"ERR CLIENT PAUSE mode must be WRITE or ALL"
 NO_SUCH_CLIENT = b"ERR No such client"
 BAD_CLIENT_ID = b"ERR client-id should be greater than 0"
 NO_TRACKING = b"ERR Client side caching is not supported by this server"
+TRACKING_OPTIONS = (b"BCAST", b"OPTIN", b"OPTOUT", b"NOLOOP")
 NOT_TRACKING = (
     b"ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or "
     b"OPTOUT mode enabled"
@@ -120,7 +121,14 @@ def reply(ctx: Context, argv: Argv) -> None:
 
 def tracking(ctx: Context, argv: Argv) -> None:
     """CLIENT TRACKING ON|OFF ...: only OFF can be done."""
-    if _on_or_off(argv):
+    on = _on_or_off(argv)
+    args = Args(argv, 3)
+    while args.more():
+        if args.left() >= 2 and (args.word(b"REDIRECT") or args.word(b"PREFIX")):
+            args.next()
+        elif not any(args.word(option) for option in TRACKING_OPTIONS):
+            raise CommandError(SYNTAX)
+    if on:
         raise CommandError(NO_TRACKING)
     ctx.out.ok()
 
@@ -406,7 +414,8 @@ _SUBCOMMANDS = [
     ),
     _sub(
         "tracking", tracking, -3, _OWN, "6.0.0", "Controls client side caching, not offered here.",
-        "<ON | OFF>",
+        "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN]"
+        " [OPTOUT] [NOLOOP]",
     ),
     _sub("trackinginfo", trackinginfo, 2, _OWN, "6.2.0", "Tells that nothing is tracked."),
     _sub("getredir", getredir, 2, _OWN, "6.0.0", "Tells that nothing is redirected."),

@@ -144,7 +144,8 @@ def _sequence(items: list[_Item]) -> list[Argument]:
 def _is_operand(item: _Item) -> bool:
     """Whether an item may be the value of the word in front of it."""
     if isinstance(item, _Group):
-        return not item.optional or _repeats(item)
+        first = item.choices[0][0]
+        return not item.optional or (_repeats(item) and _is_operand(first))
     return not _TOKEN.match(item)
 
 

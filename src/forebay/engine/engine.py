@@ -228,7 +228,6 @@ class Engine:
             ctx.use(session)
             # Time has passed since the last command: the server received this one.
             self.started_us = 0
-        session.calls += 1
         session.last = row
         self.effects.begin()
         self.is_running = True
@@ -260,6 +259,7 @@ class Engine:
             session.blocked.spent_us += ended - started
             return 0
         self.stats.commands += 1
+        session.calls += 1
         row.ran(ended - started)
         if out.size > mark and out.p[mark] == DASH:
             row.failed_calls += 1
@@ -416,6 +416,7 @@ class Engine:
     def finish(self, session: Session, state: Blocked, error: bytes | None, mark: int) -> None:
         """A wait ended with a timeout or an error: the command counts as called."""
         self.stats.commands += 1
+        session.calls += 1
         self.stats.unblocked += 1
         if state.row is not None:
             state.row.ran(state.spent_us)
