@@ -267,7 +267,7 @@ def test_what_the_history_calls_a_token_is_in_the_syntax(name: str) -> None:
         assert version > ROWS[name].since
         for word in added:
             if word.isupper():
-                assert word in ROWS[name].syntax or version > "8.2", word
+                assert word in ROWS[name].syntax
 
 
 def test_docs_of_a_container_hold_its_subcommands() -> None:

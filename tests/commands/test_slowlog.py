@@ -48,6 +48,12 @@ def test_the_log_is_no_longer_than_slowlog_max_len() -> None:
     assert client("SLOWLOG", "LEN") == 3
 
 
+def test_one_count_is_enough() -> None:
+    assert logging_all()("SLOWLOG", "GET", "1", "2") == ReplyError(
+        "ERR unknown subcommand or wrong number of arguments for 'GET'. Try SLOWLOG HELP."
+    )
+
+
 def test_reset_empties_it() -> None:
     client = logging_all()
     client("PING")

@@ -87,8 +87,7 @@ _HISTORY = {
     "rpushx": "4.0.0 several elements",
     "sadd": "2.4.0 several members",
     "scan": "6.0.0 TYPE",
-    "set": "2.6.12 EX, PX, NX, XX; 6.0.0 KEEPTTL; 6.2.0 GET, EXAT, PXAT; 7.0.0 NX with GET; "
-    "8.4.0 IFEQ, IFNE, IFDEQ, IFDNE",
+    "set": "2.6.12 EX, PX, NX, XX; 6.0.0 KEEPTTL; 6.2.0 GET, EXAT, PXAT; 7.0.0 NX with GET",
     "shutdown": "7.0.0 NOW, FORCE, ABORT",
     "slowlog|get": "4.0.0 address and name of the client",
     "spop": "3.2.0 count",

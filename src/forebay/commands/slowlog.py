@@ -12,6 +12,7 @@ from __future__ import annotations
 from forebay.commands.context import Context
 from forebay.commands.help_text import help_row
 from forebay.commands.spec import ADMIN, LOADING, STALE, Command
+from forebay.commands.stream_args import bad_subcommand
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv
 
@@ -26,6 +27,8 @@ _CATEGORIES = "admin slow dangerous"
 def slowlog_get(ctx: Context, argv: Argv) -> None:
     """SLOWLOG GET."""
     count = DEFAULT_COUNT
+    if len(argv) > 3:
+        raise bad_subcommand(argv)
     if len(argv) > 2:
         is_number, count = argv.integer(2)
         if not is_number or count < -1:
