@@ -47,8 +47,8 @@ def _number(value: int) -> bytes:
 
 def add_value(digest: bytes, value: Value, has_expiry: bool) -> bytes:
     """Add one value to a digest."""
-    if isinstance(value, bytes):
-        digest = mix(mix(digest, _number(STRING)), value)
+    if isinstance(value, (bytes, bytearray)):
+        digest = mix(mix(digest, _number(STRING)), bytes(value))
     elif isinstance(value, deque):
         digest = mix(digest, _number(LIST))
         for item in value:

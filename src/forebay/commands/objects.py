@@ -37,7 +37,7 @@ def object_encoding(ctx: Context, argv: Argv) -> None:
     if value is None:
         ctx.out.null()
     else:
-        ctx.out.bulk(encoding(value))
+        ctx.out.bulk(encoding(argv[KEY], value))
 
 
 def object_refcount(ctx: Context, argv: Argv) -> None:

@@ -2,7 +2,7 @@
 
 Encodings
     type     encoding, named as Redis would have stored it
-    string   int (a 64-bit number), embstr (up to 44 bytes), raw
+    string   int (a 64-bit number), embstr (short), raw (long, or changed in place)
     list     listpack (up to 8 KiB), quicklist
     set      intset (numbers, up to 512), listpack (up to 128 short members), hashtable
     stream   stream
@@ -18,7 +18,8 @@ from forebay import mem
 from forebay.core.keyspace import Value
 from forebay.core.stream import Stream
 
-EMBEDDED_STRING_MAX = 44
+#: Key and string together: what Redis 8 has room for in the object of the key.
+EMBEDDED_BYTES = 41
 LIST_PACKED_BYTES = 8192
 #: What one short element costs in a listpack beside its own bytes.
 LISTPACK_ELEMENT_OVERHEAD = 2
@@ -32,12 +33,14 @@ CONSUMER_BYTES = 512
 PENDING_BYTES = 44
 
 
-def encoding(value: Value) -> bytes:
+def encoding(key: bytes, value: Value) -> bytes:
     """The name of the encoding; see the table at the head of this file."""
     if isinstance(value, bytes):
         if is_number(value):
             return b"int"
-        return b"embstr" if len(value) <= EMBEDDED_STRING_MAX else b"raw"
+        return b"embstr" if len(key) + len(value) <= EMBEDDED_BYTES else b"raw"
+    if isinstance(value, bytearray):
+        return b"raw"
     if isinstance(value, deque):
         size = sum(len(item) + LISTPACK_ELEMENT_OVERHEAD for item in value)
         return b"listpack" if size <= LIST_PACKED_BYTES else b"quicklist"
@@ -63,7 +66,7 @@ def value_bytes(value: Value, samples: int) -> int:
     """About how much memory a value takes; ``samples`` 0 looks at every member."""
     if isinstance(value, Stream):
         return stream_bytes(value)
-    if isinstance(value, bytes):
+    if isinstance(value, (bytes, bytearray)):
         return sys.getsizeof(value)
     looked_at = list(islice(value, samples or len(value)))
     members = sum(map(sys.getsizeof, looked_at)) * len(value) // max(1, len(looked_at))

@@ -1,7 +1,8 @@
 """What a key can hold, and the few moves that every family of commands shares.
 
     type on the wire   Python           made by
-    string             bytes            SET, APPEND, INCR
+    string             bytes            SET, INCR
+                       bytearray        APPEND, SETBIT (string_values.py)
     list               deque[bytes]     LPUSH, RPUSH
     set                set[bytes]       SADD
     stream             core.Stream      XADD, XGROUP CREATE MKSTREAM
@@ -39,6 +40,7 @@ DB_OUT_OF_RANGE = b"ERR DB index is out of range"
 
 TYPE_NAMES: dict[type, bytes] = {
     bytes: b"string",
+    bytearray: b"string",
     deque: b"list",
     set: b"set",
     Stream: b"stream",
@@ -53,8 +55,10 @@ def type_name(value: Value) -> bytes:
 
 
 def typed(value: Value | None, kind: type[Kind]) -> Kind | None:
-    """The value, which must be of this kind if there is one."""
+    """The value, which must be of this kind if there is one; a string is given as ``bytes``."""
     if value is not None and type(value) is not kind:
+        if kind is bytes and type(value) is bytearray:
+            return kind(value)  # type: ignore[call-arg]
         raise CommandError(WRONGTYPE)
     return value
 
@@ -100,7 +104,7 @@ def overwritten(
     if before is not None:
         home = ctx.db if db is None else db
         ctx.notify_in(home, NOTIFY_OVERWRITTEN, b"overwritten", key)
-        if type(before) is not type(value):
+        if type_name(before) != type_name(value):
             ctx.notify_in(home, NOTIFY_TYPE_CHANGED, b"type_changed", key)
 
 

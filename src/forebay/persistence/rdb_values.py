@@ -50,7 +50,7 @@ Unpack = Callable[[bytes], list[bytes]]
 
 def type_of(value: Value, stream_type: int) -> int:
     """The number of the type that a value is written as."""
-    if isinstance(value, bytes):
+    if isinstance(value, (bytes, bytearray)):
         return STRING
     if isinstance(value, deque):
         return LIST
@@ -59,8 +59,8 @@ def type_of(value: Value, stream_type: int) -> int:
 
 def write_steps(writer: RdbWriter, value: Value, stream_type: int) -> Iterator[None]:
     """Write a value, without its type."""
-    if isinstance(value, bytes):
-        writer.string(value)
+    if isinstance(value, (bytes, bytearray)):
+        writer.string(bytes(value))
     elif isinstance(value, Stream):
         yield from rdb_streams.write_steps(writer, value, stream_type)
     else:

@@ -74,8 +74,8 @@ def _expiry(log: LogWriter, database: Database, key: bytes) -> None:
 
 def _value(log: LogWriter, key: bytes, value: Value, defaults: RewriteOptions) -> Iterator[None]:
     """The commands that make one value; stops now and then for the caller to look up."""
-    if isinstance(value, bytes):
-        log.command([b"SET", key, value])
+    if isinstance(value, (bytes, bytearray)):
+        log.command([b"SET", key, bytes(value)])
     elif isinstance(value, Stream):
         yield from _stream(log, key, value, defaults)
     else:
