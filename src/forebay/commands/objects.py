@@ -2,7 +2,7 @@
 
 What each subcommand answers
     ENCODING    how Redis would have stored it (value_facts.py)
-    REFCOUNT    1, or what Redis says of the small numbers that it shares
+    REFCOUNT    1: values are not shared, as in Redis since 8.0
     IDLETIME    0: the last access to a key is not recorded
     FREQ        0 if an LFU policy is chosen, an error otherwise
 """
@@ -12,14 +12,11 @@ from __future__ import annotations
 from forebay.commands.context import Context
 from forebay.commands.help_text import help_row
 from forebay.commands.spec import READONLY, Command, Handler, Keys
-from forebay.commands.value_facts import encoding, is_number
+from forebay.commands.value_facts import encoding
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv
 
 KEY = 2
-#: Redis shares the objects of the numbers below this one and reports this count for them.
-SHARED_NUMBERS = 10000
-SHARED_REFCOUNT = (1 << 31) - 1
 
 NOT_LFU = (
     b"ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that"
@@ -42,12 +39,10 @@ def object_encoding(ctx: Context, argv: Argv) -> None:
 
 def object_refcount(ctx: Context, argv: Argv) -> None:
     """OBJECT REFCOUNT key."""
-    value = ctx.lookup(argv[KEY])
-    if value is None:
+    if ctx.lookup(argv[KEY]) is None:
         ctx.out.null()
-        return
-    shared = isinstance(value, bytes) and is_number(value) and 0 <= int(value) < SHARED_NUMBERS
-    ctx.out.integer(SHARED_REFCOUNT if shared else 1)
+    else:
+        ctx.out.integer(1)
 
 
 def object_idletime(ctx: Context, argv: Argv) -> None:

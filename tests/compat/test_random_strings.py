@@ -1,0 +1,31 @@
+"""Random scripts of string commands, the same for redis-server and for Forebay."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+import forebay
+from tests.compat.differ import check
+from tests.compat.scripts import Script
+from tests.compat.string_commands import random_command
+from tests.support.servers import ServerProcess
+
+LENGTH = 60
+SCRIPTS = 90 if forebay.compiled() else 20
+SEEDS = range(6)
+
+
+def script(seed: int) -> Script:
+    dice = Random(seed)
+    return [random_command(dice) for _ in range(LENGTH)]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("seed", SEEDS)
+def test_scripts_of_string_commands_are_answered_alike(
+    seed: int, redis_server: ServerProcess, forebay_server: ServerProcess
+) -> None:
+    numbers = range(seed * SCRIPTS, (seed + 1) * SCRIPTS)
+    check(redis_server, forebay_server, [script(number) for number in numbers])
