@@ -1,4 +1,4 @@
-"""GET, MGET, GETDEL, GETEX, STRLEN."""
+"""GET, MGET, GETDEL, GETSET, GETEX, STRLEN."""
 
 from __future__ import annotations
 
@@ -46,6 +46,35 @@ def test_getdel_deletes_what_it_answers(client: EngineClient) -> None:
     assert client("EXISTS a") == 0
     assert client.effects() == [[b"DEL", b"a"]]
     assert events() == [(0, "del", "a")]
+
+
+def test_getset_answers_what_it_overwrites(client: EngineClient) -> None:
+    events = listen(client)
+    client("EXPIRE a 100")
+    events()
+    client.effects()
+    assert client("GETSET a 2") == b"1"
+    assert client.raw("GETSET new 3") == b"$-1\r\n"
+    assert client("MGET a new") == [b"2", b"3"]
+    assert client("TTL a") == -1
+    assert client.effects() == [b"SET a 2".split(), b"SET new 3".split()]
+    assert events() == [(0, "set", "a"), (0, "set", "new")]
+    assert client("GETSET list x") == WRONGTYPE
+
+
+def test_a_string_that_was_changed_in_place_is_read_as_any_other(client: EngineClient) -> None:
+    client("APPEND a 2")
+    assert client("MGET a") == [b"12"]
+    assert client("TYPE a") == "string"
+    assert client("SCAN 0 TYPE string") == [b"0", [b"a"]]
+    assert client("GETEX a") == client("GET a") == b"12"
+    assert client("INCR a") == 13
+    client("APPEND a 4")
+    assert client("SET a new GET") == b"134"
+    client("APPEND a er")
+    assert client("GETSET a 1") == b"newer"
+    client("APPEND a 0")
+    assert client("GETDEL a") == b"10"
 
 
 # GETEX

@@ -44,9 +44,7 @@ def random_command(rng: Random, *, newer: bool = False) -> Words:
     words = rng.choice(NEWER if newer and rng.random() < 0.3 else MAKERS)(rng)
     if rng.random() < 0.03:
         at = rng.randrange(1, len(words) + 1)
-        words = rng.choice(
-            (words[:at], [*words[:at], rng.choice(("x", "1")), *words[at:]])
-        )
+        words = rng.choice((words[:at], [*words[:at], rng.choice(("x", "1")), *words[at:]]))
     if rng.random() < 0.1:
         words[0] = words[0].lower()
     return words

@@ -13,6 +13,7 @@ from forebay.engine.replay import Replayer
 from forebay.errors import CorruptDataError
 from tests.compat.generic_commands import random_command
 from tests.compat.scripts import ScriptWriter
+from tests.compat.string_commands import random_command as random_string_command
 from tests.support.engine_client import EngineClient
 from tests.support.keyspace_events import listen
 from tests.support.portrait import portrait
@@ -99,6 +100,21 @@ def test_random_commands_on_other_keys_are_rebuilt_from_their_log(seed: int) -> 
         if client.session.blocked is not None:
             client.engine.blocking.drop(client.session)
         client.sleep(dice.choice((0, 0, 1, 50)))
+    log = client.engine.effects.take()
+    client.engine.expire(client.now_ms)
+    assert_same_data(client, replay(log + client.engine.effects.take()))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_commands_on_strings_are_rebuilt_from_their_log(seed: int) -> None:
+    dice = Random(seed)
+    client = EngineClient(now_ms=1_700_000_000_000)
+    for _ in range(400):
+        words = random_string_command(dice, newer=True)
+        if words[0].upper() in ("SET", "MSETEX") and dice.random() < 0.3:
+            words += ["PX", str(dice.randint(1, 200))]
+        client.raw(*words)
+        client.now_ms += dice.choice((0, 0, 1, 50))
     log = client.engine.effects.take()
     client.engine.expire(client.now_ms)
     assert_same_data(client, replay(log + client.engine.effects.take()))
