@@ -91,7 +91,7 @@ def test_setrange_has_limits(client: EngineClient) -> None:
     assert client("SETRANGE list -1 x") == ReplyError("ERR offset is out of range")
     assert client("SETRANGE list x x") == NOT_AN_INTEGER
     assert client("SETRANGE list 0 x") == WRONGTYPE
-    client.settings.proto_max_bulk_len = 10
+    client.configure(proto_max_bulk_len=10)
     assert client("SETRANGE k 8 abc") == TOO_LONG
     assert client("EXISTS k") == 0
     assert client("SETRANGE k 8 ab") == 10

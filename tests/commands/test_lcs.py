@@ -51,7 +51,7 @@ def test_errors(client: EngineClient) -> None:
 
 
 def test_strings_whose_table_would_be_too_large_are_refused(client: EngineClient) -> None:
-    client.settings.proto_max_bulk_len = 4 * 9 * 10
+    client.configure(proto_max_bulk_len=4 * 9 * 10)
     assert client("LCS a b LEN") == 6
     client("APPEND a x")
     assert client("LCS a b LEN") == ReplyError(

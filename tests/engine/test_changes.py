@@ -31,6 +31,12 @@ def counted(client: EngineClient, command: str) -> int:
     ("command", "changes"),
     [
         ("XADD s * f v", 1),
+        ("MSETNX a 1 b 2", 2),
+        ("MSETEX 2 a 1 b 2 EX 10", 2),
+        ("BITFIELD k SET u8 0 1 SET u8 8 0 GET u8 0", 2),
+        ("BITFIELD k OVERFLOW FAIL SET u1 0 2", 0),
+        ("SETBIT k 9 0", 1),
+        ("SETBIT s 0 1", 0),
         ("XADD s MAXLEN 1 * f v", 1),
         ("XADD s NOMKSTREAM 1-0 f v", 0),
         ("XTRIM s MAXLEN 2", 3),

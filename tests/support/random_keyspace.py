@@ -51,6 +51,9 @@ class Filler:
 
     def string_key(self, key: str) -> None:
         self.run("SET", key, self.text())
+        if self.dice.random() < 0.4:
+            # Changed in place, a string is held in another form.
+            self.run("APPEND", key, self.text())
 
     def list_key(self, key: str) -> None:
         for _ in range(self.dice.choice((1, 3, 200))):

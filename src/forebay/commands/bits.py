@@ -229,7 +229,8 @@ ROWS = [
     Command("bitpos", bitpos, -3, READONLY, _READ, _READ_KEY, "2.8.7",
             "The first bit of a string that is set, or that is clear.", "bitmap",
             f"key bit [start [end {_UNIT}]]"),
-    Command("bitop", bitop, -4, WRITE | DENYOOM, _WRITE, Keys(2, -1, 1, "OW UPDATE"), "2.6.0",
+    Command("bitop", bitop, -4, WRITE | DENYOOM, _WRITE,
+            Keys(2, -1, 1, "OW UPDATE; RO ACCESS"), "2.6.0",
             "Combines strings bit by bit into another one.", "bitmap",
             "<AND | OR | XOR | NOT | DIFF | DIFF1 | ANDOR | ONE> destkey key [key ...]"),
 ]  # fmt: skip
