@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from forebay.server import usage
-from forebay.server.info_sections import human
+from forebay.server.info_memory import human
 from forebay.server.timers import Clock
 
 

@@ -7,7 +7,7 @@
 
 docs/configuration.md is generated from these rows.  Directives of Redis that
 are accepted without effect stand in config_inert.py, and the few that would be
-dangerous to ignore stand at the foot of this file with the reason for refusal.
+dangerous to ignore in config_refused.py, with the reason for refusal.
 """
 
 from __future__ import annotations
@@ -52,6 +52,10 @@ class Directive:
     protected: bool = False
     default: str = ""
     area: str = ""
+    #: A name of Valkey for the same thing: understood, and answered when asked for by name.
+    valkey: str = ""
+    #: Not listed by a pattern of CONFIG GET, so that the list is that of Redis.
+    hidden: bool = False
 
 
 _ONE_MIB = 1 << 20
@@ -122,7 +126,8 @@ _KEYSPACE = [
         "maxmemory_policy",
         _POLICIES,
         AT_ONCE,
-        "Reported only: nothing is ever evicted, whatever is chosen; the limit refuses writes.",
+        "Reported only: nothing is ever evicted, whatever is chosen; the limit refuses writes. "
+        "Any but noeviction is warned of if maxmemory is set.",
     ),
     Directive(
         "active-expire-effort",
@@ -207,6 +212,7 @@ _WATCHING = [
         Int(-1, LONG_MAX),
         AT_ONCE,
         "Commands that run for this many microseconds or more enter the slow log; -1 is none.",
+        valkey="commandlog-execution-slower-than",
     ),
     Directive(
         "slowlog-max-len",
@@ -214,6 +220,21 @@ _WATCHING = [
         Int(0, LONG_MAX),
         AT_ONCE,
         "How many entries the slow log keeps.",
+        valkey="commandlog-slow-execution-max-len",
+    ),
+    Directive(
+        "slowlog-entry-max-argc",
+        "slowlog_entry_max_argc",
+        Int(2),
+        AT_ONCE,
+        "How many arguments of a command an entry of the slow log keeps.",
+    ),
+    Directive(
+        "slowlog-entry-max-string-len",
+        "slowlog_entry_max_bytes",
+        Int(1, LONG_MAX),
+        AT_ONCE,
+        "How many bytes of each of them.",
     ),
     Directive(
         "latency-monitor-threshold",
@@ -438,6 +459,26 @@ _PROCESS = [
     ),
 ]
 
+_REPLICATION = [
+    Directive(
+        "min-replicas-to-write",
+        "min_replicas_to_write",
+        Int(),
+        AT_ONCE,
+        "With fewer replicas than this, writes are refused with NOREPLICAS. There is no "
+        "replication yet, so any number but 0 refuses all of them.",
+        alias="min-slaves-to-write",
+    ),
+    Directive(
+        "min-replicas-max-lag",
+        "min_replicas_max_lag_s",
+        Int(),
+        AT_ONCE,
+        "A replica that was silent for longer (seconds) does not count; 0 lets all writes pass.",
+        alias="min-slaves-max-lag",
+    ),
+]
+
 #: Heading of each part of the documentation, and its rows.
 SECTIONS = [
     ("Streams", _STREAMS),
@@ -445,17 +486,8 @@ SECTIONS = [
     ("Files", _DISK),
     ("Clients", _CLIENTS),
     ("Watching", _WATCHING),
+    ("Replication", _REPLICATION),
     ("Process and sockets", _PROCESS),
 ]
 
 HONOURED = [row for _, rows in SECTIONS for row in rows]
-
-#: Directives of Redis that must not be ignored: name to what stands in the way.
-#: A value equal to the one in the second place asks for nothing and is accepted.
-REFUSED = {
-    "user": ("access control lists do not exist yet", ""),
-    "aclfile": ("access control lists do not exist yet", ""),
-    "rename-command": ("commands cannot be renamed", ""),
-    "loadmodule": ("modules cannot be loaded", ""),
-    "cluster-enabled": ("there is no cluster mode", "no"),
-}
