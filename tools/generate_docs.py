@@ -26,7 +26,8 @@ from forebay.commands.table import TABLE  # noqa: E402
 from forebay.server.config import Config  # noqa: E402
 from forebay.server.config_inert import INERT  # noqa: E402
 from forebay.server.config_refused import REFUSED  # noqa: E402
-from forebay.server.config_table import SECTIONS, Directive  # noqa: E402
+from forebay.server.config_row import Directive  # noqa: E402
+from forebay.server.config_table import SECTIONS  # noqa: E402
 from forebay_spark import options as spark_options  # noqa: E402
 from forebay_spark.pipeline import config as jobs  # noqa: E402
 

@@ -75,7 +75,7 @@ def test_writes_are_refused_while_replicas_are_asked_for_that_are_not_there() ->
         assert str(client(line)) == NO_REPLICAS
     assert client("GET k") is None
     assert client("PING") == "PONG"
-    client.settings.min_replicas_max_lag_s = 0
+    client.configure(min_replicas_max_lag_s=0)
     assert client("SET k w") == "OK"
 
 
@@ -83,7 +83,7 @@ def test_a_transaction_with_a_write_is_refused_when_replicas_are_asked_for() -> 
     client = EngineClient()
     client("MULTI")
     client("SET k v")
-    client.settings.min_replicas_to_write = 1
+    client.configure(min_replicas_to_write=1)
     assert str(client("EXEC")) == f"EXECABORT Transaction discarded because of: {NO_REPLICAS}"
     client("MULTI")
     assert str(client("SET k v")) == NO_REPLICAS
@@ -96,6 +96,6 @@ def test_a_transaction_with_a_write_is_refused_when_replicas_are_asked_for() -> 
 def test_keys_still_expire_while_replicas_are_missing() -> None:
     client = EngineClient()
     client("SET k v PX 10")
-    client.settings.min_replicas_to_write = 1
+    client.configure(min_replicas_to_write=1)
     client.sleep(1000)
     assert client("DBSIZE") == 0

@@ -31,7 +31,8 @@ from forebay.server.config_file import Line, parse_lines, read_text
 from forebay.server.config_inert import INERT
 from forebay.server.config_kinds import quoted
 from forebay.server.config_refused import REFUSED
-from forebay.server.config_table import HONOURED, Directive
+from forebay.server.config_row import Directive
+from forebay.server.config_table import HONOURED
 from forebay.server.nearest import SHORT, did_you_mean, nearest
 
 #: Called with the new value after it was stored; raises ConfigError to refuse it.

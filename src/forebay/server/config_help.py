@@ -8,7 +8,7 @@ from textwrap import wrap
 from forebay.errors import ConfigError
 from forebay.server.config import HIDDEN, ROWS, Config
 from forebay.server.config_refused import REFUSED
-from forebay.server.config_table import Directive
+from forebay.server.config_row import Directive
 from forebay.server.nearest import did_you_mean, nearest
 
 ALL = "all"

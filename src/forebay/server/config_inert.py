@@ -26,7 +26,7 @@ from forebay.server.config_kinds import (
     Primary,
     Words,
 )
-from forebay.server.config_table import AT_ONCE, AT_START, Directive
+from forebay.server.config_row import AT_ONCE, AT_START, Directive
 
 _YES_NO = Bool()
 _TEXT = Kind()

@@ -1,9 +1,6 @@
 """THE table of directives: everything that this server acts upon, one row each.
 
-    name -- what is written in redis.conf and CONFIG SET
-    attribute -- where the value lives: the attribute of Settings, whose default is the default
-    kind -- how it is read, checked and printed (config_kinds.py)
-    when -- AT_ONCE: CONFIG SET works; AT_START: it is refused, the value is read at start
+    Directive(name, attribute, kind, when, what it does)      config_row.py says what these are
 
 docs/configuration.md is generated from these rows.  Directives of Redis that
 are accepted without effect stand in config_inert.py, and the few that would be
@@ -11,8 +8,6 @@ dangerous to ignore in config_refused.py, with the reason for refusal.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from forebay.server.config_kinds import (
     INT_MAX,
@@ -34,29 +29,7 @@ from forebay.server.config_kinds import (
     Secret,
     Words,
 )
-
-AT_ONCE = True
-AT_START = False
-
-
-@dataclass(slots=True, frozen=True)
-class Directive:
-    """One row; without an attribute it is inert, and its default stands in the row as text."""
-
-    name: str
-    attribute: str
-    kind: Kind
-    mutable: bool
-    doc: str
-    alias: str = ""
-    protected: bool = False
-    default: str = ""
-    area: str = ""
-    #: A name of Valkey for the same thing: understood, and answered when asked for by name.
-    valkey: str = ""
-    #: Not listed by a pattern of CONFIG GET, so that the list is that of Redis.
-    hidden: bool = False
-
+from forebay.server.config_row import AT_ONCE, AT_START, Directive
 
 _ONE_MIB = 1 << 20
 _SHUTDOWN = Flags("save", "nosave", "now", "force")
@@ -265,7 +238,7 @@ _DISK = [
         "data_dir",
         Folder(),
         AT_ONCE,
-        "The directory of all files. It cannot be changed while the log is on.",
+        "The directory of all files, made if missing. It cannot be changed while the log is on.",
         protected=True,
     ),
     Directive(
@@ -411,7 +384,13 @@ _PROCESS = [
         "Seconds of silence after which the peer is probed; 0 is off. For new connections.",
     ),
     Directive("hz", "hz", Int(0, INT_MAX), AT_ONCE, "How often a second periodic work runs."),
-    Directive("daemonize", "daemonize", Bool(), AT_START, "Leave the terminal at start."),
+    Directive(
+        "daemonize",
+        "daemonize",
+        Bool(),
+        AT_START,
+        "Run in the background: the command ends when the data is loaded, or says why it is not.",
+    ),
     Directive(
         "supervised",
         "supervised",
@@ -419,7 +398,9 @@ _PROCESS = [
         AT_START,
         "Tell the service manager when the server is ready.",
     ),
-    Directive("pidfile", "pidfile", Kind(), AT_START, "Where to write the process id."),
+    Directive(
+        "pidfile", "pidfile", Kind(), AT_START, "Where to write the process id, if anywhere."
+    ),
     Directive(
         "logfile", "logfile", Kind(), AT_START, "Where to write the log; empty is standard output."
     ),
