@@ -165,7 +165,14 @@ def test_what_resembles_nothing_gets_no_advice() -> None:
         assert "did you mean" not in str(caught.value)
 
 
-# Eviction
+# What somebody who comes from Redis may count on
+
+
+def test_a_server_that_keeps_nothing_warns_unless_that_was_said() -> None:
+    (warning,) = Config.load(["--appendonly", "no"]).warnings()
+    assert warning.startswith("NOTHING IS KEPT ON DISK")
+    assert Config.load(["--appendonly", "no", "--save", ""]).warnings() == []
+    assert Config.load(["--appendonly", "no", "--save", "60", "1"]).warnings() == []
 
 
 def test_a_policy_that_evicts_is_warned_of_if_there_is_a_limit() -> None:

@@ -114,14 +114,25 @@ class Config:
 
     def warnings(self) -> list[str]:
         """What was asked for in vain: one sentence about all inert directives that were set, and
-        one about eviction.
+        more about what somebody may count on who comes from Redis.
         """
         default = Config()
         names = [row.name for row in INERT if self.value(row) != default.value(row)]
         found = []
         if names:
             found.append("accepted without effect (see docs/configuration.md): " + ", ".join(names))
-        return found + self.eviction_warnings()
+        return found + self.memory_only_warnings() + self.eviction_warnings()
+
+    def memory_only_warnings(self) -> list[str]:
+        """A stock redis.conf turns the log off and counts on save points that it does not name."""
+        settings = self.settings
+        if settings.appendonly or settings.save_points or "save" in self._seen:
+            return []
+        return [
+            "NOTHING IS KEPT ON DISK: appendonly is no, and there are no save points (Redis has "
+            "some by default). Set appendonly yes, or save points such as: save 3600 1 300 100 60 "
+            '10000; save "" says that this is wanted'
+        ]
 
     def eviction_warnings(self) -> list[str]:
         """Somebody counts on keys being evicted: say that they are not."""
