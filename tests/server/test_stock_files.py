@@ -13,8 +13,6 @@ from tests.support.stock_files import STOCK
 
 #: What is not the same here, on purpose (docs/compatibility.md).
 OTHER_DEFAULTS = {"client-output-buffer-limit"}
-#: Set at start by the machine, not by the table.
-OF_THE_MACHINE = {"maxclients"}
 
 
 @pytest.mark.parametrize("name", STOCK)

@@ -56,8 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.write(version_text() + "\n")
         return 0
     if args[0] not in COMMANDS:
-        hint = f"did you mean: forebay {meant_by(args)}" if meant_by(args) else ""
-        sys.stderr.write(f"forebay: no command '{args[0]}'; {hint or 'try: forebay --help'}\n")
+        meant = meant_by(args)
+        hint = f"did you mean: forebay {meant}" if meant else "try: forebay --help"
+        sys.stderr.write(f"forebay: no command '{args[0]}'; {hint}\n")
         return 2
     return run(args[0], args[1:])
 
@@ -66,10 +67,10 @@ def meant_by(args: Sequence[str]) -> str:
     """The line that somebody may have meant by one without a command; empty if none is near."""
     from forebay.server.nearest import nearest
 
-    word = args[0]
-    if word.startswith("--") or word.endswith(".conf"):
+    if args[0].startswith("--") or args[0].endswith(".conf"):
         return " ".join(["serve", *args])
-    return " ".join([nearest(word, COMMANDS), *args[1:]]) if nearest(word, COMMANDS) else ""
+    name = nearest(args[0], COMMANDS)
+    return " ".join([name, *args[1:]]) if name else ""
 
 
 def run(name: str, args: list[str]) -> int:

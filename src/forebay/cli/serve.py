@@ -49,9 +49,10 @@ replies that are under way; a second signal stops it at once.
 
 def run(args: list[str]) -> int:
     """Start the server and stay until it ends."""
-    asked = next((at for at, word in enumerate(args) if word in ("-h", "--help")), -1)
-    if asked >= 0:
-        return explain(args[asked + 1 :])
+    if args and args[0] == "-h":
+        return explain(args[1:])
+    if "--help" in args:
+        return explain(args[args.index("--help") + 1 :])
     from forebay.server.startup import serve
 
     return serve(args)
