@@ -123,6 +123,8 @@ class Durability:
         try:
             if not self.loading.step():
                 return
+            self.loop.errand = None
+            self._loaded()
         except ForebayError as error:
             self.log.warning(what_to_do(error))
             raise Halt(what_to_do(error)) from None
@@ -131,8 +133,6 @@ class Durability:
             self.log.traceback(fault)
             text = f"the data could not be loaded: {type(fault).__name__}: {fault}"
             raise Halt(text) from fault
-        self.loop.errand = None
-        self._loaded()
 
     def _loaded(self) -> None:
         self.loading.say_what_came()

@@ -8,7 +8,7 @@ Everything here happens at start or at the end; nothing of it knows the engine.
       |  waits                 |            what goes wrong is said on the same terminal
       |<------ pipe: a byte ---|  ready: leaves the terminal
       '- exit code 0           '
-         the pipe ends without a byte: the server is gone, and so is its exit code
+         the pipe ends without a byte: the server is gone, and its exit code is passed on
 """
 
 from __future__ import annotations
