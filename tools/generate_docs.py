@@ -25,7 +25,9 @@ from forebay.commands.spec import FLAG_NAMES, Command  # noqa: E402
 from forebay.commands.table import TABLE  # noqa: E402
 from forebay.server.config import Config  # noqa: E402
 from forebay.server.config_inert import INERT  # noqa: E402
-from forebay.server.config_table import REFUSED, SECTIONS, Directive  # noqa: E402
+from forebay.server.config_refused import REFUSED  # noqa: E402
+from forebay.server.config_row import Directive  # noqa: E402
+from forebay.server.config_table import SECTIONS  # noqa: E402
 from forebay_spark import options as spark_options  # noqa: E402
 from forebay_spark.pipeline import config as jobs  # noqa: E402
 
@@ -146,7 +148,7 @@ def configuration_page() -> str:
         names = ", ".join(f"`{row.name}`" for row in inert)
         parts.append(f"- {area}: {names}")
     parts += ["", REFUSED_HEAD]
-    parts += [f"- `{name}`: {reason}" for name, (reason, _) in REFUSED.items()]
+    parts += [f"- `{name}`: {why.reason}; {why.instead}" for name, why in REFUSED.items()]
     return "\n".join([*parts, ""])
 
 

@@ -1,14 +1,27 @@
 """INFO: sections, fields and numbers."""
 
+import pytest
+
 import forebay
 from tests.support.admin_client import AdminClient
+from tests.support.names import NAMES, words
 from tests.support.resp import ReplyError
 
-#: The sections of redis-server 7.0.15, in its order.
+#: The sections of redis-server 8.6.3, in its order, but for those about hot keys and key sizes.
 HEADINGS = (
-    "Server Clients Memory Persistence Stats Replication CPU Modules Commandstats Errorstats"
-    " Latencystats Cluster Keyspace"
+    "Server Clients Memory Persistence Threads Stats Replication CPU Modules Commandstats"
+    " Errorstats Latencystats Cluster Keyspace"
 )
+
+#: Fields that are there only while a log is.
+NEED_A_LOG = {
+    "aof_current_size",
+    "aof_base_size",
+    "aof_pending_rewrite",
+    "aof_buffer_length",
+    "aof_pending_bio_fsync",
+    "aof_delayed_fsync",
+}
 
 
 def headings(text: bytes) -> list[str]:
@@ -57,6 +70,56 @@ def test_it_is_a_verbatim_string_in_resp3() -> None:
     assert client.raw("INFO", "cluster").startswith(b"=")
 
 
+@pytest.mark.parametrize("section", NAMES["info"])
+def test_every_field_of_redis_is_there_in_its_section_and_order(section: str) -> None:
+    client = AdminClient()
+    client("SET", "k", "v")
+    ours = [name for name in client.info(section) if name in words(NAMES["info"][section])]
+    files = {name for name in words(NAMES["info"][section]) if name in NEED_A_LOG}
+    assert ours == [name for name in words(NAMES["info"][section]) if name not in files]
+
+
+def test_listeners_are_named_in_the_order_of_redis() -> None:
+    fields = AdminClient(bind=("127.0.0.1", "-::1"), port=7, unixsocket="/tmp/s").info("server")
+    assert fields["listener0"] == "name=tcp,bind=127.0.0.1,bind=-::1,port=7"
+    assert fields["listener1"] == "name=unix,bind=/tmp/s"
+    fields = AdminClient(port=0, unixsocket="/tmp/s").info("server")
+    assert fields["listener0"] == "name=unix,bind=/tmp/s"
+    assert "listener1" not in fields
+
+
+def test_keys_that_expired_unasked_are_counted_apart() -> None:
+    client = AdminClient()
+    client("CONFIG", "RESETSTAT")
+    for key in ("asked", "unasked"):
+        client("SET", key, "v", "PX", "5")
+    client.now_ms += 10
+    assert client("GET", "asked") is None
+    client.sleep(1000)
+    fields = client.info("stats")
+    assert (fields["expired_keys"], fields["expired_keys_active"]) == ("2", "1")
+
+
+def test_wrong_passwords_are_counted_and_resetstat_leaves_them() -> None:
+    client = AdminClient(requirepass=b"secret")
+    client("AUTH", "wrong")
+    client("AUTH", "nobody", "secret")
+    client("HELLO", "3", "AUTH", "default", "wrong")
+    client("AUTH", "secret")
+    assert client.info("stats")["acl_access_denied_auth"] == "3"
+    client("CONFIG", "RESETSTAT")
+    assert client.info("stats")["acl_access_denied_auth"] == "3"
+
+
+def test_the_time_of_commands_counts_those_of_a_transaction_once() -> None:
+    client = AdminClient()
+    client("CONFIG", "RESETSTAT")
+    before = int(client.info("stats")["eventloop_duration_cmd_sum"])
+    client.engine.commands[b"exec"].ran(1000)
+    client.engine.commands[b"get"].ran(900)
+    assert int(client.info("stats")["eventloop_duration_cmd_sum"]) - before == 900
+
+
 def test_server_tells_both_versions_and_the_build() -> None:
     fields = AdminClient().info("server")
     assert fields["redis_version"] == "8.10.0"
@@ -85,6 +148,9 @@ def test_memory_has_bytes_and_sizes_for_people() -> None:
     assert fields["used_memory"] == str(10 << 20)
     assert fields["used_memory_human"] == "10.00M"
     assert fields["used_memory_peak"] == str(20 << 20)
+    assert fields["used_memory_peak_time"] == "1700000000"
+    assert fields["used_memory_startup"] == str(1 << 20)
+    assert fields["mem_fragmentation_ratio"] == "3.00"
     assert fields["maxmemory_human"] == "1.50K"
     assert fields["used_memory_lua_human"] == "0B"
 

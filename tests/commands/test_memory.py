@@ -3,6 +3,7 @@
 import sys
 
 from tests.support.admin_client import AdminClient
+from tests.support.names import NAMES, words
 from tests.support.resp import ReplyError
 
 
@@ -37,8 +38,8 @@ def test_usage_of_a_missing_key_is_nil() -> None:
 
 def test_usage_refuses_other_options_and_negative_samples() -> None:
     client = AdminClient()
-    for words in (["SAMPLES"], ["SAMPLES", "-1"], ["FOO", "1"]):
-        assert client("MEMORY", "USAGE", "k", *words) == ReplyError("ERR syntax error")
+    for options in (["SAMPLES"], ["SAMPLES", "-1"], ["FOO", "1"]):
+        assert client("MEMORY", "USAGE", "k", *options) == ReplyError("ERR syntax error")
 
 
 def test_stats_has_the_fields_of_redis() -> None:
@@ -51,6 +52,42 @@ def test_stats_has_the_fields_of_redis() -> None:
     assert stats[b"keys.count"] == 1
     assert b"overhead.hashtable.main" in stats[b"db.0"]
     assert stats[b"peak.percentage"] == 50.0
+    assert stats[b"startup.allocated"] == 1 << 20
+    assert stats[b"allocator.allocated"] == 10 << 20
+    assert stats[b"allocator.resident"] == 30 << 20
+    assert stats[b"fragmentation"] == 3.0
+    assert stats[b"fragmentation.bytes"] == 20 << 20
+    assert stats[b"keys.bytes-per-key"] == 9 << 20
+    parts = stats[b"overhead.total"] + stats[b"dataset.bytes"]
+    assert parts == stats[b"total.allocated"]
+
+
+def test_stats_and_info_agree() -> None:
+    client = AdminClient()
+    client("SET", "k", "v")
+    client("HELLO", "3")
+    stats, info = client("MEMORY", "STATS"), client.info("memory")
+    for field, name in [
+        (b"total.allocated", "used_memory"),
+        (b"overhead.total", "used_memory_overhead"),
+        (b"dataset.bytes", "used_memory_dataset"),
+        (b"clients.normal", "mem_clients_normal"),
+        (b"aof.buffer", "mem_aof_buffer"),
+        (b"allocator.resident", "allocator_resident"),
+        (b"fragmentation.bytes", "mem_fragmentation_bytes"),
+    ]:
+        assert stats[field] == int(info[name]), name
+
+
+def test_stats_come_under_the_names_and_in_the_order_of_redis() -> None:
+    client = AdminClient()
+    client("SET", "k", "v")
+    client("HELLO", "3")
+    stats = client("MEMORY", "STATS")
+    names = []
+    for name, value in stats.items():
+        names += [name, *value] if isinstance(value, dict) else [name]
+    assert [name.decode() for name in names] == words(NAMES["memory_stats"])
 
 
 def test_doctor_speaks_of_a_peak_and_of_a_limit_that_is_near() -> None:

@@ -11,13 +11,14 @@ def logging_all() -> AdminClient:
     return client
 
 
-def test_an_entry_has_six_fields_and_the_newest_comes_first() -> None:
+def test_an_entry_has_seven_fields_and_the_newest_comes_first() -> None:
     client = logging_all()
     client("ECHO", "one")
     client("ECHO", "two")
     entries = client("SLOWLOG", "GET", "2")
-    assert [len(entry) for entry in entries] == [6, 6]
-    number, at_s, usec, argv, addr, name = entries[0]
+    assert [len(entry) for entry in entries] == [7, 7]
+    number, at_s, usec, argv, addr, name, argc = entries[0]
+    assert argc == 2
     assert (argv, addr, name) == ([b"ECHO", b"two"], b"127.0.0.1:50000", b"tester")
     assert at_s == client.now_ms // 1000
     assert usec >= 0
@@ -69,5 +70,28 @@ def test_long_arguments_are_cut() -> None:
     assert argv[1] == b"x" * 128 + b"... (872 more bytes)"
 
 
+def test_many_arguments_are_cut_and_their_number_is_kept() -> None:
+    client = logging_all()
+    client("SADD", "s", *range(31))
+    *_, argc = client("SLOWLOG", "GET", "1")[0]
+    assert argc == 33
+    argv = client("SLOWLOG", "GET", "2")[1][3]
+    assert len(argv) == 32
+    assert argv[-1] == b"... (2 more arguments)"
+
+
+def test_how_much_of_a_command_is_kept_can_be_set() -> None:
+    client = logging_all()
+    assert client("CONFIG", "SET", "slowlog-entry-max-argc", "3") == "OK"
+    assert client("CONFIG", "SET", "slowlog-entry-max-string-len", "4") == "OK"
+    client("SADD", "s", "123456", "x", "y")
+    entry = client("SLOWLOG", "GET", "1")[0]
+    assert entry[3] == [b"SADD", b"s", b"... (3 more arguments)"]
+    assert entry[6] == 5
+    client("ECHO", "123456")
+    assert client("SLOWLOG", "GET", "1")[0][3] == [b"ECHO", b"1234... (2 more bytes)"]
+    assert "between 2 and" in str(client("CONFIG", "SET", "slowlog-entry-max-argc", "1"))
+
+
 def test_help_says_what_an_entry_holds() -> None:
-    assert "    client name" in logging_all()("SLOWLOG", "HELP")
+    assert "    client name, total number of arguments" in logging_all()("SLOWLOG", "HELP")

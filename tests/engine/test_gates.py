@@ -1,4 +1,6 @@
-"""While the data is loaded or the disk is ill: who may still come in, and what the others hear."""
+"""While the data is loaded, the disk is ill or replicas are missing: who may still come in, and
+what the others hear.
+"""
 
 from __future__ import annotations
 
@@ -62,3 +64,38 @@ def test_a_transaction_with_a_write_is_refused_as_a_whole_while_the_disk_is_ill(
     client.engine.set_gate(gates.MISCONF, True)
     assert str(client("EXEC")) == "EXECABORT Transaction discarded because of: MISCONF x"
     assert client.engine.keyspace.databases[0].values == {}
+
+
+NO_REPLICAS = "NOREPLICAS Not enough good replicas to write."
+
+
+def test_writes_are_refused_while_replicas_are_asked_for_that_are_not_there() -> None:
+    client = EngineClient(min_replicas_to_write=1)
+    for line in ("SET k w", "XADD s * f v", "DEL k", "BLPOP l 0", "FLUSHALL"):
+        assert str(client(line)) == NO_REPLICAS
+    assert client("GET k") is None
+    assert client("PING") == "PONG"
+    client.configure(min_replicas_max_lag_s=0)
+    assert client("SET k w") == "OK"
+
+
+def test_a_transaction_with_a_write_is_refused_when_replicas_are_asked_for() -> None:
+    client = EngineClient()
+    client("MULTI")
+    client("SET k v")
+    client.configure(min_replicas_to_write=1)
+    assert str(client("EXEC")) == f"EXECABORT Transaction discarded because of: {NO_REPLICAS}"
+    client("MULTI")
+    assert str(client("SET k v")) == NO_REPLICAS
+    assert str(client("EXEC")).startswith("EXECABORT Transaction discarded because of previous")
+    client("MULTI")
+    client("GET k")
+    assert client("EXEC") == [None]
+
+
+def test_keys_still_expire_while_replicas_are_missing() -> None:
+    client = EngineClient()
+    client("SET k v PX 10")
+    client.configure(min_replicas_to_write=1)
+    client.sleep(1000)
+    assert client("DBSIZE") == 0

@@ -84,9 +84,9 @@ def test_output_limits_change_only_the_class_that_is_named() -> None:
 
 
 def test_inert_directives_that_were_set_are_warned_of_once_by_name() -> None:
-    config = Config.load(["--tls-port", "1", "--activedefrag", "yes", "--dynamic-hz", "yes"])
+    config = Config.load(["--masterauth", "x", "--activedefrag", "yes", "--dynamic-hz", "yes"])
     (warning,) = config.warnings()
-    assert "tls-port" in warning
+    assert "masterauth" in warning
     assert "activedefrag" in warning
     assert "dynamic-hz" not in warning
 
@@ -94,7 +94,94 @@ def test_inert_directives_that_were_set_are_warned_of_once_by_name() -> None:
 def test_directives_that_would_be_dangerous_to_ignore_are_accepted_when_they_ask_for_nothing() -> (
     None
 ):
-    assert Config.load(["--cluster-enabled", "no"]).settings == Settings()
+    harmless = ["--cluster-enabled", "no", "--tls-port", "0", "--replicaof", "no", "one"]
+    config = Config.load([*harmless, "--slaveof", "NO", "ONE", "--aclfile", ""])
+    assert config.settings == Settings()
+    assert config.warnings() == []
+    assert config.get([b"replicaof", b"slaveof"]) == {b"replicaof": b"", b"slaveof": b""}
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (["--replicaof", "10.0.0.1", "6379"], "write 'replicaof no one'"),
+        (["--slaveof", "10.0.0.1 6379"], "write 'replicaof no one'"),
+        (["--tls-port", "6380"], "write 'tls-port 0'"),
+        (["--cluster-enabled", "yes"], "write 'cluster-enabled no'"),
+        (["--user", "alice on"], "requirepass"),
+    ],
+)
+def test_what_must_not_be_ignored_refuses_the_start_and_says_what_to_do(
+    words: list[str], advice: str
+) -> None:
+    with pytest.raises(ConfigError, match="refused: ") as caught:
+        Config.load(words)
+    assert advice in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("tls-port", "6380", "refused: there is no TLS yet"),
+        ("replicaof", "10.0.0.1 6379", "can't set immutable config"),
+        ("slaveof", "no one", "can't set immutable config"),
+    ],
+)
+def test_a_running_server_refuses_it_likewise(name: str, value: str, reason: str) -> None:
+    config = Config()
+    with pytest.raises(CommandError, match=reason):
+        config.set([(name.encode(), value.encode())], local=True)
+    assert config.get([b"tls-port"]) == {b"tls-port": b"0"}
+    config.set([(b"tls-port", b"0")], local=True)
+
+
+# Did you mean
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["--prot", "1"], "did you mean --port?"),
+        (["--port=1"], "did you mean --port 1?"),
+        (["--Dir=/Tmp/A"], "did you mean --dir /Tmp/A?"),
+        (["--prot=1"], "did you mean --port 1?"),
+        (["-p", "1"], "did you mean --port?"),
+        (["-port", "1"], "did you mean --port?"),
+        (["1"], "did you mean --port 1?"),
+        (["port", "1"], "did you mean --port?"),
+        (["--appendfsnc", "always"], "did you mean --appendfsync?"),
+    ],
+)
+def test_a_slip_of_the_pen_is_named_with_what_was_meant(words: list[str], hint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Config.load(words)
+    assert hint in str(caught.value)
+
+
+def test_what_resembles_nothing_gets_no_advice() -> None:
+    for words in (["--qqqq", "1"], ["-x"], ["qqqq"]):
+        with pytest.raises(ConfigError) as caught:
+            Config.load(words)
+        assert "did you mean" not in str(caught.value)
+
+
+# What somebody who comes from Redis may count on
+
+
+def test_a_server_that_keeps_nothing_warns_unless_that_was_said() -> None:
+    (warning,) = Config.load(["--appendonly", "no"]).warnings()
+    assert warning.startswith("NOTHING IS KEPT ON DISK")
+    assert Config.load(["--appendonly", "no", "--save", ""]).warnings() == []
+    assert Config.load(["--appendonly", "no", "--save", "60", "1"]).warnings() == []
+
+
+def test_a_policy_that_evicts_is_warned_of_if_there_is_a_limit() -> None:
+    config = Config.load(["--maxmemory", "1mb", "--maxmemory-policy", "allkeys-lru"])
+    (warning,) = config.warnings()
+    assert warning.startswith("NOTHING IS EVICTED, although maxmemory-policy is allkeys-lru")
+    assert "1048576 bytes" in warning
+    assert Config.load(["--maxmemory", "1mb"]).warnings() == []
+    assert Config.load(["--maxmemory-policy", "allkeys-lru"]).warnings() == []
 
 
 def test_save_points_of_several_lines_add_up_and_an_empty_one_clears_them() -> None:

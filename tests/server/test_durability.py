@@ -284,9 +284,31 @@ def test_two_servers_that_keep_nothing_may_share_a_directory(tmp_path: Path) -> 
         assert not (tmp_path / "forebay.lock").exists()
 
 
-def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="nowhere is not there"):
-        DurableServer(tmp_path / "nowhere")
+def test_a_directory_that_is_not_there_is_made_and_the_log_says_so(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "data"
+    with DurableServer(folder) as server:
+        assert f"The directory {folder} was missing and has been made" in server.log()
+        assert server.client()("SET", "a", "1") == "OK"
+    with DurableServer(folder) as server:
+        assert "was missing" not in server.log().split("made\n", 1)[1]
+        assert server.client()("GET", "a") == b"1"
+
+
+def test_a_directory_that_cannot_be_made_is_named_with_a_way_out(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match=r"cannot make the folder .*/file.*--dir.*--appendonly"):
+        DurableServer(tmp_path / "file" / "data")
+
+
+def test_a_policy_that_evicts_is_warned_of_when_it_is_set(tmp_path: Path) -> None:
+    with DurableServer(tmp_path) as server:
+        client = server.client()
+        assert client("CONFIG", "SET", "maxmemory-policy", "allkeys-lru") == "OK"
+        assert "NOTHING IS EVICTED" not in server.log()
+        assert client("CONFIG", "SET", "maxmemory", "1gb") == "OK"
+        assert server.log().count("NOTHING IS EVICTED") == 1
+        assert client("CONFIG", "SET", "maxmemory-policy", "volatile-ttl") == "OK"
+        assert "although maxmemory-policy is volatile-ttl" in server.log()
 
 
 def test_temporary_files_of_a_server_that_died_are_removed_at_start(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from forebay.commands import notify_flags
+from forebay.persistence.files import ReadFile
 from forebay.server.process import Halt
-from tests.support.durable_server import DurableServer
+from tests.support.durable_server import DurableServer, FaultyDisk
 from tests.support.resp import ReplyError, encode
 from tests.support.servers import environment, free_port, start_forebay
 
@@ -208,6 +209,23 @@ def serve(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=60
     )
+
+
+class StumblingDisk(FaultyDisk):
+    """Its files end in a fault that nobody has foreseen."""
+
+    def open_read(self, path: str) -> ReadFile:
+        raise RuntimeError("a defect")
+
+
+def test_a_defect_while_loading_ends_the_start_instead_of_serving_half_of_the_data(
+    tmp_path: Path,
+) -> None:
+    with DurableServer(tmp_path) as server:
+        server.client()("SET", "a", "1")
+        server.client()("SAVE")
+    with pytest.raises(Halt, match="the data could not be loaded: RuntimeError: a defect"):
+        DurableServer(tmp_path, disk=StumblingDisk(), appendonly=False, save_points=((1, 1),))
 
 
 def test_a_process_that_cannot_load_says_why_on_stderr_and_ends_with_1(tmp_path: Path) -> None:

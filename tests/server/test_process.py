@@ -6,11 +6,14 @@ import os
 import resource
 import select
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from forebay.server.process import OWN_DESCRIPTORS, Signals, make_room_for_clients
+from tests.support.servers import ServerProcess
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -68,3 +71,36 @@ def test_room_is_made_for_as_many_clients_as_the_system_allows() -> None:
         assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == hard
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_pid_file_that_cannot_be_written_is_a_warning_in_the_foreground(
+    make_forebay: Callable[..., ServerProcess],
+) -> None:
+    server = make_forebay("--pidfile", "/proc/none/pid")
+    assert "cannot write the pid file /proc/none/pid" in server.log()
+    with server.client() as client:
+        assert client("CONFIG", "GET", "pidfile") == [b"pidfile", b""]
+
+
+def test_turns_are_counted_with_the_time_they_work_and_not_the_time_they_wait(
+    make_forebay: Callable[..., ServerProcess],
+) -> None:
+    with make_forebay().client() as client:
+
+        def fields() -> dict[str, int]:
+            lines = client("INFO", "stats").decode().split("\r\n")
+            pairs = dict(line.split(":") for line in lines if "eventloop" in line)
+            return {name.removeprefix("eventloop_"): int(value) for name, value in pairs.items()}
+
+        begin = time.monotonic()
+        first = fields()
+        wait_until("ten more turns", lambda: fields()["cycles"] >= first["cycles"] + 10)
+        time.sleep(0.5)
+        last = fields()
+        spent_us = (time.monotonic() - begin) * 1e6
+        worked_us = last["duration_sum"] - first["duration_sum"]
+        assert 0 < worked_us < spent_us - 400_000
+        assert last["duration_cmd_sum"] - first["duration_cmd_sum"] <= worked_us
+        assert last["instantaneous_eventloop_duration_usec"] > 0
+        assert client("CONFIG", "RESETSTAT") == "OK"
+        assert fields()["cycles"] < 10

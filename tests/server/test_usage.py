@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from forebay.server import usage
-from forebay.server.info_sections import human
+from forebay.server.info_memory import human
 from forebay.server.timers import Clock
+from tests.support.hand_server import HandClock
 
 
 @pytest.fixture(autouse=True)
@@ -62,6 +63,29 @@ def test_memory_is_not_measured_again_at_every_question() -> None:
     assert gauge.used() < before + (10 << 20)
     assert gauge.peak() > before + (40 << 20)
     assert gauge.startup_bytes == before
+
+
+def test_the_time_of_the_peak_is_when_it_was_measured() -> None:
+    clock = HandClock()
+    gauge = usage.MemoryGauge(clock)
+    gauge.used()
+    clock.pass_ms(60_000)
+    block = bytearray(50 << 20)
+    gauge.used()
+    at_peak = clock.wall_ms // 1000
+    assert gauge.peak_s == at_peak
+    del block
+    clock.pass_ms(60_000)
+    gauge.used()
+    assert gauge.peak_s == at_peak
+
+
+def test_a_rate_knows_how_much_it_has_seen() -> None:
+    rate = usage.Rate()
+    assert rate.growth() == 0
+    for tick in range(100):
+        rate.sample(tick, tick * 3)
+    assert rate.growth() == 3 * (usage.RATE_SAMPLES - 1)
 
 
 def test_a_rate_is_the_growth_over_the_samples() -> None:

@@ -65,6 +65,9 @@ class AdminClient(EngineClient):
         services.info = info
         services.memory_used = lambda: 10 << 20
         services.memory_peak = lambda: 20 << 20
+        services.memory_peak_s = lambda: 1_700_000_000
+        services.memory_resident = lambda: 30 << 20
+        services.memory_startup = 1 << 20
         services.sleep = self.slept_s.append
         services.shutdown = self._shutdown
 

@@ -30,6 +30,9 @@ class HandClock(Clock):
     def monotonic_ms(self) -> int:
         return self.steady_ms
 
+    def us(self) -> int:
+        return self.steady_ms * 1000
+
     def pass_ms(self, ms: int) -> None:
         self.wall_ms += ms
         self.steady_ms += ms

@@ -33,13 +33,16 @@ usage: forebay COMMAND [...]
 
 {commands}
 
-  forebay COMMAND --help    what a command takes
+  forebay COMMAND --help    what a command takes, with examples
   forebay --version         the version, and whether the core runs compiled
 
 A first minute, with any Redis client:
-  forebay serve --port 6379 &
+  forebay serve --port 6379 --dir data &
   redis-cli XADD orders '*' item tea price 3.20
   redis-cli XRANGE orders - +
+
+A redis.conf or valkey.conf is taken as it is:
+  forebay serve /etc/redis/redis.conf
 """
 
 
@@ -53,9 +56,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.write(version_text() + "\n")
         return 0
     if args[0] not in COMMANDS:
-        sys.stderr.write(f"forebay: no command '{args[0]}'; try: forebay --help\n")
+        meant = meant_by(args)
+        hint = f"did you mean: forebay {meant}" if meant else "try: forebay --help"
+        sys.stderr.write(f"forebay: no command '{args[0]}'; {hint}\n")
         return 2
     return run(args[0], args[1:])
+
+
+def meant_by(args: Sequence[str]) -> str:
+    """The line that somebody may have meant by one without a command; empty if none is near."""
+    from forebay.server.nearest import nearest
+
+    if args[0].startswith("--") or args[0].endswith(".conf"):
+        return " ".join(["serve", *args])
+    name = nearest(args[0], COMMANDS)
+    return " ".join([name, *args[1:]]) if name else ""
 
 
 def run(name: str, args: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""``forebay serve``: start a server in the foreground."""
+"""``forebay serve``: start a server, or say what it can be told."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ usage: forebay serve [FILE.conf | -] [--DIRECTIVE VALUE ...]
 
 Starts a server.  FILE.conf is in the syntax of redis.conf; a single - reads it
 from standard input.  Every directive can also be given as an option, which
-then wins over the file.  CONFIG GET * on a running server lists all of them.
+then wins over the file; a value stands after a space (--port 7000).
+
+  forebay serve --help DIRECTIVE   what a directive does, e.g. --help appendfsync
+  forebay serve --help all         one line about each of them
 
 The ones used most:
   --port 6379                      TCP port; 0 for none
@@ -21,7 +24,7 @@ The ones used most:
   --maxclients 10000               further connections are turned away
   --timeout 0                      close clients idle for so many seconds
   --maxmemory 0                    refuse writes above, e.g. 512mb
-  --dir .                          where the files are
+  --dir .                          where the files are; made if it is missing
   --appendonly yes                 a log of every change: what was acknowledged is kept
   --appendfsync everysec           always: on disk before each reply; no: when the system likes
   --save ""                        snapshots, e.g. 3600 1 300 100
@@ -31,7 +34,8 @@ The ones used most:
   --notify-keyspace-events ""      e.g. KEA
   --loglevel notice                debug, verbose, notice, warning
   --logfile ""                     a file instead of standard output
-  --daemonize no                   yes runs it in the background
+  --daemonize no                   yes runs it in the background: the command ends when the
+                                   data is loaded, and its exit code tells if there is a server
 
 examples:
   forebay serve
@@ -45,9 +49,21 @@ replies that are under way; a second signal stops it at once.
 
 def run(args: list[str]) -> int:
     """Start the server and stay until it ends."""
-    if args and args[0] in ("-h", "--help"):
-        sys.stdout.write(HELP)
-        return 0
+    if args and args[0] == "-h":
+        return explain(args[1:])
+    if "--help" in args:
+        return explain(args[args.index("--help") + 1 :])
     from forebay.server.startup import serve
 
     return serve(args)
+
+
+def explain(names: list[str]) -> int:
+    """What --help prints: the page, or what is known about some directives."""
+    if not names:
+        sys.stdout.write(HELP)
+        return 0
+    from forebay.server.config_help import described
+
+    sys.stdout.write(described(names))
+    return 0

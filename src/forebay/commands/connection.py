@@ -97,6 +97,7 @@ def check_password(ctx: Context, user: bytes, password: bytes) -> None:
     """Raise unless these open the door."""
     wanted = ctx.settings.requirepass
     if user != DEFAULT_USER or (wanted and not compare_digest(password, wanted)):
+        ctx.services.stats.auth_failures += 1
         raise CommandError(WRONGPASS)
 
 

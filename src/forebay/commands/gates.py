@@ -24,3 +24,4 @@ PAUSED = 1 << 17  # CLIENT PAUSE
 MEMORY_LIMIT = 1 << 18  # maxmemory is set
 LOADING = 1 << 19  # the data is being read from disk
 MISCONF = 1 << 20  # what is written would not be safe on disk
+FEW_REPLICAS = 1 << 21  # min-replicas-to-write asks for more replicas than there are

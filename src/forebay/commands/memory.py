@@ -15,6 +15,7 @@ import sys
 from forebay.commands.args import Args
 from forebay.commands.context import Context
 from forebay.commands.help_text import help_row
+from forebay.commands.memory_figures import Figures, Tables, figures
 from forebay.commands.spec import READONLY, Command, Handler, Keys
 from forebay.commands.value_facts import value_bytes
 from forebay.errors import SYNTAX, CommandError
@@ -50,41 +51,59 @@ def memory_usage(ctx: Context, argv: Argv) -> None:
 
 def memory_stats(ctx: Context, argv: Argv) -> None:
     """MEMORY STATS."""
-    used = ctx.services.memory_used()
-    clients = sum(session.out.cap + session.query_room for session in ctx.services.sessions)
+    now = figures(ctx)
     keys = sum(len(db) for db in ctx.keyspace.databases)
     stats: dict[bytes, object] = {
-        b"peak.allocated": max(used, ctx.services.memory_peak()),
-        b"total.allocated": used,
-        b"startup.allocated": 0,
+        b"peak.allocated": now.peak,
+        b"total.allocated": now.used,
+        b"startup.allocated": now.startup,
         b"replication.backlog": 0,
+        b"replica.fullsync.buffer": 0,
         b"clients.slaves": 0,
-        b"clients.normal": clients,
+        b"clients.normal": now.clients,
         b"cluster.links": 0,
-        b"aof.buffer": 0,
+        b"aof.buffer": now.log_buffer,
         b"lua.caches": 0,
         b"functions.caches": 0,
+        b"script.VMs": 0,
+        **{b"db.%d" % tables.db_index: _tables(tables) for tables in now.tables},
+        # A dictionary is one block here: its lookup table is part of the above.
+        b"overhead.db.hashtable.lut": 0,
+        b"overhead.db.hashtable.rehashing": 0,
+        b"overhead.total": now.overhead,
+        b"db.dict.rehashing.count": 0,
+        b"keys.count": keys,
+        b"keys.bytes-per-key": now.since_start // keys if keys else 0,
+        b"dataset.bytes": now.dataset,
+        b"dataset.percentage": now.dataset_percent,
+        b"peak.percentage": now.peak_percent,
+        **_allocator(now),
+        b"fragmentation": now.fragmentation,
+        b"fragmentation.bytes": now.fragmentation_bytes,
     }
-    overhead = clients
-    for db in ctx.keyspace.databases:
-        if db.values:
-            main, expires = sys.getsizeof(db.values), sys.getsizeof(db.expires)
-            overhead += main + expires
-            stats[b"db.%d" % db.index] = {
-                b"overhead.hashtable.main": main,
-                b"overhead.hashtable.expires": expires,
-                b"overhead.hashtable.slot-to-keys": 0,
-            }
-    dataset = max(0, used - overhead)
-    stats[b"overhead.total"] = overhead
-    stats[b"keys.count"] = keys
-    stats[b"keys.bytes-per-key"] = used // keys if keys else 0
-    stats[b"dataset.bytes"] = dataset
-    stats[b"dataset.percentage"] = 100.0 * dataset / used if used else 0.0
-    stats[b"peak.percentage"] = 100.0 * used / max(used, ctx.services.memory_peak(), 1)
-    stats[b"fragmentation"] = 1.0
-    stats[b"fragmentation.bytes"] = 0
     ctx.out.value(stats)
+
+
+def _tables(tables: Tables) -> dict[bytes, object]:
+    return {
+        b"overhead.hashtable.main": tables.main,
+        b"overhead.hashtable.expires": tables.expires,
+    }
+
+
+def _allocator(now: Figures) -> dict[bytes, object]:
+    return {
+        b"allocator.allocated": now.used,
+        b"allocator.active": now.resident,
+        b"allocator.resident": now.resident,
+        b"allocator.muzzy": 0,
+        b"allocator-fragmentation.ratio": now.fragmentation,
+        b"allocator-fragmentation.bytes": max(0, now.fragmentation_bytes),
+        b"allocator-rss.ratio": 1.0,
+        b"allocator-rss.bytes": 0,
+        b"rss-overhead.ratio": 1.0,
+        b"rss-overhead.bytes": 0,
+    }
 
 
 def memory_doctor(ctx: Context, argv: Argv) -> None:

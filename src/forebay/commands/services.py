@@ -113,10 +113,17 @@ class Stats(Protocol):
     query_limit_disconnections: int
     output_limit_disconnections: int
     expired_keys: int
+    expired_unasked: int
+    expire_us: int
     evicted_keys: int
     error_replies: int
     errors: dict[bytes, int]
     unblocked: int
+    auth_failures: int
+    turns: int
+    turns_us: int
+    reads: int
+    writes: int
 
     @property
     def keyspace_hits(self) -> int: ...
@@ -131,7 +138,7 @@ class Slowlog(Protocol):
     """The latest slow commands, newest first."""
 
     def entries(self, count: int) -> list[Any]:
-        """Objects with number, at_s, usec, argv (list[bytes]), addr, name; count < 0: all."""
+        """Objects with number, at_s, usec, argv (list[bytes]), addr, name, argc; count < 0: all."""
 
     def reset(self) -> None: ...
     def __len__(self) -> int: ...
@@ -212,6 +219,10 @@ class Services:
     info: Callable[[Context, list[bytes]], bytes]
     memory_used: Callable[[], int]
     memory_peak: Callable[[], int]
+    #: When that was, in Unix seconds; what the kernel gave; what was in use at the start.
+    memory_peak_s: Callable[[], int]
+    memory_resident: Callable[[], int]
+    memory_startup: int
     #: DEBUG SLEEP: stop everything for so many seconds.
     sleep: Callable[[float], None]
     #: A number in 0..n-1.

@@ -76,6 +76,8 @@ class Settings:
     # What is watched.  A slowlog threshold below 0 is off; a latency threshold of 0 is off.
     slowlog_slower_than_us: int = 10000
     slowlog_max_len: int = 128
+    slowlog_entry_max_argc: int = 32
+    slowlog_entry_max_bytes: int = 128
     latency_threshold_ms: int = 0
     latency_tracking: bool = True
     latency_percentiles: tuple[float, ...] = (50.0, 99.0, 99.9)
@@ -98,6 +100,10 @@ class Settings:
     rdbchecksum: bool = True
     stop_writes_on_bgsave_error: bool = True
     skip_foreign_types: bool = False
+
+    # How many replicas must be there for a write, and how fresh; 0 in either asks for none.
+    min_replicas_to_write: int = 0
+    min_replicas_max_lag_s: int = 10
 
     # The process and its sockets; read by server/ alone.
     hz: int = 10

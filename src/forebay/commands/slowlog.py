@@ -3,8 +3,9 @@
     SLOWLOG GET [count]     newest first; 10 by default, -1 for all
     SLOWLOG LEN | RESET
 
-An entry is an array of six: number, unix time in seconds, microseconds, the
-arguments (cut down by engine/slowlog.py), the client's address and its name.
+An entry is an array of seven: number, unix time in seconds, microseconds, the
+arguments (cut down by engine/slowlog.py), the client's address and its name, and, since Redis
+8.10, how many arguments there were before, with the name of the command.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from forebay.wire.argv import Argv
 
 DEFAULT_COUNT = 10
 BAD_COUNT = b"ERR count should be greater than or equal to -1"
-ENTRY_FIELDS = 6
+ENTRY_FIELDS = 7
 
 _FLAGS = ADMIN | LOADING | STALE
 _CATEGORIES = "admin slow dangerous"
@@ -46,6 +47,7 @@ def slowlog_get(ctx: Context, argv: Argv) -> None:
             out.bulk(arg)
         out.bulk(entry.addr)
         out.bulk(entry.name)
+        out.integer(entry.argc)
 
 
 def slowlog_len(ctx: Context, argv: Argv) -> None:
@@ -64,7 +66,7 @@ GET [<count>]
     Return top <count> entries from the slowlog (default: 10, -1 mean all).
     Entries are made of:
     id, timestamp, time in microseconds, arguments array, client IP and port,
-    client name
+    client name, total number of arguments
 LEN
     Return the length of the slowlog.
 RESET

@@ -4,7 +4,7 @@ The dispatcher comes here if any bit of ``session.gate`` or ``engine.gate`` is
 set.  The questions are asked in a fixed order, because a client sees which one
 failed first:
 
-    logged in?  allowed in MULTI?  memory left?  is the disk well?
+    logged in?  allowed in MULTI?  memory left?  is the disk well?  enough replicas?
     allowed while subscribed?  is the data loaded?  does it only watch (MONITOR)?
     paused?  in MULTI: queue it instead of running it
 """
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from forebay.engine.engine import Engine
 
 NOAUTH = b"NOAUTH Authentication required."
+NOREPLICAS = b"NOREPLICAS Not enough good replicas to write."
 STILL_LOADING = b"LOADING Redis is loading the dataset in memory"
 ONLY_WATCHES = b"ERR Replica can't interact with the keyspace"
 NOT_IN_MULTI = b"ERR Command not allowed inside a transaction"
@@ -80,6 +81,8 @@ def why_not(engine: Engine, session: Session, row: Command, gate: int) -> bytes 
         return OUT_OF_MEMORY
     if gate & gates.MISCONF and (flags_of(session, row) & WRITE or row.name == b"ping"):
         return engine.misconf_text
+    if gate & gates.FEW_REPLICAS and flags_of(session, row) & WRITE:
+        return NOREPLICAS
     if gate & gates.SUBSCRIBED and row.name not in WHILE_SUBSCRIBED:
         return (
             b"ERR Can't execute '%b': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / "

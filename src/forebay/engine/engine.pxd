@@ -67,6 +67,8 @@ cdef class Engine:
     cpdef redo(self, Session session, Argv argv)
     cpdef before_sleep(self, i64 now_ms)
     cpdef expire(self, i64 now_ms)
+    @cython.locals(stats=Stats, before=i64, started_us=i64)
+    cdef expire_keys(self, i64 now_ms)
     @cython.locals(soonest=i64, wait_ms=i64)
     cpdef i64 next_deadline_ms(self) except? -2
     cpdef list take_touched(self)

@@ -139,6 +139,9 @@ class Engine:
         self.ctx.node_bytes = settings.stream_node_max_bytes
         self.ctx.node_entries = settings.stream_node_max_entries
         self.set_gate(gates.MEMORY_LIMIT, settings.maxmemory > 0)
+        # There are no replicas yet: any number that is asked for is too many.
+        asks = settings.min_replicas_to_write > 0 and settings.min_replicas_max_lag_s > 0
+        self.set_gate(gates.FEW_REPLICAS, asks)
         self.slow_us = NEVER_US
         if settings.slowlog_slower_than_us >= 0:
             self.slow_us = settings.slowlog_slower_than_us
@@ -337,8 +340,7 @@ class Engine:
         over = 0 <= settings.slowlog_slower_than_us <= usec
         if over and not row.flags & SKIP_SLOWLOG:
             args = without_secrets(row, argv.list())
-            name = session.name
-            self.slowlog.add(now_s, usec, args, session.addr, name, settings.slowlog_max_len)
+            self.slowlog.add(now_s, usec, args, session, settings)
         if 0 < settings.latency_threshold_ms * 1000 <= usec:
             event = b"fast-command" if row.is_fast else b"command"
             self.latency.record(event, now_s, usec // 1000)
@@ -455,11 +457,19 @@ class Engine:
             return
         self.idmp_cycle.run(now_ms)
         if self.active_expire and not self.gate & IS_PAUSED:
-            if expire_cycle(self.ctx, EXPIRY_BUDGET):
-                self.expiry_ms = now_ms - EXPIRY_PERIOD_MS
+            self.expire_keys(now_ms)
             due_ms = next_expiry_ms(self.keyspace)
             if due_ms is not None:
                 self.next_expiry_ms = max(due_ms, now_ms)
+
+    def expire_keys(self, now_ms: int) -> None:
+        """Remove the keys that are due, and count what that takes."""
+        stats = self.stats
+        before, started_us = stats.expired_keys, self.ticker.us()
+        if expire_cycle(self.ctx, EXPIRY_BUDGET):
+            self.expiry_ms = now_ms - EXPIRY_PERIOD_MS
+        stats.expired_unasked += stats.expired_keys - before
+        stats.expire_us += self.ticker.us() - started_us
 
     def next_deadline_ms(self) -> int:
         """When before_sleep() has something to do next; -1 if nothing is planned."""

@@ -1,7 +1,8 @@
 """The latest commands that took long, as SLOWLOG shows them.
 
-Arguments are cut down before they are kept: 32 of them, 128 bytes each, with a
-note about what is missing, so that one huge command cannot hold memory.
+Arguments are cut down before they are kept (``slowlog-entry-max-argc`` of them,
+``slowlog-entry-max-string-len`` bytes each), with a note about what is missing, so that one
+huge command cannot hold memory.  How many there were is kept as a number.
 """
 
 from __future__ import annotations
@@ -10,22 +11,24 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import islice
 
-KEPT_ARGUMENTS = 32
-KEPT_BYTES = 128
+from forebay.commands.session import Session
+from forebay.commands.settings import Settings
 
 
 class SlowCall:
     """One slow command."""
 
     def __init__(
-        self, number: int, at_s: int, usec: int, argv: list[bytes], addr: bytes, name: bytes
+        self, number: int, at_s: int, usec: int, argv: list[bytes], argc: int, session: Session
     ) -> None:
         self.number = number
         self.at_s = at_s
         self.usec = usec
         self.argv = argv
-        self.addr = addr
-        self.name = name
+        #: The number of arguments before they were cut down, with the command's name.
+        self.argc = argc
+        self.addr = session.addr
+        self.name = session.name
 
 
 class Slowlog:
@@ -39,13 +42,15 @@ class Slowlog:
         return len(self.calls)
 
     def add(
-        self, at_s: int, usec: int, argv: Sequence[bytes], addr: bytes, name: bytes, max_len: int
+        self, at_s: int, usec: int, argv: Sequence[bytes], session: Session, settings: Settings
     ) -> None:
-        """Keep a call, and no more than ``max_len`` of them."""
-        call = SlowCall(self.number, at_s, usec, cut_arguments(argv), addr, name)
+        """Keep a call, as much of it and as many of them as the settings say."""
+        kept = cut_arguments(
+            argv, settings.slowlog_entry_max_argc, settings.slowlog_entry_max_bytes
+        )
+        self.calls.appendleft(SlowCall(self.number, at_s, usec, kept, len(argv), session))
         self.number += 1
-        self.calls.appendleft(call)
-        while len(self.calls) > max_len:
+        while len(self.calls) > settings.slowlog_max_len:
             self.calls.pop()
 
     def entries(self, count: int) -> list[SlowCall]:
@@ -57,17 +62,17 @@ class Slowlog:
         self.calls.clear()
 
 
-def cut_arguments(argv: Sequence[bytes]) -> list[bytes]:
+def cut_arguments(argv: Sequence[bytes], most: int, most_bytes: int) -> list[bytes]:
     """The arguments as far as they are worth keeping."""
-    many = len(argv) > KEPT_ARGUMENTS
-    kept = [cut(argv[i]) for i in range(KEPT_ARGUMENTS - 1 if many else len(argv))]
+    many = len(argv) > most
+    kept = [cut(argv[i], most_bytes) for i in range(most - 1 if many else len(argv))]
     if many:
         kept.append(b"... (%d more arguments)" % (len(argv) - len(kept)))
     return kept
 
 
-def cut(arg: bytes) -> bytes:
+def cut(arg: bytes, most_bytes: int) -> bytes:
     """One argument as far as it is worth keeping."""
-    if len(arg) <= KEPT_BYTES:
+    if len(arg) <= most_bytes:
         return arg
-    return arg[:KEPT_BYTES] + b"... (%d more bytes)" % (len(arg) - KEPT_BYTES)
+    return arg[:most_bytes] + b"... (%d more bytes)" % (len(arg) - most_bytes)

@@ -11,6 +11,8 @@ class Stats:
     def __init__(self, keyspace: Keyspace) -> None:
         #: It counts hits and misses itself, since that is in the way of every read.
         self.keyspace = keyspace
+        #: Wrong passwords; CONFIG RESETSTAT leaves them, as in Redis.
+        self.auth_failures = 0
         self.reset()
 
     def reset(self) -> None:
@@ -22,6 +24,9 @@ class Stats:
         self.query_limit_disconnections = 0
         self.output_limit_disconnections = 0
         self.expired_keys = 0
+        #: Of these, the ones that nobody had asked for, and how long the server looked for them.
+        self.expired_unasked = 0
+        self.expire_us = 0
         self.evicted_keys = 0
         self.keyspace.hits = self.keyspace.misses = 0
         self.error_replies = 0
@@ -29,6 +34,12 @@ class Stats:
         self.errors: dict[bytes, int] = {}
         self.unblocked = 0
         self.faults = 0
+        #: Turns of the loop, and how long they took without the waiting.
+        self.turns = 0
+        self.turns_us = 0
+        #: How often bytes were received from clients, and sent to them.
+        self.reads = 0
+        self.writes = 0
 
     @property
     def keyspace_hits(self) -> int:

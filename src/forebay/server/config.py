@@ -30,16 +30,22 @@ from forebay.server import config_rewrite
 from forebay.server.config_file import Line, parse_lines, read_text
 from forebay.server.config_inert import INERT
 from forebay.server.config_kinds import quoted
-from forebay.server.config_table import HONOURED, REFUSED, Directive
+from forebay.server.config_refused import REFUSED
+from forebay.server.config_row import Directive
+from forebay.server.config_table import HONOURED
+from forebay.server.nearest import SHORT, did_you_mean, nearest
 
 #: Called with the new value after it was stored; raises ConfigError to refuse it.
 Listener = Callable[[Any], None]
 
 ROWS: dict[str, Directive] = {}
+#: Names that CONFIG GET answers, but does not list.
+HIDDEN: set[str] = set()
 for _row in (*HONOURED, *INERT):
-    ROWS[_row.name] = _row
-    if _row.alias:
-        ROWS[_row.alias] = _row
+    for _name in filter(None, (_row.name, _row.alias, _row.valkey)):
+        ROWS[_name] = _row
+        if _row.hidden or _name == _row.valkey:
+            HIDDEN.add(_name)
 
 
 class Config:
@@ -63,7 +69,7 @@ class Config:
         """The configuration that a command line asks for; raises ConfigError."""
         config = cls()
         words = list(argv)
-        if words and words[0] != "-" and not words[0].startswith("--"):
+        if words and not words[0].startswith("-"):
             config._load_file(words.pop(0))
         options = [word for word in words if word != "-"]
         if len(options) != len(words):
@@ -76,7 +82,8 @@ class Config:
         try:
             text = read_text(path)
         except OSError as error:
-            raise ConfigError(f"can't open config file '{path}': {error.strerror}") from error
+            hint = did_you_mean(_instead_of_file(path))
+            raise ConfigError(f"can't open config file '{path}': {error.strerror}{hint}") from error
         self.path = str(Path(path).absolute())
         self.load_text(text, path)
 
@@ -87,10 +94,15 @@ class Config:
 
     def take(self, line: Line) -> None:
         """Take one line; raises ConfigError that names it."""
-        _check_allowed(line)
+        refusal = REFUSED.get(line.name)
+        if refusal is not None and refusal.applies_to(" ".join(line.words)):
+            raise line.error(str(refusal))
         row = ROWS.get(line.name)
         if row is None:
-            raise line.error("Bad directive or wrong number of arguments")
+            dashes = "--" if line.text.startswith("--") else ""
+            known = nearest(line.name, ROWS)
+            hint = did_you_mean(dashes + known if known else "")
+            raise line.error("Bad directive or wrong number of arguments" + hint)
         words = _split(row, line.words)
         if row.kind.adds_up and row.name in self._seen and any(words):
             words = [*_words(row, self.text(row)), *words]
@@ -101,12 +113,38 @@ class Config:
             raise line.error(str(error)) from error
 
     def warnings(self) -> list[str]:
-        """What was asked for in vain: one sentence about all inert directives that were set."""
+        """What was asked for in vain: one sentence about all inert directives that were set, and
+        more about what somebody may count on who comes from Redis.
+        """
         default = Config()
         names = [row.name for row in INERT if self.value(row) != default.value(row)]
-        if not names:
+        found = []
+        if names:
+            found.append("accepted without effect (see docs/configuration.md): " + ", ".join(names))
+        return found + self.memory_only_warnings() + self.eviction_warnings()
+
+    def memory_only_warnings(self) -> list[str]:
+        """A stock redis.conf turns the log off and counts on save points that it does not name."""
+        settings = self.settings
+        if settings.appendonly or settings.save_points or "save" in self._seen:
             return []
-        return ["accepted without effect (see docs/configuration.md): " + ", ".join(names)]
+        return [
+            "NOTHING IS KEPT ON DISK: appendonly is no, and there are no save points (Redis has "
+            "some by default). Set appendonly yes, or save points such as: save 3600 1 300 100 60 "
+            '10000; save "" says that this is wanted'
+        ]
+
+    def eviction_warnings(self) -> list[str]:
+        """Somebody counts on keys being evicted: say that they are not."""
+        settings = self.settings
+        if not settings.maxmemory or settings.maxmemory_policy == "noeviction":
+            return []
+        return [
+            f"NOTHING IS EVICTED, although maxmemory-policy is {settings.maxmemory_policy}: when "
+            f"{settings.maxmemory} bytes (maxmemory) are in use, writes are refused with OOM. Trim "
+            "streams (XADD with MAXLEN or MINID, XTRIM) and let keys expire; maxmemory-policy "
+            "noeviction says that this is wanted"
+        ]
 
     # -- Values -----------------------------------------------------------------------------
 
@@ -135,10 +173,11 @@ class Config:
     def get(self, patterns: list[bytes]) -> dict[bytes, bytes]:
         """Name and value of each directive that one of the patterns matches."""
         globs = [Glob(pattern, nocase=True) for pattern in patterns]
+        exact = {pattern.lower() for pattern in patterns}
         return {
             name.encode(): self.text(row).encode("utf-8", "surrogateescape")
             for name, row in ROWS.items()
-            if any(glob.matches(name.encode()) for glob in globs)
+            if (name.encode() in exact if name in HIDDEN else _matches(globs, name))
         }
 
     def set(self, pairs: list[tuple[bytes, bytes]], local: bool) -> None:
@@ -154,6 +193,9 @@ class Config:
             if any(other is row for other, _, _ in changes):
                 raise _failed(name, "duplicate parameter")
             words = _split(row, (word.decode("utf-8", "surrogateescape"),))
+            refusal = REFUSED.get(row.name)
+            if refusal is not None and refusal.applies_to(" ".join(words)):
+                raise _failed(name, str(refusal))
             try:
                 changes.append((row, name, row.kind.parse(words, self.value(row))))
             except ValueError as error:
@@ -215,12 +257,22 @@ class Config:
         return config
 
 
-def _check_allowed(line: Line) -> None:
-    """Stop at a directive that must not be ignored."""
-    if line.name in REFUSED:
-        reason, harmless = REFUSED[line.name]
-        if " ".join(line.words).lower() != harmless:
-            raise line.error(f"refused: {reason}, and ignoring this line would be dangerous")
+def _matches(globs: Sequence[Glob], name: str) -> bool:
+    return any(glob.matches(name.encode()) for glob in globs)
+
+
+def _instead_of_file(word: str) -> str:
+    """What somebody may have meant by a file that is not there."""
+    if word.isdigit():
+        return f"--port {word}"
+    return f"--{word}" if word in ROWS else ""
+
+
+def _instead_of_option(word: str) -> str:
+    """What somebody may have meant by a word that is no option."""
+    bare = word.lstrip("-")
+    name = SHORT.get(bare, bare)
+    return f"--{name}" if name in ROWS else ""
 
 
 def _known(name: bytes) -> Directive:
@@ -257,11 +309,18 @@ def _option_lines(words: Sequence[str]) -> Iterable[Line]:
     at = 0
     while at < len(words):
         if not words[at].startswith("--"):
-            raise ConfigError(f"command line: '{words[at]}': a directive must start with --")
+            hint = did_you_mean(_instead_of_option(words[at]))
+            raise ConfigError(f"command line: '{words[at]}': a directive must start with --{hint}")
         end = at + 1
         while end < len(words) and not words[end].startswith("--"):
             end += 1
-        name = words[at][2:].lower()
+        name, equals, value = words[at][2:].partition("=")
+        name = name.lower()
+        if equals:
+            hint = did_you_mean(f"--{nearest(name, ROWS) or name} {value}")
+            raise ConfigError(
+                f"command line: '{words[at]}': a value stands after a space, not after ={hint}"
+            )
         text = " ".join(words[at:end])
         if name == "include":
             quoted_names = " ".join(quoted(word) for word in words[at + 1 : end])

@@ -1,4 +1,4 @@
-"""Directives of Redis 7 and 8 that are accepted and reported, but change nothing here.
+"""Directives of Redis 7 and 8, and of Valkey, that are accepted but change nothing here.
 
 An existing redis.conf must start this server, and CONFIG GET must answer the
 tools that ask; but nobody should believe that a setting works when it does
@@ -8,6 +8,8 @@ at start.
 
 The rows are short on purpose: name, kind, default; the area says what is
 missing.  A name with a colon carries its old alias: ``replica-priority:slave-priority``.
+The words of Valkey alone are understood too, so that a valkey.conf starts this server; CONFIG
+GET answers them when they are asked for by name, and lists those of Redis.
 """
 
 from __future__ import annotations
@@ -17,12 +19,14 @@ from forebay.server.config_kinds import (
     LONG_MAX,
     Bool,
     Choice,
+    Flags,
     Int,
     Kind,
     Memory,
+    Primary,
     Words,
 )
-from forebay.server.config_table import AT_ONCE, AT_START, Directive
+from forebay.server.config_row import AT_ONCE, AT_START, Directive
 
 _YES_NO = Bool()
 _TEXT = Kind()
@@ -31,6 +35,7 @@ _LONG = Int(0, LONG_MAX)
 _SIZE = Memory()
 _PORT = Int(0, 65535)
 _PERCENT = Int(0, 1000)
+_SLOT_STATS = Flags("yes", "cpu", "net", "mem", none="no")
 
 Row = tuple[str, Kind, str]
 
@@ -56,9 +61,7 @@ _REPLICATION: list[Row] = [
     ("replica-ignore-maxmemory:slave-ignore-maxmemory", _YES_NO, "yes"),
     ("replica-ignore-disk-write-errors", _YES_NO, "no"),
     ("replica-lazy-flush:slave-lazy-flush", _YES_NO, "no"),
-    ("replica-full-sync-buffer-limit", _SIZE, "256mb"),
-    ("min-replicas-to-write:min-slaves-to-write", _NUMBER, "0"),
-    ("min-replicas-max-lag:min-slaves-max-lag", _NUMBER, "10"),
+    ("replica-full-sync-buffer-limit", _SIZE, "0"),
     ("repl-backlog-size", Memory(1), "1mb"),
     ("repl-backlog-ttl", _LONG, "3600"),
     ("repl-timeout", Int(1), "60"),
@@ -75,7 +78,7 @@ _REPLICATION: list[Row] = [
     ("repl-rdb-channel", _YES_NO, "no"),
     ("propagation-error-behavior", Choice("ignore", "panic", "panic-on-replicas"), "ignore"),
 ]
-_REPLICATION_FIXED: list[Row] = [("replicaof:slaveof", Words(2), "")]
+_REPLICATION_FIXED: list[Row] = [("replicaof:slaveof", Primary(), "")]
 
 _TLS: list[Row] = [
     ("tls-port", _PORT, "0"),
@@ -89,6 +92,7 @@ _TLS: list[Row] = [
     ("tls-ca-cert-file", _TEXT, ""),
     ("tls-ca-cert-dir", _TEXT, ""),
     ("tls-auth-clients", Choice("no", "yes", "optional"), "yes"),
+    ("tls-auth-clients-user", Choice("off", "cn", "uri"), "off"),
     ("tls-replication", _YES_NO, "no"),
     ("tls-cluster", _YES_NO, "no"),
     ("tls-protocols", _TEXT, ""),
@@ -121,6 +125,10 @@ _CLUSTER: list[Row] = [
         Choice("ip", "hostname", "unknown-endpoint"),
         "ip",
     ),
+    ("cluster-compatibility-sample-ratio", Int(0, 100), "0"),
+    ("cluster-slot-migration-handoff-max-lag-bytes", _SIZE, "1mb"),
+    ("cluster-slot-migration-write-pause-timeout", _LONG, "10000"),
+    ("cluster-slot-stats-enabled", _SLOT_STATS, "no"),
 ]
 _CLUSTER_FIXED: list[Row] = [
     ("cluster-enabled", _YES_NO, "no"),
@@ -157,6 +165,7 @@ _MEMORY: list[Row] = [
     ("lazyfree-lazy-user-del", _YES_NO, "no"),
     ("lazyfree-lazy-user-flush", _YES_NO, "no"),
     ("jemalloc-bg-thread", _YES_NO, "yes"),
+    ("key-memory-histograms", _YES_NO, "no"),
     ("activerehashing", _YES_NO, "yes"),
 ]
 
@@ -172,6 +181,7 @@ _TYPES: list[Row] = [
     ("zset-max-listpack-value:zset-max-ziplist-value", _SIZE, "64"),
     ("hll-sparse-max-bytes", _SIZE, "3000"),
     ("busy-reply-threshold:lua-time-limit", _LONG, "5000"),
+    ("vset-force-single-threaded-execution", _YES_NO, "no"),
 ]
 
 _PROCESS: list[Row] = [
@@ -187,6 +197,7 @@ _PROCESS: list[Row] = [
     ("max-new-connections-per-cycle", Int(1, 1000), "10"),
     ("max-new-tls-connections-per-cycle", Int(1, 1000), "1"),
     ("locale-collate", _TEXT, ""),
+    ("lookahead", Int(1), "16"),
 ]
 _PROCESS_FIXED: list[Row] = [
     ("io-threads", Int(1, 128), "1"),
@@ -202,6 +213,48 @@ _PROCESS_FIXED: list[Row] = [
     ("bgsave-cpulist:bgsave_cpulist", _TEXT, ""),
 ]
 
+_VALKEY: list[Row] = [
+    ("active-defrag-cycle-us", Int(0, 100000), "500"),
+    ("availability-zone", _TEXT, ""),
+    ("cluster-announce-client-ipv4", _TEXT, ""),
+    ("cluster-announce-client-ipv6", _TEXT, ""),
+    ("cluster-announce-client-port", _PORT, "0"),
+    ("cluster-announce-client-tls-port", _PORT, "0"),
+    ("cluster-blacklist-ttl", _LONG, "60"),
+    ("cluster-config-save-behavior", Choice("sync", "best-effort"), "sync"),
+    ("cluster-manual-failover-timeout", Int(1), "5000"),
+    ("cluster-slot-migration-log-max-len", _LONG, "1000"),
+    ("commandlog-large-reply-max-len", _LONG, "128"),
+    ("commandlog-large-request-max-len", _LONG, "128"),
+    ("commandlog-reply-larger-than", Int(-1, LONG_MAX), "1048576"),
+    ("commandlog-request-larger-than", Int(-1, LONG_MAX), "1048576"),
+    ("dual-channel-replication-enabled", _YES_NO, "no"),
+    ("extended-redis-compatibility", _YES_NO, "no"),
+    ("import-mode", _YES_NO, "no"),
+    ("log-format", Choice("legacy", "logfmt", "json"), "legacy"),
+    ("log-timestamp-format", Choice("legacy", "iso8601", "milliseconds"), "legacy"),
+    ("lua-enable-insecure-api:lua-enable-deprecated-api", _YES_NO, "no"),
+    ("prefetch-batch-max-size", Int(0, 128), "16"),
+    ("rdb-version-check", Choice("strict", "relaxed"), "strict"),
+    ("rdma-bind", Words(), ""),
+    ("rdma-port", _PORT, "0"),
+    ("slot-migration-max-failover-repl-bytes", _TEXT, "0"),
+    ("tls-auto-reload-interval", _NUMBER, "0"),
+]
+_VALKEY_FIXED: list[Row] = [
+    ("cluster-databases", Int(1), "1"),
+    ("hash-seed", _TEXT, ""),
+    ("mptcp", _YES_NO, "no"),
+    ("rdma-completion-vector", Int(-1, 1024), "-1"),
+    ("rdma-rx-size", Int(64 << 10, 16 << 20), "1048576"),
+    ("repl-mptcp", _YES_NO, "no"),
+    ("unixsocketgroup", _TEXT, ""),
+]
+#: Names of Valkey for directives of Redis.
+_RENAMED = {"masterauth": "primaryauth", "masteruser": "primaryuser"}
+#: The part whose names CONFIG GET does not list.
+_OF_VALKEY = "words of Valkey"
+
 _PARTS: list[tuple[str, bool, list[Row]]] = [
     ("persistence", AT_ONCE, _PERSISTENCE),
     ("replication", AT_ONCE, _REPLICATION),
@@ -215,6 +268,8 @@ _PARTS: list[tuple[str, bool, list[Row]]] = [
     ("other data types and scripts", AT_ONCE, _TYPES),
     ("process", AT_ONCE, _PROCESS),
     ("process", AT_START, _PROCESS_FIXED),
+    (_OF_VALKEY, AT_ONCE, _VALKEY),
+    (_OF_VALKEY, AT_START, _VALKEY_FIXED),
 ]
 
 
@@ -229,6 +284,8 @@ def _directive(area: str, mutable: bool, row: Row) -> Directive:
         alias=alias,
         default=row[2],
         area=area,
+        valkey=_RENAMED.get(name, ""),
+        hidden=area == _OF_VALKEY,
     )
 
 

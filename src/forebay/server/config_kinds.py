@@ -251,27 +251,41 @@ class Percentiles(Words):
         return [self.show(value) or '""']
 
 
-class Flags(Words):
-    """Any of a few words; ``default`` is none of them."""
+class Primary(Words):
+    """The host and port of a primary; ``no one`` is none."""
 
-    def __init__(self, *names: str) -> None:
+    name = "host port"
+
+    def __init__(self) -> None:
+        super().__init__(2)
+
+    def parse(self, words: Sequence[str], current: Any) -> tuple[str, ...]:
+        is_none = [word.lower() for word in words] == ["no", "one"]
+        return () if is_none else super().parse(words, current)
+
+
+class Flags(Words):
+    """Any of a few words; ``none`` is none of them."""
+
+    def __init__(self, *names: str, none: str = "default") -> None:
         super().__init__(len(names))
         self.names = names
-        self.name = " ".join(("default |", *names))
+        self.none = none
+        self.name = " ".join((f"{none} |", *names))
 
     def parse(self, words: Sequence[str], current: Any) -> tuple[str, ...]:
         chosen = [word.lower() for word in words if word]
-        if chosen == ["default"]:
+        if chosen == [self.none]:
             return ()
         if not chosen or any(word not in self.names for word in chosen):
-            listed = ", ".join(("default", *self.names))
+            listed = ", ".join((self.none, *self.names))
             raise ValueError(f"argument(s) must be one of the following: {listed}")
         if "save" in chosen and "nosave" in chosen:
             raise ValueError("SAVE and NOSAVE can't be used together")
         return tuple(chosen)
 
     def show(self, value: Sequence[str]) -> str:
-        return " ".join(value) or "default"
+        return " ".join(value) or self.none
 
     def lines(self, value: Sequence[str]) -> list[str]:
         return [self.show(value)]

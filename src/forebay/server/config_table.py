@@ -1,18 +1,13 @@
 """THE table of directives: everything that this server acts upon, one row each.
 
-    name -- what is written in redis.conf and CONFIG SET
-    attribute -- where the value lives: the attribute of Settings, whose default is the default
-    kind -- how it is read, checked and printed (config_kinds.py)
-    when -- AT_ONCE: CONFIG SET works; AT_START: it is refused, the value is read at start
+    Directive(name, attribute, kind, when, what it does)      config_row.py says what these are
 
 docs/configuration.md is generated from these rows.  Directives of Redis that
 are accepted without effect stand in config_inert.py, and the few that would be
-dangerous to ignore stand at the foot of this file with the reason for refusal.
+dangerous to ignore in config_refused.py, with the reason for refusal.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from forebay.server.config_kinds import (
     INT_MAX,
@@ -34,25 +29,7 @@ from forebay.server.config_kinds import (
     Secret,
     Words,
 )
-
-AT_ONCE = True
-AT_START = False
-
-
-@dataclass(slots=True, frozen=True)
-class Directive:
-    """One row; without an attribute it is inert, and its default stands in the row as text."""
-
-    name: str
-    attribute: str
-    kind: Kind
-    mutable: bool
-    doc: str
-    alias: str = ""
-    protected: bool = False
-    default: str = ""
-    area: str = ""
-
+from forebay.server.config_row import AT_ONCE, AT_START, Directive
 
 _ONE_MIB = 1 << 20
 _SHUTDOWN = Flags("save", "nosave", "now", "force")
@@ -122,7 +99,8 @@ _KEYSPACE = [
         "maxmemory_policy",
         _POLICIES,
         AT_ONCE,
-        "Reported only: nothing is ever evicted, whatever is chosen; the limit refuses writes.",
+        "Reported only: nothing is ever evicted, whatever is chosen; the limit refuses writes. "
+        "Any but noeviction is warned of if maxmemory is set.",
     ),
     Directive(
         "active-expire-effort",
@@ -207,6 +185,7 @@ _WATCHING = [
         Int(-1, LONG_MAX),
         AT_ONCE,
         "Commands that run for this many microseconds or more enter the slow log; -1 is none.",
+        valkey="commandlog-execution-slower-than",
     ),
     Directive(
         "slowlog-max-len",
@@ -214,6 +193,21 @@ _WATCHING = [
         Int(0, LONG_MAX),
         AT_ONCE,
         "How many entries the slow log keeps.",
+        valkey="commandlog-slow-execution-max-len",
+    ),
+    Directive(
+        "slowlog-entry-max-argc",
+        "slowlog_entry_max_argc",
+        Int(2),
+        AT_ONCE,
+        "How many arguments of a command an entry of the slow log keeps.",
+    ),
+    Directive(
+        "slowlog-entry-max-string-len",
+        "slowlog_entry_max_bytes",
+        Int(1, LONG_MAX),
+        AT_ONCE,
+        "How many bytes of each of them.",
     ),
     Directive(
         "latency-monitor-threshold",
@@ -244,7 +238,7 @@ _DISK = [
         "data_dir",
         Folder(),
         AT_ONCE,
-        "The directory of all files. It cannot be changed while the log is on.",
+        "The directory of all files, made if missing. It cannot be changed while the log is on.",
         protected=True,
     ),
     Directive(
@@ -390,7 +384,13 @@ _PROCESS = [
         "Seconds of silence after which the peer is probed; 0 is off. For new connections.",
     ),
     Directive("hz", "hz", Int(0, INT_MAX), AT_ONCE, "How often a second periodic work runs."),
-    Directive("daemonize", "daemonize", Bool(), AT_START, "Leave the terminal at start."),
+    Directive(
+        "daemonize",
+        "daemonize",
+        Bool(),
+        AT_START,
+        "Run in the background: the command ends when the data is loaded, or says why it is not.",
+    ),
     Directive(
         "supervised",
         "supervised",
@@ -398,7 +398,9 @@ _PROCESS = [
         AT_START,
         "Tell the service manager when the server is ready.",
     ),
-    Directive("pidfile", "pidfile", Kind(), AT_START, "Where to write the process id."),
+    Directive(
+        "pidfile", "pidfile", Kind(), AT_START, "Where to write the process id, if anywhere."
+    ),
     Directive(
         "logfile", "logfile", Kind(), AT_START, "Where to write the log; empty is standard output."
     ),
@@ -438,6 +440,26 @@ _PROCESS = [
     ),
 ]
 
+_REPLICATION = [
+    Directive(
+        "min-replicas-to-write",
+        "min_replicas_to_write",
+        Int(),
+        AT_ONCE,
+        "With fewer replicas than this, writes are refused with NOREPLICAS. There is no "
+        "replication yet, so any number but 0 refuses all of them.",
+        alias="min-slaves-to-write",
+    ),
+    Directive(
+        "min-replicas-max-lag",
+        "min_replicas_max_lag_s",
+        Int(),
+        AT_ONCE,
+        "A replica that was silent for longer (seconds) does not count; 0 lets all writes pass.",
+        alias="min-slaves-max-lag",
+    ),
+]
+
 #: Heading of each part of the documentation, and its rows.
 SECTIONS = [
     ("Streams", _STREAMS),
@@ -445,17 +467,8 @@ SECTIONS = [
     ("Files", _DISK),
     ("Clients", _CLIENTS),
     ("Watching", _WATCHING),
+    ("Replication", _REPLICATION),
     ("Process and sockets", _PROCESS),
 ]
 
 HONOURED = [row for _, rows in SECTIONS for row in rows]
-
-#: Directives of Redis that must not be ignored: name to what stands in the way.
-#: A value equal to the one in the second place asks for nothing and is accepted.
-REFUSED = {
-    "user": ("access control lists do not exist yet", ""),
-    "aclfile": ("access control lists do not exist yet", ""),
-    "rename-command": ("commands cannot be renamed", ""),
-    "loadmodule": ("modules cannot be loaded", ""),
-    "cluster-enabled": ("there is no cluster mode", "no"),
-}

@@ -275,6 +275,7 @@ class Connection:
     def count_in(self, bench: Bench, n: int) -> int:
         """Statistics of received bytes."""
         bench.bytes_in += n
+        bench.engine.stats.reads += 1
         self.session.bytes_in += n
         return 0
 
@@ -289,6 +290,7 @@ class Connection:
         if n < 0:
             return sysio.again(n)
         bench.bytes_out += n
+        bench.engine.stats.writes += 1
         self.session.bytes_out += n
         self.out.consume(n)
         return True

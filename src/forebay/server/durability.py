@@ -88,7 +88,8 @@ class Durability:
         folder = self.settings.data_dir = str(Path(self.settings.data_dir).absolute())
         try:
             if not self.disk.is_folder(folder):
-                raise ConfigError(f"the directory {folder} is not there; create it, or set dir")
+                self.disk.make_folder(folder)
+                self.log.notice(f"The directory {folder} was missing and has been made")
             self.lock = self.disk.lock(folder)
             clean_temps(self.disk, folder)
             log_folder = join(folder, self.settings.appenddirname)
@@ -122,11 +123,16 @@ class Durability:
         try:
             if not self.loading.step():
                 return
+            self.loop.errand = None
+            self._loaded()
         except ForebayError as error:
             self.log.warning(what_to_do(error))
             raise Halt(what_to_do(error)) from None
-        self.loop.errand = None
-        self._loaded()
+        except Exception as fault:
+            # Half of the data must not pass for all of it.
+            self.log.traceback(fault)
+            text = f"the data could not be loaded: {type(fault).__name__}: {fault}"
+            raise Halt(text) from fault
 
     def _loaded(self) -> None:
         self.loading.say_what_came()

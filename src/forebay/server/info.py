@@ -16,9 +16,11 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from forebay.commands.context import Context
+from forebay.commands.services import Stats
 from forebay.server import info_sections as sections
 from forebay.server.config import Config
-from forebay.server.info_sections import Facts, Fields
+from forebay.server.info_memory import Fields
+from forebay.server.info_sections import Facts
 from forebay.server.timers import Clock
 from forebay.server.usage import Rate
 
@@ -38,6 +40,7 @@ SECTIONS: list[tuple[str, str, Section]] = [
     ("clients", "Clients", sections.clients),
     ("memory", "Memory", sections.memory),
     ("persistence", "Persistence", sections.persistence),
+    ("threads", "Threads", sections.threads),
     ("stats", "Stats", sections.stats),
     ("replication", "Replication", sections.replication),
     ("cpu", "CPU", sections.cpu),
@@ -63,19 +66,22 @@ class Info:
         traffic: Traffic,
         clock: Clock,
         run_id: str,
-        startup_bytes: int = 0,
     ) -> None:
         self.traffic = traffic
         self.clock = clock
-        self.facts = Facts(config, run_id, clock.now_ms(), startup_bytes)
+        self.facts = Facts(config, run_id, clock.now_ms())
         self.commands = Rate()
         self.input = Rate()
         self.output = Rate()
+        self.turns = Rate()
+        self.turns_us = Rate()
 
-    def sample(self, commands: int) -> None:
+    def sample(self, stats: Stats) -> None:
         """Note the counters whose growth is reported."""
         now_ms = self.clock.monotonic_ms()
-        self.commands.sample(now_ms, commands)
+        self.commands.sample(now_ms, stats.commands)
+        self.turns.sample(now_ms, stats.turns)
+        self.turns_us.sample(now_ms, stats.turns_us)
         self.input.sample(now_ms, self.traffic.bytes_in)
         self.output.sample(now_ms, self.traffic.bytes_out)
 
@@ -87,6 +93,8 @@ class Info:
         facts.commands_per_second = round(self.commands.per_second())
         facts.input_kbps = self.input.per_second() / 1024
         facts.output_kbps = self.output.per_second() / 1024
+        facts.turns_per_second = round(self.turns.per_second())
+        facts.turn_us = self.turns_us.growth() // max(1, self.turns.growth())
         wanted = _wanted(names)
         texts = [
             _text(heading, section(ctx, facts))

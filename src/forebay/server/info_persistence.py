@@ -81,6 +81,7 @@ def _snapshot(durability: Durability) -> Fields:
         ("rdb_last_bgsave_time_sec", stats.last_s),
         ("rdb_current_bgsave_time_sec", _child_s(durability, SAVE)),
         ("rdb_saves", stats.done),
+        ("rdb_saves_consecutive_failures", stats.failures),
         ("rdb_last_cow_size", stats.copied_bytes),
         ("rdb_last_load_keys_expired", durability.loading.keys_expired),
         ("rdb_last_load_keys_loaded", durability.loading.keys_loaded),

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 import forebay
 from forebay.commands.context import Context
 from forebay.commands.histogram import percentile
+from forebay.commands.settings import Settings
 from forebay.commands.spec import Command
 from forebay.commands.version import REDIS_VERSION
-from forebay.server import usage
+from forebay.server import info_memory, usage
 from forebay.server.config import Config
-
-Fields = list[tuple[str, object]]
+from forebay.server.info_memory import Fields, zeros
 
 NO_REPLICATION_ID = "0" * 40
 REPL_BACKLOG_BYTES = 1 << 20
@@ -29,30 +29,18 @@ class Facts:
     config: Config
     run_id: str
     started_ms: int
-    startup_bytes: int
     now_ms: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
     commands_per_second: int = 0
     input_kbps: float = 0.0
     output_kbps: float = 0.0
+    turns_per_second: int = 0
+    turn_us: int = 0
     #: The section about files, and how often and how fast the process was forked.
     persistence: Callable[[], Fields] = list
     forks: Callable[[], tuple[int, int]] = lambda: (0, 0)
     is_compiled: bool = field(default_factory=forebay.compiled)
-
-
-def zeros(names: str) -> Fields:
-    """Fields about things that do not exist here."""
-    return [(name, 0) for name in names.split()]
-
-
-def human(size: int) -> str:
-    """A size for people, as Redis prints it: 1.50M."""
-    if size < 1024:
-        return f"{size}B"
-    power = min(5, (size.bit_length() - 1) // 10)
-    return f"{size / (1 << 10 * power):.2f}{'BKMGTP'[power]}"
 
 
 def server(ctx: Context, facts: Facts) -> Fields:
@@ -85,10 +73,22 @@ def server(ctx: Context, facts: Facts) -> Fields:
         ("executable", sys.executable),
         ("config_file", facts.config.path),
         ("io_threads_active", 0),
+        *_listeners(settings),
         ("forebay_version", forebay.__version__),
         ("forebay_build", "compiled" if facts.is_compiled else "interpreted"),
         ("python_version", platform.python_version()),
     ]
+
+
+def _listeners(settings: Settings) -> Fields:
+    """Where clients may come in, as it was asked for."""
+    places = []
+    if settings.port:
+        binds = "".join(f"bind={address}," for address in settings.bind)
+        places.append(f"name=tcp,{binds}port={settings.port}")
+    if settings.unixsocket:
+        places.append(f"name=unix,bind={settings.unixsocket}")
+    return [(f"listener{number}", place) for number, place in enumerate(places)]
 
 
 def clients(ctx: Context, facts: Facts) -> Fields:
@@ -115,64 +115,20 @@ def clients(ctx: Context, facts: Facts) -> Fields:
 
 
 def memory(ctx: Context, facts: Facts) -> Fields:
-    """Memory of the process; usage.py says what used and resident memory are."""
-    used, peak = ctx.services.memory_used(), ctx.services.memory_peak()
-    resident = usage.resident_bytes()
-    ratio = f"{resident / max(1, used):.2f}"
-    system, limit = usage.system_bytes(), ctx.settings.maxmemory
-    buffers = sum(session.out.size + session.query_room for session in ctx.services.sessions)
-    tables = sum(
-        sys.getsizeof(db.values) + sys.getsizeof(db.expires) for db in ctx.keyspace.databases
-    )
-    overhead = facts.startup_bytes + buffers + tables
-    dataset = max(0, used - overhead)
-    return [
-        ("used_memory", used),
-        ("used_memory_human", human(used)),
-        ("used_memory_rss", resident),
-        ("used_memory_rss_human", human(resident)),
-        ("used_memory_peak", peak),
-        ("used_memory_peak_human", human(peak)),
-        ("used_memory_peak_perc", f"{100 * used / max(1, peak):.2f}%"),
-        ("used_memory_overhead", overhead),
-        ("used_memory_startup", facts.startup_bytes),
-        ("used_memory_dataset", dataset),
-        ("used_memory_dataset_perc", f"{100 * dataset / max(1, used):.2f}%"),
-        ("allocator_allocated", used),
-        ("allocator_active", resident),
-        ("allocator_resident", resident),
-        ("total_system_memory", system),
-        ("total_system_memory_human", human(system)),
-        *zeros("used_memory_lua used_memory_vm_eval"),
-        ("used_memory_lua_human", human(0)),
-        *zeros("used_memory_scripts_eval number_of_cached_scripts number_of_functions"),
-        *zeros("number_of_libraries used_memory_vm_functions used_memory_vm_total"),
-        ("used_memory_vm_total_human", human(0)),
-        *zeros("used_memory_functions used_memory_scripts"),
-        ("used_memory_scripts_human", human(0)),
-        ("maxmemory", limit),
-        ("maxmemory_human", human(limit)),
-        ("maxmemory_policy", ctx.settings.maxmemory_policy),
-        ("allocator_frag_ratio", ratio),
-        ("allocator_frag_bytes", max(0, resident - used)),
-        ("allocator_rss_ratio", "1.00"),
-        ("allocator_rss_bytes", 0),
-        ("rss_overhead_ratio", "1.00"),
-        ("rss_overhead_bytes", 0),
-        ("mem_fragmentation_ratio", ratio),
-        ("mem_fragmentation_bytes", resident - used),
-        *zeros("mem_not_counted_for_evict mem_replication_backlog"),
-        *zeros("mem_total_replication_buffers mem_replica_full_sync_buffer mem_clients_slaves"),
-        ("mem_clients_normal", buffers),
-        *zeros("mem_cluster_links mem_aof_buffer"),
-        ("mem_allocator", "python"),
-        *zeros("active_defrag_running lazyfree_pending_objects lazyfreed_objects"),
-    ]
+    """What is in use, and what the process holds."""
+    return info_memory.memory(ctx)
 
 
 def persistence(ctx: Context, facts: Facts) -> Fields:
     """What is on disk, and how safe it is."""
     return facts.persistence()
+
+
+def threads(ctx: Context, facts: Facts) -> Fields:
+    """There is one."""
+    counted = ctx.services.stats
+    clients = len(ctx.services.sessions)
+    return [("io_thread_0", f"clients={clients},reads={counted.reads},writes={counted.writes}")]
 
 
 def stats(ctx: Context, facts: Facts) -> Fields:
@@ -192,9 +148,12 @@ def stats(ctx: Context, facts: Facts) -> Fields:
         ("instantaneous_output_repl_kbps", "0.00"),
         ("rejected_connections", counted.rejected_connections),
         *zeros("sync_full sync_partial_ok sync_partial_err expired_subkeys"),
+        *zeros("expired_subkeys_active"),
         ("expired_keys", counted.expired_keys),
+        ("expired_keys_active", counted.expired_unasked),
         ("expired_stale_perc", "0.00"),
-        *zeros("expired_time_cap_reached_count expire_cycle_cpu_milliseconds"),
+        *zeros("expired_time_cap_reached_count"),
+        ("expire_cycle_cpu_milliseconds", counted.expire_us // 1000),
         ("evicted_keys", counted.evicted_keys),
         *zeros("evicted_clients evicted_scripts total_eviction_exceeded_time"),
         *zeros("current_eviction_exceeded_time"),
@@ -212,11 +171,21 @@ def stats(ctx: Context, facts: Facts) -> Fields:
         *zeros("tracking_total_prefixes unexpected_error_replies"),
         ("total_error_replies", counted.error_replies),
         *zeros("dump_payload_sanitizations"),
-        *zeros("total_reads_processed total_writes_processed"),
+        ("total_reads_processed", counted.reads),
+        ("total_writes_processed", counted.writes),
         *zeros("io_threaded_reads_processed io_threaded_writes_processed"),
+        *zeros("io_threaded_total_prefetch_batches io_threaded_total_prefetch_entries"),
         ("client_query_buffer_limit_disconnections", counted.query_limit_disconnections),
         ("client_output_buffer_limit_disconnections", counted.output_limit_disconnections),
         *zeros("reply_buffer_shrinks reply_buffer_expands"),
+        ("eventloop_cycles", counted.turns),
+        ("eventloop_duration_sum", counted.turns_us),
+        ("eventloop_duration_cmd_sum", _commands_us(ctx)),
+        ("instantaneous_eventloop_cycles_per_sec", facts.turns_per_second),
+        ("instantaneous_eventloop_duration_usec", facts.turn_us),
+        ("acl_access_denied_auth", counted.auth_failures),
+        *zeros("acl_access_denied_cmd acl_access_denied_key acl_access_denied_channel"),
+        *zeros("acl_access_denied_tls_cert"),
         ("forebay_clients_unblocked", counted.unblocked),
     ]
 
@@ -252,6 +221,11 @@ def _rows(ctx: Context) -> Iterator[Command]:
     for row in ctx.services.executor.commands.values():
         yield row
         yield from row.subcommands.values()
+
+
+def _commands_us(ctx: Context) -> int:
+    """How long commands ran in all; those inside of EXEC are counted, so EXEC itself is not."""
+    return sum(row.usec for row in _rows(ctx) if row.name != b"exec")
 
 
 def commandstats(ctx: Context, facts: Facts) -> Fields:

@@ -5,6 +5,7 @@ from cpython cimport array
 from forebay cimport mem
 from forebay.commands.session cimport Session
 from forebay.engine.engine cimport Engine
+from forebay.engine.stats cimport Stats
 from forebay.mem cimport u64
 from forebay.server cimport sysio
 from forebay.server.connection cimport Bench, Connection
@@ -28,7 +29,7 @@ cdef class Loop:
     cdef public object before_replies, after_log, errand
     cdef public bint is_log_due, is_stopping
     cdef public long long next_beat_ms, beat_ms
-    cdef long long steady_ms, offset_ms
+    cdef long long steady_ms, offset_ms, woke_us
     cdef public bint running
 
     @cython.locals(fd=int)
@@ -38,8 +39,10 @@ cdef class Loop:
     cdef run_after_log(self)
     cdef follow_clock(self)
     cdef int between(self) except -1
-    @cython.locals(wait_ms="long long", deadline_ms="long long")
-    cdef int wait_ms(self) except -1
+    @cython.locals(
+        stats=Stats, now_us="long long", wait_ms="long long", deadline_ms="long long"
+    )
+    cdef int end_turn(self) except -1
     @cython.locals(conn=Connection)
     cdef int serve(self, Py_ssize_t fd, int mask) except -1
     cdef tell(self, int fd)

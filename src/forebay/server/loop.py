@@ -98,6 +98,8 @@ class Loop:
         #: Monotonic time of this turn, and how far wall time is ahead of it.
         self.steady_ms = clock.monotonic_ms()
         self.offset_ms = clock.now_ms() - self.steady_ms
+        #: When the last wait ended: the work of a turn is counted from there.
+        self.woke_us = clock.us()
         self.running = False
 
     # Who takes part
@@ -148,7 +150,8 @@ class Loop:
     def run(self) -> None:
         """Turn until stopped."""
         self.running = True
-        self.next_beat_ms = self.clock.monotonic_ms() + self.beat_ms
+        self.woke_us = self.clock.us()
+        self.next_beat_ms = self.woke_us // 1000 + self.beat_ms
         while self.running:
             self.turn()
 
@@ -161,9 +164,10 @@ class Loop:
         """One turn; see the head of this file."""
         bench = self.bench
         w = mem.words(self.events)
-        ready = sysio.wait(self.epoll, self.epoll_fd, w, MAX_EVENTS, self.wait_ms())
+        ready = sysio.wait(self.epoll, self.epoll_fd, w, MAX_EVENTS, self.end_turn())
         bench.now_ms = self.clock.now_ms()
-        self.steady_ms = self.clock.monotonic_ms()
+        self.woke_us = self.clock.us()
+        self.steady_ms = self.woke_us // 1000
         step_ms = bench.now_ms - self.steady_ms - self.offset_ms
         if step_ms > STEP_MS or step_ms < -STEP_MS:
             self.follow_clock()
@@ -209,11 +213,15 @@ class Loop:
             self.host.broken(None, fault)
         return 0
 
-    def wait_ms(self) -> int:
-        """How long this turn may sleep."""
+    def end_turn(self) -> int:
+        """Count the turn that is over; how long the next one may sleep."""
+        now_us = self.clock.us()
+        stats = self.bench.engine.stats
+        stats.turns += 1
+        stats.turns_us += now_us - self.woke_us
         if self.busy or self.errand is not None:
             return 0
-        wait_ms = self.next_beat_ms - self.clock.monotonic_ms()
+        wait_ms = self.next_beat_ms - now_us // 1000
         deadline_ms = self.bench.engine.next_deadline_ms()
         if deadline_ms >= 0:
             wait_ms = min(wait_ms, deadline_ms - self.clock.now_ms())

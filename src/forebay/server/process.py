@@ -1,6 +1,14 @@
 """The process around the server: signals, descriptors, background, supervision.
 
 Everything here happens at start or at the end; nothing of it knows the engine.
+
+    daemonize yes
+
+    forebay serve --fork--> the server      opens doors, takes the directory, loads the data
+      |  waits                 |            what goes wrong is said on the same terminal
+      |<------ pipe: a byte ---|  ready: leaves the terminal
+      '- exit code 0           '
+         the pipe ends without a byte: the server is gone, and its exit code is passed on
 """
 
 from __future__ import annotations
@@ -8,9 +16,12 @@ from __future__ import annotations
 import gc
 import os
 import resource
+import select
 import signal
 import socket
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from forebay.errors import ConfigError
@@ -20,6 +31,9 @@ OWN_DESCRIPTORS = 32
 #: New containers before the cycle collector looks at the young ones.  Hardly anything
 #: here forms cycles, and a look at a large heap is a pause for every client.
 YOUNG_OBJECTS = 50_000
+#: How long the starter of a server in the background waits before it says why.
+PATIENCE_S = 3.0
+READY = b"R"
 
 
 class Signals:
@@ -88,16 +102,69 @@ def settle_memory() -> None:
     gc.set_threshold(YOUNG_OBJECTS, 20, 50)
 
 
-def go_to_background() -> None:
-    """Leave the terminal: the caller's process ends, a child goes on."""
-    if os.fork() > 0:
-        os._exit(0)
+class Foreground:
+    """A server that stays where it was started: nobody waits to hear from it."""
+
+    def ready(self) -> None:
+        """All data is there."""
+
+
+class Background(Foreground):
+    """A server whose starter waits at the other end of a pipe."""
+
+    def __init__(self, pipe: int) -> None:
+        self.pipe = pipe
+
+    def ready(self) -> None:
+        """Let the starter go, and leave its terminal for good."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nothing, stream)
+        if nothing > 2:
+            os.close(nothing)
+        try:
+            os.write(self.pipe, READY)
+        except BrokenPipeError:
+            return  # the starter was ended meanwhile; the server goes on without it
+        finally:
+            os.close(self.pipe)
+
+
+def go_to_background() -> Background:
+    """Go on as a child of the caller's process, which ends when the child is ready or gone."""
+    ours, theirs = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child > 0:
+        os.close(theirs)
+        os._exit(wait_for(child, ours))
+    os.close(ours)
     os.setsid()
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nothing, stream)
-    if nothing > 2:
-        os.close(nothing)
+    return Background(theirs)
+
+
+def wait_for(child: int, pipe: int) -> int:
+    """Until the server in the background is ready, or gone; the exit code of its starter.
+
+    There is no limit: as long as the child lives, it loads data or waits for the disk.
+    """
+    try:
+        if not select.select([pipe], [], [], PATIENCE_S)[0]:
+            sys.stderr.write(f"forebay: process {child} loads the data, please wait\n")
+        if os.read(pipe, 1) == READY:
+            return 0
+    except KeyboardInterrupt:
+        sys.stderr.write(f"forebay: process {child} goes on in the background\n")
+        return 1
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code <= 0:
+        how = f"ended by {signal.Signals(-code).name}" if code else "stopped"
+        sys.stderr.write(f"forebay: the server was {how} before it was ready\n")
+    sys.stderr.flush()
+    return code if code > 0 else 1
 
 
 def write_pidfile(path: str) -> None:
@@ -110,7 +177,8 @@ def write_pidfile(path: str) -> None:
 
 def remove_pidfile(path: str) -> None:
     """Nobody is here any more."""
-    Path(path).unlink(missing_ok=True)
+    with suppress(OSError):  # its folder may have been closed to us meanwhile
+        Path(path).unlink(missing_ok=True)
 
 
 def notify_systemd(state: str) -> None:

@@ -5,8 +5,10 @@
                                         '-> Durability -'
     services that commands need of the server: config, info, memory, dice, SHUTDOWN, files
 
-Whatever can go wrong before the doors are open is one sentence and exit code 1; so is a
-file that cannot be loaded.
+Whatever can go wrong before the server is ready is one sentence and exit code 1: a wrong line,
+a door or a directory that cannot be had, a file that cannot be loaded.  With ``daemonize yes``
+the server is a child from the first step after its configuration was read, and its starter
+waits until the data is loaded (process.py): the exit code tells whether there is a server.
 """
 
 from __future__ import annotations
@@ -45,30 +47,39 @@ def serve(argv: Sequence[str]) -> int:
         config = Config.load(argv)
         log = Log(clock, config.settings.logfile, config.settings.loglevel)
         log.check()
+        starter = process.go_to_background() if config.settings.daemonize else process.Foreground()
         server = assemble(config, log, clock)
         durability = keep_on_disk(config, server)
         open_up(server, durability)
     except ConfigError as error:
         sys.stderr.write(f"forebay: {error}\n")
         return 1
-    return live(server, config, durability)
+    return live(server, config, durability, starter)
 
 
 def open_up(server: Server, durability: Durability) -> None:
     """Take what is ours alone: addresses, the data directory, the pid file; all or nothing."""
-    settings = server.settings
     server.open()
     try:
         durability.prepare()
-        if settings.daemonize:
-            durability.release_folder()  # its lock names the process that holds it
-            process.go_to_background()
-            durability.prepare()
-        if settings.pidfile:
-            process.write_pidfile(settings.pidfile)
+        tell_pid(server.settings, server.log)
     except ConfigError:
         server.abandon()
+        durability.release_folder()
         raise
+
+
+def tell_pid(settings: Settings, log: Log) -> None:
+    """Write the pid file; in the foreground, where whoever started it knows it, it may fail."""
+    if not settings.pidfile:
+        return
+    try:
+        process.write_pidfile(settings.pidfile)
+    except ConfigError as error:
+        if settings.daemonize:
+            raise
+        log.warning(f"{error}; the server goes on without it")
+        settings.pidfile = ""
 
 
 def assemble(config: Config, log: Log, clock: Clock) -> Server:
@@ -84,6 +95,8 @@ def assemble(config: Config, log: Log, clock: Clock) -> Server:
         config.on_change(name, lambda _: server.reopen_tcp())
     config.on_change("loglevel", log.set_level)
     config.on_change("maxclients", check_clients)
+    for name in ("maxmemory", "maxmemory-policy"):
+        config.on_change(name, lambda _: warn(log, config.eviction_warnings()))
     return server
 
 
@@ -115,11 +128,14 @@ def offer_services(engine: Engine, config: Config, server: Server) -> None:
     services.random_below = random_below
     gauge = usage.MemoryGauge(server.clock)
     run_id = os.urandom(20).hex()
-    info = Info(config, server.bench, server.clock, run_id, gauge.startup_bytes)
+    info = Info(config, server.bench, server.clock, run_id)
     services.info = info
-    server.on_beat.append(lambda: info.sample(engine.stats.commands))
+    server.on_beat.append(lambda: info.sample(engine.stats))
     services.memory_used = gauge.used
     services.memory_peak = gauge.peak
+    services.memory_peak_s = lambda: gauge.peak_s
+    services.memory_resident = usage.resident_bytes
+    services.memory_startup = gauge.startup_bytes
     services.sleep = time.sleep
     services.host = server
 
@@ -155,7 +171,9 @@ class Shutdown:
         ctx.services.sessions.close(ctx.session)
 
 
-def live(server: Server, config: Config, durability: Durability) -> int:
+def live(
+    server: Server, config: Config, durability: Durability, starter: process.Foreground
+) -> int:
     """From open doors to the end."""
     settings, log = config.settings, server.log
     signals = process.Signals(lambda name: on_signal(server, durability, name))
@@ -163,7 +181,7 @@ def live(server: Server, config: Config, durability: Durability) -> int:
     fit_clients(settings, log)
     greet(server, config)
     process.settle_memory()
-    durability.start(on_ready=lambda: welcome(server, config))
+    durability.start(on_ready=lambda: welcome(server, config, starter))
     code = run(server, durability)
     process.notify_systemd("STOPPING=1")
     if settings.pidfile:
@@ -228,17 +246,23 @@ def greet(server: Server, config: Config) -> None:
     log = server.log
     how = "compiled" if forebay.compiled() else "interpreted, slow: for tests only"
     log.notice(f"Forebay {forebay.__version__} ({how}) starts, pid {os.getpid()}")
-    for warning in config.warnings():
-        log.warning(warning)
+    warn(log, config.warnings())
     for door in server.doors:
         log.notice(f"Listening on {door.name}")
 
 
-def welcome(server: Server, config: Config) -> None:
+def warn(log: Log, warnings: Sequence[str]) -> None:
+    """Say each of them loudly."""
+    for warning in warnings:
+        log.warning(warning)
+
+
+def welcome(server: Server, config: Config, starter: process.Foreground) -> None:
     """All data is there."""
     gc.freeze()
     server.log.notice(f"Ready to accept connections. Try: {first_step(config.settings)}")
     process.notify_systemd("READY=1")
+    starter.ready()
 
 
 def first_step(settings: Settings) -> str:

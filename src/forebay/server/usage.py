@@ -111,6 +111,8 @@ class MemoryGauge:
         self._bytes = 0
         self._due_us = 0
         self.peak_bytes = 0
+        #: When the peak was measured, in Unix seconds.
+        self.peak_s = 0
         self.startup_bytes = self.used()
 
     def used(self) -> int:
@@ -118,7 +120,9 @@ class MemoryGauge:
         now_us = self._clock.us()
         if now_us >= self._due_us:
             self._bytes = allocated_bytes()
-            self.peak_bytes = max(self.peak_bytes, self._bytes)
+            if self._bytes > self.peak_bytes:
+                self.peak_bytes = self._bytes
+                self.peak_s = self._clock.now_ms() // 1000
             cost_us = self._clock.us() - now_us
             self._due_us = now_us + max(MEASURE_AGAIN_US, COST_SHARE * cost_us)
         return self._bytes
@@ -140,9 +144,13 @@ class Rate:
             self._samples.clear()
         self._samples.append((now_ms, total))
 
+    def growth(self) -> int:
+        """How much the counter grew over the samples."""
+        return self._samples[-1][1] - self._samples[0][1] if self._samples else 0
+
     def per_second(self) -> float:
         """Growth a second; 0 until there are two samples."""
         if len(self._samples) < 2:
             return 0.0
-        (first_ms, first), (last_ms, last) = self._samples[0], self._samples[-1]
-        return (last - first) * 1000 / (last_ms - first_ms) if last_ms > first_ms else 0.0
+        took_ms = self._samples[-1][0] - self._samples[0][0]
+        return self.growth() * 1000 / took_ms if took_ms > 0 else 0.0
