@@ -29,6 +29,7 @@ from forebay.commands.spec import (
     FLAG_NAMES,
     LOADING,
     MAY_REPLICATE,
+    NO_MANDATORY_KEYS,
     PUBSUB,
     READONLY,
     STALE,
@@ -160,6 +161,9 @@ def _write_key_specs(out: Reply, row: Command) -> None:
     _write_words(out, key_flags(row))
     last, step, limit = row.keys.last, row.keys.step, 0
     out.bulk(b"begin_search")
+    if row.keys.number:
+        _write_numbered(out, row.keys.number)
+        return
     if row.keys.finder is None:
         out.value({b"type": b"index", b"spec": {b"index": row.keys.first}})
         last -= row.keys.first if last > 0 else 0
@@ -177,9 +181,18 @@ def _write_key_specs(out: Reply, row: Command) -> None:
         out.value({b"type": b"range", b"spec": spec})
 
 
+def _write_numbered(out: Reply, place: int) -> None:
+    """Keys with their number in front of them."""
+    out.value({b"type": b"index", b"spec": {b"index": place}})
+    out.bulk(b"find_keys")
+    spec = {b"keynumidx": 0, b"firstkey": 1, b"keystep": 1}
+    out.value({b"type": b"keynum", b"spec": spec})
+
+
 def has_keys(row: Command) -> bool:
     """Whether a call of the command names keys."""
-    return row.keys.first != 0 or row.keys.finder is not None
+    keys = row.keys
+    return keys.first != 0 or keys.number != 0 or keys.finder is not None
 
 
 def key_flags(row: Command) -> list[str]:
@@ -252,7 +265,7 @@ def _keys_of_call(ctx: Context, words: list[bytes]) -> tuple[Command, list[bytes
         places = row.keys.positions(words)
     except CommandError:
         places = []
-    if not places:
+    if not places and not row.flags & NO_MANDATORY_KEYS:
         raise CommandError(INVALID_ARGUMENTS)
     return row, [words[place] for place in places]
 

@@ -1,7 +1,7 @@
 """What handlers need from above: small Protocols, filled in by engine and server.
 
     engine fills   sessions  pubsub  blocking  stats  slowlog  latency  executor
-                   payloads
+                   payloads  loaded_scripts
     server fills   config  info  memory_used  random_below  shutdown  durability  host
 
 A handler reaches them as ``ctx.services.<name>``.  Nothing here knows who stands
@@ -95,6 +95,8 @@ class Executor(Protocol):
     def pause(self, until_ms: int, writes_only: bool) -> None: ...
     def unpause(self) -> None: ...
     def monitor(self, session: Session, on: bool) -> None: ...
+    def refusal(self, row: Command) -> bytes | None:
+        """Why a script may not run this command now: no memory left, or the disk is not well."""
 
 
 class Stats(Protocol):
@@ -213,5 +215,7 @@ class Services:
     shutdown: Callable[[Context, list[bytes]], None]
     durability: Durability
     payloads: Payloads
+    #: The SHA1 of every script that clients have loaded, in lower case.
+    loaded_scripts: set[bytes]
     #: What commands of the server's own need; nobody else looks into it.
     host: Any

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 NOAUTH = b"NOAUTH Authentication required."
 STILL_LOADING = b"LOADING Redis is loading the dataset in memory"
 NOT_IN_MULTI = b"ERR Command not allowed inside a transaction"
+# What is asked again for each command that a script runs.
+FOR_SCRIPTS = gates.MEMORY_LIMIT | gates.MISCONF
 # What a transaction does not queue but run at once.
 AT_ONCE = frozenset([b"exec", b"discard", b"multi", b"watch", b"quit", b"reset"])
 WHILE_SUBSCRIBED = frozenset(
