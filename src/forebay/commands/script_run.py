@@ -88,6 +88,13 @@ class Run:
         out.rewind(mark)
         return _Parser(reply).value()
 
+    def try_call(self, place: int, name: bytes, *words: Value) -> Value:
+        """``redis.pcall``, whose error nobody looks at."""
+        try:
+            return self.call(place, name, *words)
+        except CommandError:
+            return None
+
     def _argv(self, place: int, name: bytes, words: tuple[Value, ...]) -> Argv:
         texts = [name]
         for word in words:
