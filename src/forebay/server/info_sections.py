@@ -39,7 +39,7 @@ class Facts:
     #: The section about files, and how often and how fast the process was forked.
     persistence: Callable[[], Fields] = list
     forks: Callable[[], tuple[int, int]] = lambda: (0, 0)
-    is_compiled: bool = field(default_factory=forebay.compiled)
+    build: str = field(default_factory=forebay.build)
 
 
 def zeros(names: str) -> Fields:
@@ -86,7 +86,7 @@ def server(ctx: Context, facts: Facts) -> Fields:
         ("config_file", facts.config.path),
         ("io_threads_active", 0),
         ("forebay_version", forebay.__version__),
-        ("forebay_build", "compiled" if facts.is_compiled else "interpreted"),
+        ("forebay_build", facts.build),
         ("python_version", platform.python_version()),
     ]
 
