@@ -19,7 +19,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from forebay import mem
 from forebay.commands.context import Context
 from forebay.commands.spec import WRITE
 from forebay.errors import CommandError
@@ -30,11 +29,14 @@ NOT_WORDS = b"ERR Lua redis lib command arguments must be strings or integers"
 READ_ONLY = b"ERR Write commands are not allowed from read-only scripts."
 
 
-class Status(bytes):
+@dataclass(frozen=True, slots=True)
+class Status:
     """A reply such as OK, which is no string."""
 
+    text: bytes
 
-Value = int | float | bytes | list["Value"] | None
+
+Value = int | float | bytes | Status | list["Value"] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +80,14 @@ class Run:
         if refusal is not None:
             self.fail(place, refusal)
         out = self.ctx.out
-        mark = out.size
+        self.ctx.out = reply = Reply()
         try:
             row.handler(self.ctx, argv)  # type: ignore[misc]
         except CommandError as error:
-            out.rewind(mark)
             self.fail(place, error.text)
-        reply = mem.to_bytes(out.p, mark, out.size - mark)
-        out.rewind(mark)
-        return _Parser(reply).value()
+        finally:
+            self.ctx.out = out
+        return _Parser(reply.take()).value()
 
     def try_call(self, place: int, name: bytes, *words: Value) -> Value:
         """``redis.pcall``, whose error nobody looks at."""
@@ -144,7 +145,7 @@ def write_value(out: Reply, value: Value) -> None:
     elif isinstance(value, int | float):
         out.integer(int(value))
     elif isinstance(value, Status):
-        out.status(value)
+        out.status(value.text)
     elif isinstance(value, bytes):
         out.bulk(value)
     else:
@@ -154,7 +155,7 @@ def write_value(out: Reply, value: Value) -> None:
 
 
 class _Parser:
-    """Reads the reply of a called command, in RESP2 or RESP3."""
+    """Reads the reply of a called command, in RESP2 whatever the client speaks."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -168,7 +169,7 @@ class _Parser:
             return int(head)
         if kind == b"+":
             return Status(head)
-        if kind == b"_" or head == b"-1":
+        if head == b"-1":
             return None
         if kind == b"$":
             self.at += int(head) + 2
