@@ -62,6 +62,9 @@ UNPRINTED = MAY_REPLICATE
 #: Commands whose keys stand behind a word: the word, and where the search for it begins.
 KEYWORDS = {b"xread": (b"STREAMS", 1), b"xreadgroup": (b"STREAMS", 4)}
 
+#: Commands whose keys stand behind their number: where that is.
+COUNTED = dict.fromkeys([b"eval", b"evalsha", b"eval_ro", b"evalsha_ro"], 2)
+
 INVALID_COMMAND = b"ERR Invalid command specified"
 INVALID_COUNT = b"ERR Invalid number of arguments specified for command"
 INVALID_ARGUMENTS = b"ERR Invalid arguments specified for command"
@@ -163,8 +166,8 @@ def _write_key_specs(out: Reply, row: Command) -> None:
     _write_words(out, key_flags(row))
     last, step, limit = row.keys.last, row.keys.step, 0
     out.bulk(b"begin_search")
-    if row.keys.number:
-        _write_numbered(out, row.keys.number)
+    if row.name in COUNTED:
+        _write_counted(out, COUNTED[row.name])
         return
     if row.keys.finder is None:
         out.value({b"type": b"index", b"spec": {b"index": row.keys.first}})
@@ -183,8 +186,8 @@ def _write_key_specs(out: Reply, row: Command) -> None:
         out.value({b"type": b"range", b"spec": spec})
 
 
-def _write_numbered(out: Reply, place: int) -> None:
-    """Keys with their number in front of them."""
+def _write_counted(out: Reply, place: int) -> None:
+    """Keys that stand behind their number."""
     out.value({b"type": b"index", b"spec": {b"index": place}})
     out.bulk(b"find_keys")
     spec = {b"keynumidx": 0, b"firstkey": 1, b"keystep": 1}
@@ -193,8 +196,7 @@ def _write_numbered(out: Reply, place: int) -> None:
 
 def has_keys(row: Command) -> bool:
     """Whether a call of the command names keys."""
-    keys = row.keys
-    return keys.first != 0 or keys.number != 0 or keys.finder is not None
+    return row.keys.first != 0 or row.keys.finder is not None
 
 
 def key_flags(row: Command) -> list[str]:

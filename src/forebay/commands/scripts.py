@@ -11,6 +11,7 @@ SCRIPT FLUSH must answer as clients expect.  What a script does is in known_scri
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha1
 
 from forebay.commands.context import Context
@@ -120,6 +121,12 @@ def script_debug(ctx: Context, argv: Argv) -> None:
     ctx.out.ok()
 
 
+def _key_positions(argv: Sequence[bytes]) -> list[int]:
+    count = integer_of(argv[NUMKEYS])
+    first = NUMKEYS + 1
+    return list(range(first, first + count)) if first + count <= len(argv) else []
+
+
 _HELP = """
 DEBUG (YES|SYNC|NO)
     Set the debug mode for subsequent scripts executed.
@@ -146,7 +153,7 @@ def _eval_row(name: str, what: str, since: str, by_sha: bool, read_only: bool) -
         NOSCRIPT | STALE | SKIP_MONITOR | NO_MANDATORY_KEYS | MOVABLEKEYS
         | (READONLY if read_only else MAY_REPLICATE),
         "slow scripting",
-        Keys(flags="RO ACCESS" if read_only else "RW ACCESS UPDATE", number=NUMKEYS),
+        Keys(flags="RO ACCESS" if read_only else "RW ACCESS UPDATE", finder=_key_positions),
         since,
         f"Runs a well-known script{' that only reads' if read_only else ''}, {what}.",
         "scripting",

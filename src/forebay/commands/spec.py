@@ -55,10 +55,10 @@ FLAG_NAMES = (
     (NO_AUTH, "no_auth"),
     (MAY_REPLICATE, "may_replicate"),
     (NO_MULTI, "no_multi"),
-    (NO_MANDATORY_KEYS, "no_mandatory_keys"),
     (MOVABLEKEYS, "movablekeys"),
     (ALLOW_BUSY, "allow_busy"),
     (NO_ASYNC_LOADING, "no_async_loading"),
+    (NO_MANDATORY_KEYS, "no_mandatory_keys"),
 )
 
 #: Enough for any 63-bit number of microseconds.
@@ -70,11 +70,7 @@ KeyFinder = Callable[[Sequence[bytes]], list[int]]
 
 
 class Keys:
-    """Where the keys of a command stand: first, last (negative: from the end) and step.
-
-    ``number`` is for a command that says how many keys it has: where that number stands; the
-    keys follow it.
-    """
+    """Where the keys of a command stand: first, last (negative: from the end) and step."""
 
     def __init__(
         self,
@@ -83,23 +79,17 @@ class Keys:
         step: int = 0,
         flags: str = "",
         finder: KeyFinder | None = None,
-        number: int = 0,
     ) -> None:
         self.first = first
         self.last = last
         self.step = step
         self.flags = flags
         self.finder = finder
-        self.number = number
 
     def positions(self, argv: Sequence[bytes]) -> list[int]:
         """The indexes of the keys in this call."""
         if self.finder is not None:
             return self.finder(argv)
-        if self.number:
-            first = self.number + 1
-            count = mem.parse_int(argv[self.number], 0, len(argv[self.number]))[1]
-            return list(range(first, first + count)) if first + count <= len(argv) else []
         if self.first == 0:
             return []
         last = self.last if self.last >= 0 else len(argv) + self.last
