@@ -21,7 +21,6 @@ from forebay.errors import CommandError
 
 OK = Status(b"OK")
 NOT_OURS = b"ERR ERROR"
-NIL_COMPARED = b"compare number with nil"
 STRING_ADDED = b"perform arithmetic on field '?' (a string value)"
 
 
