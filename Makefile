@@ -9,7 +9,7 @@
 PYTHON  ?= python3
 JOBS    ?= 2
 BIN     := .venv/bin
-SOURCES := $(shell find src -name '*.py' -o -name '*.pxd') setup.py pyproject.toml
+SOURCES := $(shell find src -name '*.py' -o -name '*.pxd') setup.py pyproject.toml MANIFEST.in
 PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --ignore tests/tidy
 CODE    := src tests bench reliability examples tools setup.py
 
@@ -55,14 +55,15 @@ lint: setup ## ruff, mypy, import-linter, the tidy tests
 	$(BIN)/ruff format --check --quiet $(CODE)
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports --no-logo
-	PYTHONPATH=src $(BIN)/python -m pytest -q -n $(JOBS) tests/tidy
+	FOREBAY_TREE=build/tree PYTHONPATH=src $(BIN)/python -m pytest -q -n $(JOBS) tests/tidy
 
 format: setup ## let ruff write what it can
 	$(BIN)/ruff check --fix $(CODE)
 	$(BIN)/ruff format $(CODE)
 
-bench: setup ## measure against redis-server; QUICK=1 for two minutes, ONLY=word for some rows
-	$(BIN)/python -m bench.run $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
+bench: setup ## measure against redis-server or PEER=path; QUICK=1: two minutes, ONLY=word: some rows
+	$(BIN)/python -m bench.run $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY)) \
+		$(if $(PEER),--peer $(PEER))
 
 bench-spark: setup ## measure the connector in Spark; QUICK=1 and ONLY=word as above
 	$(BIN)/python -m bench.spark.run $(if $(QUICK),--quick) $(if $(ONLY),--only "$(ONLY)")

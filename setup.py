@@ -2,12 +2,16 @@
 
 Each is an ordinary ``.py`` file with a ``.pxd`` beside it that types it.  A
 build without a C compiler fails loudly: the interpreted server is for tests.
+So does one that lacks a ``.pxd``: Cython would compile the module without types,
+many times slower, and nobody would notice.
 """
 
 import os
+from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 COMPILED = [
     "forebay.core.ids",
@@ -81,20 +85,44 @@ DIRECTIVES = {
 }
 
 
+JOBS = int(os.environ.get("FOREBAY_BUILD_JOBS", "2"))
+
+
 def extension(module: str) -> Extension:
     source = "src/" + module.replace(".", "/") + ".py"
     return Extension(module, [source], extra_compile_args=["-O2", "-g0", "-fno-strict-aliasing"])
 
 
-JOBS = int(os.environ.get("FOREBAY_BUILD_JOBS", "2"))
+def check_types(extensions: list[Extension]) -> None:
+    """Refuse to compile a module whose types are not there."""
+    types = [Path(ext.sources[0]).with_suffix(".pxd") for ext in extensions]
+    if missing := [str(path) for path in types if not path.exists()]:
+        raise SystemExit(
+            f"setup.py: no types for {len(missing)} compiled modules, so they would be slow: "
+            f"{', '.join(missing)}.  Build from a whole source tree or from an sdist of one."
+        )
+
+
+class TypedBuild(build_ext):
+    """Python to C when extensions are built, and not when somebody only asks for an sdist."""
+
+    def run(self):
+        check_types(self.extensions)
+        made = cythonize(
+            [extension(ext.name) for ext in self.extensions],
+            build_dir="build/cython",
+            compiler_directives=DIRECTIVES,
+            nthreads=JOBS,
+            show_all_warnings=False,
+        )
+        sources = {ext.name: ext.sources for ext in made}
+        for ext in self.extensions:
+            ext.sources = sources[ext.name]
+        super().run()
+
 
 setup(
-    ext_modules=cythonize(
-        [extension(module) for module in COMPILED],
-        build_dir="build/cython",
-        compiler_directives=DIRECTIVES,
-        nthreads=JOBS,
-        show_all_warnings=False,
-    ),
+    ext_modules=[extension(module) for module in COMPILED],
+    cmdclass={"build_ext": TypedBuild},
     options={"build_ext": {"parallel": JOBS}},
 )

@@ -1,5 +1,8 @@
 """The servers under measurement: started, pinned to one core, watched, stopped.
 
+They are called by their part: "redis" is whatever Forebay is measured against, which is
+redis-server unless use_peer() names another; reports say what it really was.
+
 All peers run at once and take turns (A B A B), so that a noisy neighbour hurts
 them alike and ratios hold where absolute figures do not.  Core 0 belongs to the
 servers, core 1 to the load generator; with a single core nothing is pinned.
@@ -50,15 +53,30 @@ class Peer:
             raise TypeError(f"{self.name}: {args[:4]!r} was answered by {reply}")
         return reply
 
-    def version(self) -> str:
-        """What INFO says about itself."""
+    def identity(self) -> tuple[str, str]:
+        """What it is and of which version, as it says itself."""
         with self.client() as client:
-            info: bytes = client("INFO", "server")
-        found = re.search(
-            rb"forebay_version:(\S+)" if b"forebay_version" in info else rb"redis_version:(\S+)",
-            info,
-        )
-        return found.group(1).decode() if found else "?"
+            return identity(client("INFO", "server"))
+
+
+#: Servers that also report the version of Redis that they follow; their own comes first.
+FAMILY = (b"forebay", b"valkey", b"dragonfly", b"redis")
+
+
+def identity(info: bytes) -> tuple[str, str]:
+    """Name and version of a server, from its INFO."""
+    for name in FAMILY:
+        if found := re.search(rb"^%b_version:(\S+)" % name, info, re.MULTILINE):
+            return name.decode(), found.group(1).decode()
+    return "server", "?"
+
+
+def use_peer(path: str) -> None:
+    """Put another server in the place of redis-server, for all that is started from now on."""
+    program = shutil.which(path)
+    if program is None:
+        raise SystemExit(f"bench: no server program at {path}")
+    os.environ["FOREBAY_PEER"] = str(Path(program).resolve())
 
 
 #: Nothing is kept on disk, so that only the work itself is measured.

@@ -102,10 +102,10 @@ def console(line: Line) -> str:
     )
 
 
-def table(lines: list[Line]) -> list[str]:
-    """The same as a Markdown table."""
+def table(lines: list[Line], peer: str) -> list[str]:
+    """The same as a Markdown table; ``peer`` is what stands in the first column of figures."""
     rows = [
-        "| work | Redis | Forebay | ratio | CPU per operation, Redis / Forebay | goal, next |",
+        f"| work | {peer} | Forebay | ratio | CPU per operation, {peer} / Forebay | goal, next |",
         "|---|---:|---:|---:|---:|---|",
     ]
     for line in lines:
@@ -126,14 +126,23 @@ def table(lines: list[Line]) -> list[str]:
 
 def write_readme(lines: list[Line], facts: dict[str, str]) -> None:
     """The table in README.md."""
+    peer = peer_of(facts)
     note = (
         f"Medians of interleaved runs; server on one core, load generator on the other. "
         f"{told(facts)}. "
-        "A ratio is Forebay / Redis: above 1 is faster; for times and bytes, below 1 is better. "
+        f"A ratio is Forebay / {peer}: above 1 is faster; for times and bytes, below 1 is better. "
         "*f4* is an entry of four fields, *Pn* a pipeline of n commands on each of 50 "
         "connections. Where the load generator is the limit, the CPU time is the figure to read."
     )
-    write_between_markers(ROOT / "README.md", note, table(lines))
+    write_between_markers(ROOT / "README.md", note, table(lines, peer))
+
+
+def peer_of(facts: dict[str, str]) -> str:
+    """The server that Forebay was measured against, with its version."""
+    for name in ("redis", "valkey", "dragonfly"):
+        if name in facts:
+            return f"{name.capitalize()} {facts[name]}"
+    return "the other server"
 
 
 def told(facts: dict[str, str]) -> str:

@@ -1,6 +1,6 @@
 """``make bench``: every row on redis-server and on Forebay, taking turns, in one run.
 
-    python -m bench.run [--quick] [--only WORD] [--peers redis,forebay] [--no-extras]
+    python -m bench.run [--quick] [--only WORD] [--peer PATH] [--peers redis,forebay] [--no-extras]
 
 Prints each row as it is done, then latency, restarts, memory, saving, growth and the
 structures, writes bench/out/*.json, and after a full run the table in README.md.
@@ -20,7 +20,7 @@ from typing import Any
 
 from bench import durability, growth, latency, report, structures
 from bench.load import Sample
-from bench.peers import Peer, logging, machine, running
+from bench.peers import Peer, logging, machine, running, use_peer
 from bench.report import Line
 from bench.rows import ROWS, Row, fill
 
@@ -69,6 +69,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="under two minutes")
     parser.add_argument("--only", default="", help="rows whose name has this word")
+    parser.add_argument("--peer", default="", help="the server to compare with, a path")
     parser.add_argument("--peers", default="redis,forebay")
     parser.add_argument("--no-extras", action="store_true", help="only the table's rows")
     return parser.parse_args()
@@ -239,7 +240,7 @@ class Bench:
     def in_memory(self) -> None:
         """The rows of the table and the latency of a delivery, with nothing kept on disk."""
         with running(self.names) as peers:
-            self.facts = machine() | {peer.name: peer.version() for peer in peers}
+            self.facts = machine() | dict(peer.identity() for peer in peers)
             print(report.told(self.facts))
             for row in chosen(ROWS, self.word):
                 self.add([measure(row, peers, self.plan)])
@@ -257,7 +258,10 @@ class Bench:
 
 def main() -> None:
     """Run what was asked for."""
-    Bench(arguments()).run()
+    options = arguments()
+    if options.peer:
+        use_peer(options.peer)
+    Bench(options).run()
 
 
 if __name__ == "__main__":

@@ -3,48 +3,95 @@
     install.py tools      what the extras `dev` and `spark` of pyproject.toml name
     install.py package    the package itself, compiled, not editable
 
-The package is built without isolation, so that Cython need not be fetched for
-each build, and in ``build/``, so that only changed modules are compiled again.
-What an older build left there in plain Python is removed first: a module that
-was deleted in ``src/`` must not live on in the wheel.
+The package goes the way that a stranger's goes, so that what is tested is what is given away:
+
+    src/ --> build/sdist/*.tar.gz --> build/tree/ --> build/wheels/*.whl --> this environment
+
+``build/tree`` is the unpacked sdist and stays: what is new is written over what was there, with
+the times of ``src/``, so that only changed modules are compiled again.  What is no longer in
+the sdist is removed from it, and plain copies of an older build too: a module that was deleted
+in ``src/`` must not live on in the wheel.  The build runs without isolation, so that Cython need
+not be fetched for each.
 """
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+SDIST = BUILD / "sdist"
+TREE = BUILD / "tree"
+WHEELS = BUILD / "wheels"
 
 
 def pip(*arguments: str) -> None:
     """Run pip of this interpreter; its failure is ours."""
-    command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "-q"]
-    subprocess.run([*command, *arguments], cwd=ROOT, check=True)
+    command = [sys.executable, "-m", "pip", *arguments, "--disable-pip-version-check", "-q"]
+    subprocess.run(command, cwd=ROOT, check=True)
 
 
 def install_tools() -> None:
     """The dependencies of the package and of its extras, without the package."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    pip(*project["dependencies"], *extras["dev"], *extras["spark"])
+    pip("install", *project["dependencies"], *extras["dev"], *extras["spark"])
 
 
-def forget_old_copies() -> None:
+def make_sdist(folder: Path) -> Path:
+    """Pack the sources as they would be given away."""
+    # setuptools adds what an older list of sources names: a file that is left out
+    # by mistake would come along on this machine and on no other.
+    for old in ROOT.glob("src/*.egg-info/SOURCES.txt"):
+        old.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+    command = [sys.executable, "setup.py", "-q", "sdist", "--formats=gztar", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True)
+    (made,) = folder.glob("*.tar.gz")
+    return made
+
+
+def unpack(sdist: Path, tree: Path) -> None:
+    """Make ``tree`` the content of the sdist; its own ``build`` stays."""
+    with tarfile.open(sdist) as archive:
+        members = archive.getmembers()
+        for member in members:
+            member.name = member.name.partition("/")[2] or "."
+        archive.extractall(tree, members, filter="data")
+    wanted = {tree / member.name for member in members}
+    for path in tree.rglob("*"):
+        if path.is_file() and path not in wanted and tree / "build" not in path.parents:
+            path.unlink()
+
+
+def forget_old_copies(tree: Path) -> None:
     """Drop plain files of earlier builds, and extensions whose source is gone."""
-    for lib in (ROOT / "build").glob("lib*"):
+    for lib in (tree / "build").glob("lib*"):
         for path in lib.rglob("*"):
-            source = ROOT / "src" / path.relative_to(lib).parent / (path.name.split(".")[0] + ".py")
+            source = tree / "src" / path.relative_to(lib).parent / (path.name.split(".")[0] + ".py")
             if path.is_file() and (path.suffix != ".so" or not source.exists()):
                 path.unlink()
 
 
+def make_wheel(tree: Path, folder: Path) -> Path:
+    """Compile what lies in the tree."""
+    forget_old_copies(tree)
+    shutil.rmtree(folder, ignore_errors=True)
+    pip("wheel", "--no-build-isolation", "--no-deps", "-w", str(folder), str(tree))
+    (made,) = folder.glob("*.whl")
+    return made
+
+
 def install_package() -> None:
-    """Build the wheel with compiled modules and install it in place of the last one."""
-    forget_old_copies()
-    pip("--no-build-isolation", "--no-deps", "--force-reinstall", ".")
+    """Sources to sdist to wheel to this environment, in place of the last one."""
+    unpack(make_sdist(SDIST), TREE)
+    wheel = make_wheel(TREE, WHEELS)
+    pip("install", "--no-deps", "--force-reinstall", str(wheel))
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ def main() -> None:
         raise SystemExit(f"bench: nothing is called {options.only!r}: {', '.join(MEASUREMENTS)}")
     lines: list[Line] = []
     with on_stage(QUICK if options.quick else FULL) as stage:
-        facts = machine() | {peer.name: peer.version() for peer in (stage.redis, stage.forebay)}
+        facts = machine() | dict(peer.identity() for peer in (stage.redis, stage.forebay))
         facts |= {"pyspark": pyspark.__version__, "master": MASTER}
         print(report.told(facts))
         print(f"{stage.plan.entries:,} entries, medians of {stage.plan.rounds} rounds")

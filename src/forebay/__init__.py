@@ -8,17 +8,26 @@ from __future__ import annotations
 
 __version__ = "0.1.0"
 
-#: The last of the compiled modules to be built; where it is C, all are.
-_WITNESS = "forebay.server.loop"
+COMPILED, UNTYPED, INTERPRETED = "compiled", "untyped", "interpreted"
+#: A small module of the core and a class of it: setup.py compiles all of them or none.
+_WITNESS = ("forebay.engine.ticker", "Ticker")
+
+
+def build() -> str:
+    """What the core runs as: C, C that was made without the types and is slow, or Python."""
+    from importlib import import_module
+    from importlib.machinery import EXTENSION_SUFFIXES
+
+    module = import_module(_WITNESS[0])
+    if not str(module.__file__).endswith(tuple(EXTENSION_SUFFIXES)):
+        return INTERPRETED
+    # A class with types is a structure of C and has no dictionary in its objects.
+    return UNTYPED if getattr(module, _WITNESS[1]).__dictoffset__ else COMPILED
 
 
 def compiled() -> bool:
-    """Whether the core runs as C and not as Python."""
-    from importlib.machinery import EXTENSION_SUFFIXES
-    from importlib.util import find_spec
-
-    spec = find_spec(_WITNESS)
-    return bool(spec and spec.origin and spec.origin.endswith(tuple(EXTENSION_SUFFIXES)))
+    """Whether the core runs as C, with its types."""
+    return build() == COMPILED
 
 
-__all__ = ["__version__", "compiled"]
+__all__ = ["__version__", "build", "compiled"]

@@ -91,6 +91,6 @@ def help_text() -> str:
 
 def version_text() -> str:
     """What ``forebay --version`` prints."""
-    how = "compiled" if forebay.compiled() else "interpreted"
+    how = forebay.build()
     python = ".".join(str(part) for part in sys.version_info[:3])
     return f"forebay {forebay.__version__} ({how}, Python {python})"

@@ -69,6 +69,8 @@ def categories_of(row: Command) -> list[str]:
     """All ACL categories of a command; the list is not to be changed."""
     named = set(row.categories.replace("@", "").split())
     named |= {name for flag, name in IMPLIED if row.flags & flag}
+    if "scripting" in named:
+        named.discard("read")
     if "fast" not in named:
         named.add("slow")
     return [name for name in CATEGORIES.split() if name in named]

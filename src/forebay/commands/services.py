@@ -1,7 +1,7 @@
 """What handlers need from above: small Protocols, filled in by engine and server.
 
     engine fills   sessions  pubsub  blocking  stats  slowlog  latency  executor
-                   payloads
+                   payloads  loaded_scripts
     server fills   config  info  memory_used  random_below  shutdown  durability  host
 
 A handler reaches them as ``ctx.services.<name>``.  Nothing here knows who stands
@@ -102,6 +102,8 @@ class Executor(Protocol):
     def monitor(self, session: Session, on: bool) -> None: ...
     def wall_us(self) -> int:
         """The time in microseconds; ``ctx.now_ms`` is when the turn began."""
+    def refusal(self, row: Command) -> bytes | None:
+        """Why a script may not run this command now: no memory left, or the disk is not well."""
 
 
 class Stats(Protocol):
@@ -231,5 +233,7 @@ class Services:
     shutdown: Callable[[Context, list[bytes]], None]
     durability: Durability
     payloads: Payloads
+    #: The SHA1 of every script that clients have loaded, in lower case.
+    loaded_scripts: set[bytes]
     #: What commands of the server's own need; nobody else looks into it.
     host: Any

@@ -36,6 +36,8 @@ NOREPLICAS = b"NOREPLICAS Not enough good replicas to write."
 STILL_LOADING = b"LOADING Redis is loading the dataset in memory"
 ONLY_WATCHES = b"ERR Replica can't interact with the keyspace"
 NOT_IN_MULTI = b"ERR Command not allowed inside a transaction"
+# What is asked again for each command that a script runs.
+FOR_SCRIPTS = gates.MEMORY_LIMIT | gates.MISCONF
 # What a transaction does not queue but run at once.
 AT_ONCE = frozenset([b"exec", b"discard", b"multi", b"watch", b"quit", b"reset"])
 WHILE_SUBSCRIBED = frozenset(

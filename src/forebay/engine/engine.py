@@ -131,6 +131,7 @@ class Engine:
         services.slowlog = self.slowlog
         services.latency = self.latency
         services.payloads = Payloads(self.settings)
+        services.loaded_scripts = set()
 
     def refresh_settings(self) -> None:
         """Take over the settings that are copied because they are needed in every call."""
@@ -390,6 +391,10 @@ class Engine:
         """Show every command to this client, or no longer."""
         self.monitors.set(session, on)
         self.set_gate(gates.MONITORED, len(self.monitors) > 0)
+
+    def refusal(self, row: Command) -> bytes | None:
+        """Why a script may not run this command now, though it was let in itself."""
+        return admission.why_not(self, self.ctx.session, row, self.gate & admission.FOR_SCRIPTS)
 
     def memory_is_full(self) -> bool:
         """Whether commands that need memory must be refused."""

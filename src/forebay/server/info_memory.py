@@ -71,7 +71,9 @@ def _scripts() -> Fields:
     return [
         *zeros("used_memory_lua used_memory_vm_eval"),
         ("used_memory_lua_human", human(0)),
-        *zeros("used_memory_scripts_eval number_of_cached_scripts number_of_functions"),
+        ("used_memory_scripts_eval", 0),
+        ("number_of_cached_scripts", len(ctx.services.loaded_scripts)),
+        ("number_of_functions", 0),
         *zeros("number_of_libraries used_memory_vm_functions used_memory_vm_total"),
         ("used_memory_vm_total_human", human(0)),
         *zeros("used_memory_functions used_memory_scripts"),

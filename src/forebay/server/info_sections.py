@@ -40,7 +40,7 @@ class Facts:
     #: The section about files, and how often and how fast the process was forked.
     persistence: Callable[[], Fields] = list
     forks: Callable[[], tuple[int, int]] = lambda: (0, 0)
-    is_compiled: bool = field(default_factory=forebay.compiled)
+    build: str = field(default_factory=forebay.build)
 
 
 def server(ctx: Context, facts: Facts) -> Fields:
@@ -75,7 +75,7 @@ def server(ctx: Context, facts: Facts) -> Fields:
         ("io_threads_active", 0),
         *_listeners(settings),
         ("forebay_version", forebay.__version__),
-        ("forebay_build", "compiled" if facts.is_compiled else "interpreted"),
+        ("forebay_build", facts.build),
         ("python_version", platform.python_version()),
     ]
 

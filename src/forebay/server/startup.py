@@ -37,6 +37,12 @@ from forebay.server.timers import Clock
 
 #: Directives that somebody must act upon when CONFIG SET changes them.
 CONNECTION_DIRECTIVES = ("proto-max-bulk-len", "client-query-buffer-limit", "hz")
+#: The build, as the first line of the log tells it.
+HOW = {
+    forebay.COMPILED: "compiled",
+    forebay.UNTYPED: "compiled without its types, slow: build it anew from a whole source tree",
+    forebay.INTERPRETED: "interpreted, slow: for tests only",
+}
 LISTENING_DIRECTIVES = ("bind", "port")
 
 
@@ -244,7 +250,7 @@ def fit_clients(settings: Settings, log: Log) -> None:
 def greet(server: Server, config: Config) -> None:
     """Say who is here, and where."""
     log = server.log
-    how = "compiled" if forebay.compiled() else "interpreted, slow: for tests only"
+    how = HOW[forebay.build()]
     log.notice(f"Forebay {forebay.__version__} ({how}) starts, pid {os.getpid()}")
     warn(log, config.warnings())
     for door in server.doors:

@@ -1,0 +1,69 @@
+"""What is given away: an sdist that holds the types, and a build that refuses to go without."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+from tools.install import make_sdist
+
+ROOT = Path(__file__).resolve().parents[2]
+SRC = ROOT / "src"
+
+
+def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a folder that is also where it looks for modules first."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={"PYTHONPATH": str(folder), "PATH": "/usr/bin:/bin", "CFLAGS": "-O0"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+
+
+def test_an_sdist_holds_every_source_and_every_type(tmp_path: Path) -> None:
+    with tarfile.open(make_sdist(tmp_path / "sdist")) as archive:
+        packed = {name.partition("/")[2] for name in archive.getnames()}
+    sources = {str(path.relative_to(ROOT)) for path in SRC.rglob("*") if path.is_file()}
+    wanted = {name for name in sources if "egg-info" not in name and "__pycache__" not in name}
+    assert wanted <= packed
+    assert {"setup.py", "pyproject.toml", "MANIFEST.in", "LICENSE", "README.md"} <= packed
+    assert not {name for name in packed if name.startswith(("tests/", "build/"))}
+
+
+def test_a_compiled_module_without_its_types_is_not_built(tmp_path: Path) -> None:
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(SRC, tmp_path / "src")
+    (tmp_path / "src" / "forebay" / "core" / "rax.pxd").unlink()
+    done = python(tmp_path, "setup.py", "-q", "build_ext")
+    assert done.returncode != 0
+    assert "no types for 1 compiled modules" in done.stderr
+    assert "src/forebay/core/rax.pxd" in done.stderr
+    assert not (tmp_path / "build").exists(), "nothing was compiled"
+
+
+def test_a_build_without_types_says_so(tmp_path: Path) -> None:
+    package = tmp_path / "forebay"
+    (package / "engine").mkdir(parents=True)
+    for name in ("__init__.py", "engine/__init__.py", "engine/ticker.py"):
+        shutil.copy(SRC / "forebay" / name, package / name)
+    ask = ("-c", "import forebay; print(forebay.build(), forebay.compiled())")
+    assert python(tmp_path, *ask).stdout == "interpreted False\n"
+    assert compile_ticker(tmp_path) == ""
+    assert python(tmp_path, *ask).stdout == "untyped False\n"
+    shutil.copy(SRC / "forebay" / "engine" / "ticker.pxd", package / "engine")
+    assert compile_ticker(tmp_path) == ""
+    assert python(tmp_path, *ask).stdout == "compiled True\n"
+
+
+def compile_ticker(folder: Path) -> str:
+    """Compile the one module in place, with whatever types lie beside it; complaints."""
+    return python(
+        folder, "-m", "Cython.Build.Cythonize", "-3iqf", "forebay/engine/ticker.py"
+    ).stderr
