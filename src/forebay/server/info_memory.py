@@ -34,7 +34,7 @@ def memory(ctx: Context) -> Fields:
         *_used(now, ctx.services.memory_peak_s()),
         ("total_system_memory", system),
         ("total_system_memory_human", human(system)),
-        *_scripts(),
+        *_scripts(len(ctx.services.loaded_scripts)),
         ("maxmemory", limit),
         ("maxmemory_human", human(limit)),
         ("maxmemory_policy", ctx.settings.maxmemory_policy),
@@ -67,12 +67,12 @@ def _used(now: Figures, peak_s: int) -> Fields:
     ]
 
 
-def _scripts() -> Fields:
+def _scripts(loaded: int) -> Fields:
     return [
         *zeros("used_memory_lua used_memory_vm_eval"),
         ("used_memory_lua_human", human(0)),
         ("used_memory_scripts_eval", 0),
-        ("number_of_cached_scripts", len(ctx.services.loaded_scripts)),
+        ("number_of_cached_scripts", loaded),
         ("number_of_functions", 0),
         *zeros("number_of_libraries used_memory_vm_functions used_memory_vm_total"),
         ("used_memory_vm_total_human", human(0)),
