@@ -15,7 +15,7 @@ cdef int DELREF, ACKED, GONE, MISSING, KEPT, FORGOTTEN
 @cython.locals(stream=Stream, i="Py_ssize_t", ms="u64", seq="u64", deleted="i64", _="bint")
 cpdef xdel(Context ctx, Argv argv)
 
-cpdef entries_went(Context ctx, Argv argv)
+cpdef entries_went(Context ctx, Argv argv, i64 deleted)
 
 @cython.locals(stream=Stream, policy="int", first="Py_ssize_t", count="i64", i="Py_ssize_t", end="Py_ssize_t", ms="u64", seq="u64", low_ms="u64", low_seq="u64", deleted="i64", forgotten="i64", outcome="int", _="Py_ssize_t")
 cpdef xdelex(Context ctx, Argv argv)
