@@ -1,8 +1,13 @@
 """MEMORY."""
 
+import gc
 import sys
+import tracemalloc
+
+import pytest
 
 from tests.support.admin_client import AdminClient
+from tests.support.engine_client import EngineClient
 from tests.support.names import NAMES, words
 from tests.support.resp import ReplyError
 
@@ -19,6 +24,41 @@ def test_usage_of_a_stream_grows_with_entries_and_with_pending_ones() -> None:
     client("XGROUP", "CREATE", "s", "g", "0")
     client("XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", ">")
     assert large + 44 * 1000 < client("MEMORY", "USAGE", "s") < large + 60 * 1000
+
+
+def fill(client: EngineClient, key: str, entries: int, consumers: int, pending: int) -> None:
+    for n in range(1, entries + 1):
+        client("XADD", key, f"{n}-0", "field", f"value {n}")
+    if consumers:
+        client("XGROUP", "CREATE", key, "group", "0")
+    for n in range(consumers):
+        client("XGROUP", "CREATECONSUMER", key, "group", f"consumer{n}")
+    if pending:
+        client("XREADGROUP", "GROUP", "group", "consumer0", "COUNT", pending, "STREAMS", key, ">")
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("entries", "consumers", "pending"),
+    [(1, 0, 0), (10, 0, 0), (90, 0, 0), (350, 0, 0), (1, 1, 0), (1, 12, 0), (100, 2, 100)],
+)
+def test_usage_of_a_stream_is_what_the_process_grows_by(
+    entries: int, consumers: int, pending: int
+) -> None:
+    client = EngineClient()
+    client.engine.effects.enabled = False
+    fill(client, "first", entries, consumers, pending)
+    gc.collect()
+    tracemalloc.start(1)
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for n in range(60):
+            fill(client, f"stream{n:03}", entries, consumers, pending)
+        gc.collect()
+        grown = (tracemalloc.get_traced_memory()[0] - before) / 60
+    finally:
+        tracemalloc.stop()
+    assert 0.85 < client("MEMORY", "USAGE", "stream050") / grown < 1.15
 
 
 def test_usage_of_strings_lists_and_sets_counts_their_bytes() -> None:

@@ -5,6 +5,8 @@ The generator keeps no model of the data; it only knows what is likely to meet:
 three stream keys, one key of another type, one that is missing, two groups, two
 consumers, IDs of a small square of time and sequence, every option of Redis 7.0,
 and now and then a word that does not belong.  Everything comes from one seed.
+
+For a peer of 8.6 or later there are also the commands and options since then.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ Script = list[Command]
 
 STREAMS = ("s1", "s2", "s3")
 OTHERS = ("text", "list", "set", "missing")
+#: Its last ID is ahead of all clocks, so that ``*`` gives the same one everywhere.
+AHEAD = "ahead"
 GROUPS = ("g1", "g2")
 CONSUMERS = ("alice", "bob", "")
 BAD_IDS = ("", "x", "1-", "-1", "1-x", "--", "(", "1-1-1", "18446744073709551616", "$", ">", "+")
@@ -27,9 +31,10 @@ HUGE_IDLE_MS = "100000000000"
 class ScriptWriter:
     """Writes one script; ``deletes`` allows what makes lag a matter of versions."""
 
-    def __init__(self, seed: int, *, deletes: bool) -> None:
+    def __init__(self, seed: int, *, deletes: bool, newer: bool = False) -> None:
         self.dice = Random(seed)
         self.deletes = deletes
+        self.newer = newer
         self.next_ms = dict.fromkeys(STREAMS, 1)
         self.makers = self._makers()
 
@@ -38,12 +43,16 @@ class ScriptWriter:
         reads = [self.xrange] * 3 + [self.xread] * 2 + [self.xpending] * 3 + [self.xinfo] * 3
         rare = [self.xgroup] * 4 + [self.xautoclaim] * 2 + [self.xlen, self.generic, self.broken]
         deleting = [self.xdel] * 3 + [self.xtrim, self.xtrim, self.xsetid]
+        if self.newer:
+            rare += [self.xcfgset, self.xidmprecord]
+            deleting += [self.xdelex, self.xackdel] * 2
         return often + reads + rare + (deleting if self.deletes else [])
 
     def script(self, length: int, protocol: int) -> Script:
         """A whole script, with the odd transaction in it."""
         commands: Script = [["HELLO", str(protocol)], ["SET", "text", "7"], ["RPUSH", "list", "a"]]
         commands += [["SADD", "set", "m"]]
+        commands += [["XADD", AHEAD, "9999999999999-0", "f", "v"]] if self.newer else []
         for key in STREAMS:
             commands += [self.plain_xadd(key), ["XGROUP", "CREATE", key, GROUPS[0], "0"]]
             commands += [["XGROUP", "CREATE", key, GROUPS[1], "0"]] if self.chance(0.6) else []
@@ -136,6 +145,8 @@ class ScriptWriter:
             options.append("NOMKSTREAM")
         if self.deletes and self.chance(0.4):
             options += self.trimming(key)
+        if self.newer and self.chance(0.25):
+            return self.message(options)
         entry_id = self.id(key) if self.chance(0.7) else f"{self.next_ms.get(key, 3)}-*"
         fields = self.fields()
         return ["XADD", key, *options, entry_id, *(fields[:-1] if self.chance(0.05) else fields)]
@@ -144,7 +155,47 @@ class ScriptWriter:
         words = [self.pick("MAXLEN", "MAXLEN", "MINID", "maxlen")]
         words += [self.pick("~", "=")] if self.chance(0.5) else []
         words.append(self.number() if words[0].upper() == "MAXLEN" else self.id(key))
-        return words + (["LIMIT", self.number()] if self.chance(0.2) else [])
+        words += ["LIMIT", self.number()] if self.chance(0.2) else []
+        return words + (self.policy() if self.newer else [])
+
+    def policy(self) -> list[str]:
+        """What becomes of groups that hold a deleted entry."""
+        words = [self.pick("KEEPREF", "DELREF", "ACKED", "acked")] if self.chance(0.6) else []
+        return words * 2 if self.chance(0.03) else words
+
+    def message(self, options: list[str]) -> Command:
+        """An idempotent producer's message."""
+        producer = self.pick("p", "q", "p", "" if self.chance(0.1) else "q")
+        words = ["IDMPAUTO", producer]
+        if self.chance(0.8):
+            words = ["IDMP", producer, self.pick("i", "j", "k", "" if self.chance(0.1) else "i")]
+        if self.chance(0.1):
+            words += self.pick("IDMP p i", "IDMPAUTO p", "IDMP", "LIMIT 5", "5-5").split()
+        entry_id = "*" if self.chance(0.95) else self.id(AHEAD)
+        return ["XADD", AHEAD, *options, *words, entry_id, *self.fields()]
+
+    def counted_ids(self, key: str) -> list[str]:
+        ids = self.ids(key)
+        return ["IDS", str(len(ids)) if self.chance(0.95) else self.number(), *ids]
+
+    def xdelex(self) -> Command:
+        key = self.key()
+        words = [*self.policy(), *self.counted_ids(key)]
+        return ["XDELEX", key, *words, *(self.counted_ids(key) if self.chance(0.05) else [])]
+
+    def xackdel(self) -> Command:
+        key = self.key()
+        return ["XACKDEL", key, self.group(), *self.policy(), *self.counted_ids(key)]
+
+    def xcfgset(self) -> Command:
+        words = ["IDMP-DURATION", self.number()] if self.chance(0.6) else []
+        key = AHEAD if self.chance(0.5) else self.key()
+        return ["XCFGSET", key, *words, "IDMP-MAXSIZE", self.number()]
+
+    def xidmprecord(self) -> Command:
+        key = AHEAD if self.chance(0.5) else self.key()
+        last = f"9999999999999-{self.dice.randint(0, 4)}" if key == AHEAD else self.id(key)
+        return ["XIDMPRECORD", key, self.pick("p", "q", ""), self.pick("i", "j", ""), last]
 
     def xtrim(self) -> Command:
         key = self.key()
@@ -177,7 +228,8 @@ class ScriptWriter:
 
     def xread(self) -> Command:
         keys = [self.key() for _ in range(self.dice.randint(1, 3))]
-        ids = [self.pick("0", "0-0", "$", self.id(key)) for key in keys]
+        newest = "+" if self.newer else "$"
+        ids = [self.pick("0", "0-0", "$", newest, self.id(key)) for key in keys]
         block = ["BLOCK", self.pick("1", "1", "-1", "x")] if self.chance(0.03) else []
         return ["XREAD", *self.count(), *block, "STREAMS", *keys, *ids]
 
@@ -185,6 +237,7 @@ class ScriptWriter:
         keys = [self.key() for _ in range(self.pick_small())]
         ids = [self.pick(">", ">", ">", "0", self.id(key)) for key in keys]
         options = self.count() + (["NOACK"] if self.chance(0.1) else [])
+        options += ["CLAIM", self.idle()] if self.newer and self.chance(0.3) else []
         who = ["GROUP", self.group(), self.consumer()]
         return ["XREADGROUP", *who, *options, "STREAMS", *keys, *ids]
 
@@ -247,7 +300,7 @@ class ScriptWriter:
         return ["ENTRIESREAD", self.pick("0", "1", "-1", "-2", "x")] if self.chance(0.15) else []
 
     def xinfo(self) -> Command:
-        key = self.key()
+        key = AHEAD if self.newer and self.chance(0.2) else self.key()
         match self.dice.randint(0, 3):
             case 0:
                 return ["XINFO", "STREAM", key]
@@ -284,6 +337,8 @@ class ScriptWriter:
     def broken(self) -> Command:
         """A command with a word too many, one missing, or one that makes no sense."""
         command = self.dice.choice([m for m in self.makers if m != self.broken])()
+        if "*" in command:
+            return command  # under another key the ID would be the time
         match self.dice.randint(0, 3):
             case 0:
                 return command[: self.dice.randint(1, len(command))]

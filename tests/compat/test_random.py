@@ -10,6 +10,7 @@ import forebay
 from tests.compat.differ import check
 from tests.compat.generic_commands import random_command
 from tests.compat.scripts import Script, ScriptWriter
+from tests.support.oracle import server_program, server_version
 from tests.support.servers import ServerProcess
 
 #: Commands in a script, and scripts in a test; the interpreted leg plays fewer.
@@ -20,8 +21,10 @@ SEEDS = range(8)
 
 def scripts(seed: int, *, deletes: bool) -> list[Script]:
     numbers = range(seed * SCRIPTS, (seed + 1) * SCRIPTS)
+    newer = server_version(server_program()) >= (8, 6)
     return [
-        ScriptWriter(number, deletes=deletes).script(LENGTH, 2 + number % 2) for number in numbers
+        ScriptWriter(number, deletes=deletes, newer=newer).script(LENGTH, 2 + number % 2)
+        for number in numbers
     ]
 
 

@@ -24,6 +24,8 @@ from forebay.wire.argv import Argv
 DEFAULT_SAMPLES = 5
 #: A slot of a dictionary: hash, two pointers, and the free room around it.
 DICT_SLOT_BYTES = 72
+#: A key's place in the order of all keys.
+PLACE_BYTES = 32
 #: Below this much there is nothing that a doctor could say.
 DOCTOR_MIN_BYTES = 5 << 20
 
@@ -43,7 +45,7 @@ def memory_usage(ctx: Context, argv: Argv) -> None:
     if value is None:
         ctx.out.null()
         return
-    own = sys.getsizeof(key) + DICT_SLOT_BYTES
+    own = sys.getsizeof(key) + DICT_SLOT_BYTES + PLACE_BYTES
     if key in ctx.db.expires:
         own += DICT_SLOT_BYTES
     ctx.out.integer(own + value_bytes(value, samples))

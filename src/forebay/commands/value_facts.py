@@ -15,6 +15,7 @@ from collections import deque
 from itertools import islice
 
 from forebay import mem
+from forebay.core.idmp import Idmp
 from forebay.core.keyspace import Value
 from forebay.core.stream import Stream
 
@@ -26,11 +27,8 @@ LISTPACK_ELEMENT_OVERHEAD = 2
 INTSET_MAX = 512
 SET_PACKED_MAX = 128
 SET_PACKED_MEMBER_BYTES = 64
-#: Group and Consumer: the object, its view and its place in a tree.
-GROUP_BYTES = 1024
-CONSUMER_BYTES = 512
-#: A record of 32 bytes and a slot of 4 in each of three views.
-PENDING_BYTES = 44
+#: The entry that a message of an idempotent producer became: a tuple and two numbers.
+MESSAGE_BYTES = 120
 
 
 def encoding(key: bytes, value: Value) -> bytes:
@@ -76,8 +74,17 @@ def value_bytes(value: Value, samples: int) -> int:
 def stream_bytes(stream: Stream) -> int:
     """Entries, groups, consumers and pending entries of a stream."""
     total = stream.used_bytes()
-    for name, group in stream.groups.items():
-        total += GROUP_BYTES + len(name) + PENDING_BYTES * group.pending.count
-        for consumer in group.consumers.values():
-            total += CONSUMER_BYTES + len(consumer.name)
+    for group in stream.groups.values():
+        total += group.used_bytes()
+    if stream.idmp is not None:
+        total += idmp_bytes(stream.idmp)
+    return total
+
+
+def idmp_bytes(idmp: Idmp) -> int:
+    """What is remembered of idempotent producers."""
+    total = sys.getsizeof(idmp.producers)
+    for pid, iids in idmp.producers.items():
+        total += sys.getsizeof(pid) + sys.getsizeof(iids)
+        total += sum(map(sys.getsizeof, iids)) + MESSAGE_BYTES * len(iids)
     return total

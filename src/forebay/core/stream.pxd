@@ -9,7 +9,7 @@ from forebay.core.rax cimport Rax
 from forebay.mem cimport i64, u8, u64
 
 cdef u64 U64_MAX, COUNTER_MAX
-cdef i64 NODE_BYTES_MAX, OBJECT_BYTES
+cdef i64 NODE_BYTES_MAX, STREAM_BYTES, NODE_BYTES, TREE_KEY_BYTES
 
 
 @cython.final

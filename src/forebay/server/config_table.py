@@ -85,7 +85,7 @@ _KEYSPACE = [
         Events(),
         AT_ONCE,
         "Which changes are published: K and E choose the channels, the other letters the classes "
-        "(t is stream, A all of them but m and n).",
+        "(t is stream, A those of all types; m, n, o and c must be named).",
     ),
     Directive(
         "maxmemory",
