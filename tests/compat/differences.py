@@ -139,7 +139,7 @@ def ttl(command: list[str], redis: Reply, forebay: Reply) -> None:
 def hello(command: list[str], redis: Reply, forebay: Reply) -> None:
     for reply in (redis, forebay):
         for key, i in reply.fields():
-            if key in (b"version", b"id"):
+            if key in (b"version", b"id", b"modules"):
                 reply.items[i] = Reply("+", b"")
 
 
@@ -206,7 +206,7 @@ ROWS = [
         ("XGROUP", "CREATECONSUMER"), create_consumer),
     Row("any", "idle times", ("XPENDING",), xpending),
     Row("any", "remaining times", ("TTL",), ttl),
-    Row("any", "version and client number", ("HELLO",), hello),
+    Row("any", "version, client number and modules", ("HELLO",), hello),
     Row("7.4", "'+' is the last entry, and errors name the command", ("XREAD",), last_entry),
     Row("7.4", "'+' has an error of its own, and errors name the command", ("XREADGROUP",),
         last_entry),
