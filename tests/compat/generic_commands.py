@@ -8,7 +8,7 @@ undone with `comparable`:
   * a clock: relative expiry times are set only on keys of CLOCK_KEYS, and those keys
     are asked only whether time is left (`comparable` masks how much); the others
     expire at absolute times
-  * an order: KEYS, SCAN and SMEMBERS answer in no order, so `comparable` sorts
+  * an order: KEYS, SCAN, SMEMBERS, ... answer in no order, so `comparable` sorts
   * chance: there is no RANDOMKEY here
   * time: there is no command that waits (BLPOP has data, or stands in a transaction)
 """
@@ -29,7 +29,9 @@ MEMBERS = ("m1", "m2", "m3", "1", "2", "")
 PATTERNS = ("*", "?", "[a-c]", "[^a]", "*s*", "n?m", "l*t", "\\a", "[", "[b-", "", "**", "NUM")
 FUTURE_S, PAST_S = "4102444800", "1000000000"
 FUTURE_MS, PAST_MS = "4102444800123", "1000000000123"
-UNORDERED = frozenset(("KEYS", "SCAN", "SMEMBERS"))
+UNORDERED = frozenset(
+    ("KEYS", "SCAN", "SSCAN", "SMEMBERS", "SINTER", "SUNION", "SDIFF", "SPOP", "SRANDMEMBER")
+)
 
 Words = list[str]
 Maker = Callable[[Random], Words]
@@ -50,9 +52,10 @@ def comparable(command: list[bytes], reply: bytes) -> bytes:
     name = command[0].decode().upper()
     if name == "TTL" and reply[:1] == b":" and not reply.startswith(b":-"):
         return b":some\r\n"
-    if name not in UNORDERED or reply[:1] not in b"*~":
+    is_unsorted = name.startswith("SORT") and b"nosort" in command
+    if not (name in UNORDERED or is_unsorted) or reply[:1] not in b"*~":
         return reply
-    start = reply.rindex(b"*") if command[0].upper() == b"SCAN" else 0
+    start = reply.rindex(b"*") if name in ("SCAN", "SSCAN") else 0
     at = reply.index(b"\r\n", start) + 2
     head, members = reply[:at], []
     while at < len(reply):

@@ -10,6 +10,8 @@ import pytest
 
 import forebay
 from forebay.core.check import check_stream
+from forebay.core.elements import Elements
+from forebay.core.members import Members
 from forebay.core.stream import Stream
 from forebay.errors import CorruptDataError
 from forebay.persistence.payload import BadFooterError, dump, restore
@@ -73,7 +75,7 @@ def test_short_strings_are_dumped_byte_for_byte_as_redis_does(text: bytes) -> No
 
 
 def test_values_of_every_kind_come_back() -> None:
-    for value in (b"", b"12", b"text " * 100, deque([b"a", b"1", b""]), {b"x", b"7"}):
+    for value in (b"", b"12", b"text " * 100, Elements([b"a", b"1", b""]), Members([b"x", b"7"])):
         assert restore(dump(value)) == value
 
 

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import islice
@@ -16,8 +15,10 @@ from typing import Any
 
 from forebay.cli.output import counted, json_of, text_of
 from forebay.commands.values import type_name
+from forebay.core.elements import Elements
 from forebay.core.group import Group
 from forebay.core.keyspace import Value
+from forebay.core.members import Members
 from forebay.core.stream import Stream
 
 ALL = -1
@@ -110,8 +111,8 @@ class KeyView:
 
     def items(self) -> list[bytes]:
         """The first items of a list, or of a set in order."""
-        ordered: deque[bytes] | list[bytes]
-        ordered = sorted(self.value) if isinstance(self.value, set) else self.value
+        ordered: Elements | list[bytes]
+        ordered = sorted(self.value) if isinstance(self.value, Members) else self.value
         return list(ordered if self.limit == ALL else islice(ordered, self.limit))
 
     def more(self, there: int) -> Iterator[str]:

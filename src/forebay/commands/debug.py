@@ -67,7 +67,7 @@ def debug_object(ctx: Context, argv: Argv) -> None:
         raise CommandError(NO_SUCH_KEY)
     ctx.out.status(
         b"Value at:0x%x refcount:1 encoding:%s serializedlength:%d lru:0 lru_seconds_idle:0"
-        % (id(value), encoding(argv[2], value), value_bytes(value, 0))
+        % (id(value), encoding(argv[2], value, ctx.settings), value_bytes(value, 0))
     )
 
 

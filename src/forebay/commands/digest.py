@@ -20,9 +20,10 @@ Groups are not part of it, as in Redis.
 from __future__ import annotations
 
 import hashlib
-from collections import deque
 
+from forebay.core.elements import Elements
 from forebay.core.keyspace import Database, Keyspace, Value
+from forebay.core.members import Members
 
 DIGEST_BYTES = 20
 EMPTY = bytes(DIGEST_BYTES)
@@ -49,11 +50,11 @@ def add_value(digest: bytes, value: Value, has_expiry: bool) -> bytes:
     """Add one value to a digest."""
     if isinstance(value, (bytes, bytearray)):
         digest = mix(mix(digest, _number(STRING)), bytes(value))
-    elif isinstance(value, deque):
+    elif isinstance(value, Elements):
         digest = mix(digest, _number(LIST))
         for item in value:
             digest = mix(digest, item)
-    elif isinstance(value, set):
+    elif isinstance(value, Members):
         digest = mix(digest, _number(SET))
         for member in value:
             digest = xor(digest, member)

@@ -34,7 +34,7 @@ def object_encoding(ctx: Context, argv: Argv) -> None:
     if value is None:
         ctx.out.null()
     else:
-        ctx.out.bulk(encoding(argv[KEY], value))
+        ctx.out.bulk(encoding(argv[KEY], value, ctx.settings))
 
 
 def object_refcount(ctx: Context, argv: Argv) -> None:

@@ -1,56 +1,34 @@
 """Finding keys: KEYS, SCAN, RANDOMKEY.
 
-SCAN walks the database's list of keys from its top down to 0; the cursor is how
-many keys are still to come.
-
-    order   [ a  b  c  d  e  f  g ]        SCAN 0 COUNT 3 -> cursor 4: g f e
-                         ^ cursor 4        SCAN 4 COUNT 3 -> cursor 1: d c b
-
-A removed key's place is taken by the last one, so a key's index only ever goes
-down: whatever has not been visited stays below the cursor, whatever has been
-may come again.  New keys are added on top, behind the walk.  Hence each key that
-is there from the first call to the last is returned at least once, a full walk
-costs as much as there are keys, and nothing is remembered between two calls.
+The walk of SCAN, and what it promises, is in scan_walk.py.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-
 from forebay.commands.args import Args
 from forebay.commands.context import Context
-from forebay.commands.glob import Glob
+from forebay.commands.scan_walk import ScanOptions, matcher, read_cursor, walk
 from forebay.commands.spec import READONLY, Command
 from forebay.commands.values import read, type_name
-from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
 
-INVALID_CURSOR = b"ERR invalid cursor"
-CURSOR_MAX = (1 << 64) - 1
-I64_SIZE = 1 << 63
-_CURSOR = re.compile(rb"[ \t\n\v\f\r]*([+-]?)([0-9]+)(?:\0|\Z)")
-DEFAULT_COUNT = 10
 #: How often RANDOMKEY meets a key past its time that a pause keeps before it answers with it.
 RANDOM_TRIES = 100
 
 
 def keys(ctx: Context, argv: Argv) -> None:
     """KEYS pattern: all that match; expired ones are left out but not removed."""
-    fits = _matcher(argv[1])
+    fits = matcher(argv[1])
     found = [key for key in ctx.db.order if fits(key) and not ctx.expired(key)]
     _reply_keys(ctx, found)
 
 
 def scan(ctx: Context, argv: Argv) -> None:
     """SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]."""
-    cursor = _read_cursor(argv[1])
-    fits, wanted, count = _read_scan_options(Args(argv, 2))
-    order = ctx.db.order
-    top = min(cursor, len(order)) if cursor else len(order)
-    rest = max(top - count, 0)
-    found = [key for key in order[rest:top] if fits(key) and _is_there(ctx, key, wanted)]
-    found.reverse()
+    cursor = read_cursor(argv[1])
+    options = ScanOptions.read(Args(argv, 2), with_type=True)
+    rest, some = walk(ctx.db.order, cursor, options.count)
+    found = [key for key in some if options.fits(key) and _is_there(ctx, key, options.wanted)]
     ctx.out.array(2)
     ctx.out.bulk(b"%d" % rest)
     _reply_keys(ctx, found)
@@ -77,43 +55,6 @@ def randomkey(ctx: Context, argv: Argv) -> None:
             ctx.out.bulk(key)
             return
     ctx.out.null()
-
-
-def _matcher(pattern: bytes) -> Callable[[bytes], bool]:
-    return _any_key if pattern == b"*" else Glob(pattern).matches
-
-
-def _any_key(key: bytes) -> bool:
-    return True
-
-
-def _read_cursor(text: bytes) -> int:
-    """An unsigned number as C's strtoull() takes it, but not what is a plain negative number."""
-    found = _CURSOR.match(text)
-    if found is None:
-        raise CommandError(INVALID_CURSOR)
-    is_negative, value = found[1] == b"-", int(found[2])
-    is_plain = is_negative and value <= I64_SIZE and text == b"-%d" % value
-    if value > CURSOR_MAX or (is_plain and value > 0):
-        raise CommandError(INVALID_CURSOR)
-    return -value & CURSOR_MAX if is_negative else value
-
-
-def _read_scan_options(args: Args) -> tuple[Callable[[bytes], bool], bytes | None, int]:
-    fits: Callable[[bytes], bool] = _any_key
-    wanted, count = None, DEFAULT_COUNT
-    while args.more():
-        if args.word(b"COUNT"):
-            count = args.integer()
-            if count < 1:
-                raise CommandError(SYNTAX)
-        elif args.word(b"MATCH"):
-            fits = _matcher(args.next())
-        elif args.word(b"TYPE"):
-            wanted = args.next().lower()
-        else:
-            raise CommandError(SYNTAX)
-    return fits, wanted, count
 
 
 def _reply_keys(ctx: Context, found: list[bytes]) -> None:

@@ -55,6 +55,12 @@ class Settings:
     stream_idmp_duration_s: int = 100
     stream_idmp_maxsize: int = 100
 
+    # How OBJECT ENCODING names lists and sets; below 0 a size in bytes (core/elements.py).
+    list_max_listpack_size: int = -2
+    set_max_intset_entries: int = 512
+    set_max_listpack_entries: int = 128
+    set_max_listpack_value: int = 64
+
     # The keyspace.  notify_flags are the bits of commands/notify_flags.py.
     databases: int = 16
     notify_flags: int = 0

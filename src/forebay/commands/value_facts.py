@@ -3,35 +3,32 @@
 Encodings
     type     encoding, named as Redis would have stored it
     string   int (a 64-bit number), embstr (short), raw (long, or changed in place)
-    list     listpack (up to 8 KiB), quicklist
-    set      intset (numbers, up to 512), listpack (up to 128 short members), hashtable
+    list     listpack, quicklist                 the list itself knows: core/elements.py
+    set      intset, listpack, hashtable         so does the set: core/members.py
     stream   stream
 """
 
 from __future__ import annotations
 
 import sys
-from collections import deque
 from itertools import islice
 
-from forebay import mem
+from forebay.commands.settings import Settings
+from forebay.core.elements import Elements
 from forebay.core.idmp import Idmp
 from forebay.core.keyspace import Value
+from forebay.core.members import HASHTABLE, INTSET, LISTPACK, Members
+from forebay.core.members import is_number as is_number
 from forebay.core.stream import Stream
 
 #: Key and string together: what Redis 8 has room for in the object of the key.
 EMBEDDED_BYTES = 41
-LIST_PACKED_BYTES = 8192
-#: What one short element costs in a listpack beside its own bytes.
-LISTPACK_ELEMENT_OVERHEAD = 2
-INTSET_MAX = 512
-SET_PACKED_MAX = 128
-SET_PACKED_MEMBER_BYTES = 64
+SET_ENCODINGS = {INTSET: b"intset", LISTPACK: b"listpack", HASHTABLE: b"hashtable"}
 #: The entry that a message of an idempotent producer became: a tuple and two numbers.
 MESSAGE_BYTES = 120
 
 
-def encoding(key: bytes, value: Value) -> bytes:
+def encoding(key: bytes, value: Value, settings: Settings) -> bytes:
     """The name of the encoding; see the table at the head of this file."""
     if isinstance(value, bytes):
         if is_number(value):
@@ -39,25 +36,12 @@ def encoding(key: bytes, value: Value) -> bytes:
         return b"embstr" if len(key) + len(value) <= EMBEDDED_BYTES else b"raw"
     if isinstance(value, bytearray):
         return b"raw"
-    if isinstance(value, deque):
-        size = sum(len(item) + LISTPACK_ELEMENT_OVERHEAD for item in value)
-        return b"listpack" if size <= LIST_PACKED_BYTES else b"quicklist"
-    if isinstance(value, set):
-        return _set_encoding(value)
+    if isinstance(value, Elements):
+        packed = value.is_packed(settings.list_max_listpack_size)
+        return b"listpack" if packed else b"quicklist"
+    if isinstance(value, Members):
+        return SET_ENCODINGS[value.form_of(settings)]
     return b"stream"
-
-
-def _set_encoding(members: set[bytes]) -> bytes:
-    if len(members) <= INTSET_MAX and all(is_number(member) for member in members):
-        return b"intset"
-    if len(members) <= SET_PACKED_MAX and max(map(len, members)) <= SET_PACKED_MEMBER_BYTES:
-        return b"listpack"
-    return b"hashtable"
-
-
-def is_number(text: bytes) -> bool:
-    is_number, _ = mem.parse_int(text, 0, len(text))
-    return bool(is_number)
 
 
 def value_bytes(value: Value, samples: int) -> int:
@@ -68,6 +52,8 @@ def value_bytes(value: Value, samples: int) -> int:
         return sys.getsizeof(value)
     looked_at = list(islice(value, samples or len(value)))
     members = sum(map(sys.getsizeof, looked_at)) * len(value) // max(1, len(looked_at))
+    if isinstance(value, Members) and value.order is not None:
+        members += sys.getsizeof(value.order) + sys.getsizeof(value.place)
     return sys.getsizeof(value) + members
 
 

@@ -3,8 +3,8 @@
     type on the wire   Python           made by
     string             bytes            SET, INCR
                        bytearray        APPEND, SETBIT (string_values.py)
-    list               deque[bytes]     LPUSH, RPUSH
-    set                set[bytes]       SADD
+    list               core.Elements    LPUSH, RPUSH      a deque[bytes]
+    set                core.Members     SADD              a set[bytes]
     stream             core.Stream      XADD, XGROUP CREATE MKSTREAM
 
 Rules
@@ -17,7 +17,6 @@ Rules
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TypeVar
 
 from forebay import mem
@@ -25,24 +24,30 @@ from forebay.commands.context import Context
 from forebay.commands.notify_flags import (
     NOTIFY_GENERIC,
     NOTIFY_KEY_MISS,
+    NOTIFY_LIST,
     NOTIFY_NEW,
     NOTIFY_OVERWRITTEN,
     NOTIFY_TYPE_CHANGED,
 )
+from forebay.core.elements import Elements
 from forebay.core.keyspace import Database, Value
+from forebay.core.members import Members
 from forebay.core.stream import Stream
 from forebay.errors import NOT_AN_INTEGER, WRONGTYPE, CommandError
+from forebay.wire.argv import Argv
 
 INT_MAX = (1 << 31) - 1
 INT_MIN = -(1 << 31)
-NOT_AN_INT = b"ERR value is out of range, value must between -2147483648 and 2147483647"
+OUT_OF_BOUNDS = b"ERR value is out of range, value must between %d and %d"
+NOT_AN_INT = OUT_OF_BOUNDS % (INT_MIN, INT_MAX)
+NOT_POSITIVE = b"ERR value is out of range, must be positive"
 DB_OUT_OF_RANGE = b"ERR DB index is out of range"
 
 TYPE_NAMES: dict[type, bytes] = {
     bytes: b"string",
     bytearray: b"string",
-    deque: b"list",
-    set: b"set",
+    Elements: b"list",
+    Members: b"set",
     Stream: b"stream",
 }
 
@@ -108,13 +113,34 @@ def overwritten(
             ctx.notify_in(home, NOTIFY_TYPE_CHANGED, b"type_changed", key)
 
 
+def store_result(
+    ctx: Context, argv: Argv, key: bytes, value: Elements | Members, kind: int, event: bytes
+) -> None:
+    """Leave what a command computed at a key, and answer its size; nothing removes the key.
+
+    Of what the key held before nothing stays, not even the time at which it expires.
+    """
+    before = ctx.lookup(key)
+    if value:
+        store(ctx, key, value)
+        ctx.db.persist(key)
+        overwritten(ctx, key, before, value)
+        ctx.notify(kind, event, key)
+    elif before is not None:
+        remove(ctx, key)
+    if value or before is not None:
+        # Redis counts the elements of a list that it stores, and a set as one.
+        ctx.propagate(argv, len(value) if kind == NOTIFY_LIST and value else 1)
+    ctx.out.integer(len(value))
+
+
 def remove(ctx: Context, key: bytes) -> None:
     """Delete a key that is there, and say so."""
     ctx.delete(key)
     ctx.notify(NOTIFY_GENERIC, b"del", key)
 
 
-def drop_if_empty(ctx: Context, key: bytes, members: deque[bytes] | set[bytes]) -> None:
+def drop_if_empty(ctx: Context, key: bytes, members: Elements | Members) -> None:
     """After members were taken out: touch the key, or remove it with its last member."""
     if members:
         ctx.db.touch(key)
@@ -152,6 +178,22 @@ def integer_of(text: bytes, error: bytes = NOT_AN_INTEGER) -> int:
     """A canonical signed 64-bit number, or the error."""
     is_number, value = mem.parse_int(text, 0, len(text))
     if not is_number:
+        raise CommandError(error)
+    return value
+
+
+def integer_within(text: bytes, lowest: int, highest: int) -> int:
+    """A number between two bounds, or the error that names them."""
+    value = integer_of(text)
+    if not lowest <= value <= highest:
+        raise CommandError(OUT_OF_BOUNDS % (lowest, highest))
+    return value
+
+
+def positive(text: bytes, error: bytes, least: int = 1) -> int:
+    """A number that is not below ``least``, or the error, which also answers no number."""
+    value = integer_of(text, error)
+    if value < least:
         raise CommandError(error)
     return value
 

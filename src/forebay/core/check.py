@@ -19,6 +19,7 @@ from itertools import pairwise
 from forebay.core import ids, listpack
 from forebay.core.group import Consumer, Group
 from forebay.core.keyspace import Database, Keyspace
+from forebay.core.members import Members
 from forebay.core.node import Node
 from forebay.core.pel import Pending
 from forebay.core.rax import Branch, Rax
@@ -251,6 +252,15 @@ def check_indexes(db: Database) -> None:
         assert (when_ms, key) in pairs, f"database {db.index}: nobody would expire {key!r}"
 
 
+def check_members(members: Members) -> None:
+    """The order of a set, if it has one, has every member once."""
+    if members.order is not None:
+        assert members.place.keys() == members, "place is not of the members"
+        for member, i in members.place.items():
+            assert members.order[i] == member, f"{member!r} is not where place says"
+        assert len(members.order) == len(members), "order has lost or kept members"
+
+
 def check_keyspace(keyspace: Keyspace) -> None:
     """Every stream of every database, and that the indexes speak of the keys that are there."""
     for db in keyspace.databases:
@@ -258,3 +268,5 @@ def check_keyspace(keyspace: Keyspace) -> None:
         for value in db.values.values():
             if isinstance(value, Stream):
                 check_stream(value)
+            elif isinstance(value, Members):
+                check_members(value)

@@ -24,7 +24,7 @@ Rules
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -32,6 +32,7 @@ from forebay.commands.blocking_kinds import BLOCK_LIST, BLOCK_PAUSE, BLOCK_STREA
 from forebay.commands.context import Context
 from forebay.commands.session import Session
 from forebay.commands.spec import Command
+from forebay.core.elements import Elements
 from forebay.core.keyspace import Database, Keyspace, Value
 from forebay.core.stream import Stream
 from forebay.engine.deadlines import Deadlines, Entry
@@ -325,4 +326,4 @@ def wakes(value: Value | None, state: Blocked) -> bool:
         return True
     if isinstance(value, Stream):
         return state.kind == BLOCK_STREAM
-    return isinstance(value, deque) and state.kind == BLOCK_LIST
+    return isinstance(value, Elements) and state.kind == BLOCK_LIST

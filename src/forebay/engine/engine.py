@@ -363,7 +363,6 @@ class Engine:
     def invoke(self, row: Command, argv: Argv) -> None:
         """Run one command of a transaction."""
         session = self.ctx.session
-        session.last = row
         self.run(session, row, argv)
         if self.gate & IS_MONITORED:
             self.monitors.feed(self.wall_us(), session, row, argv)

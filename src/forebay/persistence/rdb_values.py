@@ -2,8 +2,8 @@
 
     Python          written as     read from
     bytes           0              0
-    deque[bytes]    1              1, 10 (ziplist), 14 and 18 (lists of packed lists)
-    set[bytes]      2              2, 11 (intset), 20 (listpack)
+    Elements        1              1, 10 (ziplist), 14 and 18 (lists of packed lists)
+    Members         2              2, 11 (intset), 20 (listpack)
     Stream          the chosen one 15, 19, 21, 26, 27 (rdb_streams.py)
 
 Lists and sets are written in their plain forms, which every Redis loads.  Each
@@ -13,10 +13,11 @@ the value, None for a collection without elements: there is no such key.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Generator, Iterator
 
+from forebay.core.elements import Elements
 from forebay.core.keyspace import Value
+from forebay.core.members import Members
 from forebay.core.stream import Stream
 from forebay.errors import CorruptDataError
 from forebay.persistence import rdb_streams
@@ -52,7 +53,7 @@ def type_of(value: Value, stream_type: int) -> int:
     """The number of the type that a value is written as."""
     if isinstance(value, (bytes, bytearray)):
         return STRING
-    if isinstance(value, deque):
+    if isinstance(value, Elements):
         return LIST
     return stream_type if isinstance(value, Stream) else SET
 
@@ -105,7 +106,7 @@ def read_string(reader: RdbReader) -> Reading:
 
 def read_list(reader: RdbReader) -> Reading:
     """Type 1: the elements."""
-    found: deque[bytes] = deque()
+    found = Elements()
     for i in range(reader.count(1)):
         found.append(reader.string())
         if i % ELEMENTS_A_STEP == 0:
@@ -115,7 +116,7 @@ def read_list(reader: RdbReader) -> Reading:
 
 def read_set(reader: RdbReader) -> Reading:
     """Type 2: the members."""
-    found: set[bytes] = set()
+    found = Members()
     count = reader.count(1)
     for i in range(count):
         found.add(reader.string())
@@ -138,14 +139,14 @@ def unpacked(reader: RdbReader, unpack: Unpack) -> list[bytes]:
 def read_packed_list(reader: RdbReader) -> Reading:
     """Type 10: one ziplist."""
     yield from ()
-    return deque(unpacked(reader, read_ziplist)) or None
+    return Elements(unpacked(reader, read_ziplist)) or None
 
 
 def read_packed_set(reader: RdbReader, unpack: Unpack) -> Reading:
     """Types 11 and 20: one intset or listpack."""
     yield from ()
     members = unpacked(reader, unpack)
-    found = set(members)
+    found = Members(members)
     if len(found) != len(members):
         raise reader.fail("a member of a set is there twice")
     return found or None
@@ -153,7 +154,7 @@ def read_packed_set(reader: RdbReader, unpack: Unpack) -> Reading:
 
 def read_quicklist(reader: RdbReader) -> Reading:
     """Type 14: ziplists."""
-    found: deque[bytes] = deque()
+    found = Elements()
     for _ in range(reader.count(1)):
         found.extend(unpacked(reader, read_ziplist))
         yield
@@ -162,7 +163,7 @@ def read_quicklist(reader: RdbReader) -> Reading:
 
 def read_quicklist_2(reader: RdbReader) -> Reading:
     """Type 18: listpacks, and long elements on their own."""
-    found: deque[bytes] = deque()
+    found = Elements()
     for _ in range(reader.count(2)):
         container = reader.length()
         if container == PLAIN:

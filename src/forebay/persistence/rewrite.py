@@ -17,11 +17,11 @@ many duplicate messages a stream has counted.  No command can set these.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from forebay.core.elements import Elements
 from forebay.core.keyspace import Database, Keyspace, Value
 from forebay.core.stream import Stream
 from forebay.persistence.log_writer import LogWriter
@@ -79,7 +79,7 @@ def _value(log: LogWriter, key: bytes, value: Value, defaults: RewriteOptions) -
     elif isinstance(value, Stream):
         yield from _stream(log, key, value, defaults)
     else:
-        name = b"RPUSH" if isinstance(value, deque) else b"SADD"
+        name = b"RPUSH" if isinstance(value, Elements) else b"SADD"
         yield from _members(log, name, key, value)
 
 

@@ -15,7 +15,6 @@ GET answers them when they are asked for by name, and lists those of Redis.
 from __future__ import annotations
 
 from forebay.server.config_kinds import (
-    INT_MAX,
     LONG_MAX,
     Bool,
     Choice,
@@ -172,11 +171,7 @@ _MEMORY: list[Row] = [
 _TYPES: list[Row] = [
     ("hash-max-listpack-entries:hash-max-ziplist-entries", _LONG, "512"),
     ("hash-max-listpack-value:hash-max-ziplist-value", _SIZE, "64"),
-    ("list-max-listpack-size:list-max-ziplist-size", Int(-INT_MAX - 1, INT_MAX), "-2"),
     ("list-compress-depth", _NUMBER, "0"),
-    ("set-max-intset-entries", _LONG, "512"),
-    ("set-max-listpack-entries", _LONG, "128"),
-    ("set-max-listpack-value", _SIZE, "64"),
     ("zset-max-listpack-entries:zset-max-ziplist-entries", _LONG, "128"),
     ("zset-max-listpack-value:zset-max-ziplist-value", _SIZE, "64"),
     ("hll-sparse-max-bytes", _SIZE, "3000"),

@@ -77,6 +77,18 @@ _STREAMS = [
     ),
 ]
 
+_LISTS_AND_SETS = [
+    Directive("list-max-listpack-size", "list_max_listpack_size", Int(-INT_MAX - 1), AT_ONCE,
+              "Up to so many elements (below 0: bytes, 4 to 64 KiB) OBJECT ENCODING calls a list"
+              " a listpack.", "list-max-ziplist-size"),
+    Directive("set-max-intset-entries", "set_max_intset_entries", Int(0, LONG_MAX), AT_ONCE,
+              "Up to so many numbers OBJECT ENCODING calls a set an intset."),
+    Directive("set-max-listpack-entries", "set_max_listpack_entries", Int(0, LONG_MAX), AT_ONCE,
+              "Up to so many members OBJECT ENCODING calls a set a listpack."),
+    Directive("set-max-listpack-value", "set_max_listpack_value", Memory(), AT_ONCE,
+              "Up to this length of its members OBJECT ENCODING calls a set a listpack."),
+]  # fmt: skip
+
 _KEYSPACE = [
     Directive("databases", "databases", Int(1), AT_START, "How many numbered databases there are."),
     Directive(
@@ -463,6 +475,7 @@ _REPLICATION = [
 #: Heading of each part of the documentation, and its rows.
 SECTIONS = [
     ("Streams", _STREAMS),
+    ("Lists and sets", _LISTS_AND_SETS),
     ("Keyspace", _KEYSPACE),
     ("Files", _DISK),
     ("Clients", _CLIENTS),

@@ -1,0 +1,49 @@
+"""The moves of set commands that more than one family makes; a set is a ``Members``."""
+
+from __future__ import annotations
+
+from forebay.commands.context import Context
+from forebay.commands.notify_flags import NOTIFY_SET
+from forebay.commands.spec import FAST, WRITE, Command, Handler, Keys
+from forebay.commands.values import add, read, typed
+from forebay.core.members import Members
+
+
+def set_at(ctx: Context, key: bytes) -> Members | None:
+    """The set at a key, for a command that may change it."""
+    return typed(ctx.lookup(key), Members)
+
+
+def read_set(ctx: Context, key: bytes) -> Members | None:
+    """The set at a key, for a command that only looks."""
+    return typed(read(ctx, key), Members)
+
+
+def include(ctx: Context, key: bytes, present: Members | None, members: list[bytes]) -> int:
+    """Add members to the set at the key, which may come into being; how many were new."""
+    if present is None:
+        created = Members()
+        added = created.include(members, ctx.settings)
+        add(ctx, key, created)
+    else:
+        added = present.include(members, ctx.settings)
+    if added:
+        ctx.db.touch(key)
+        ctx.notify(NOTIFY_SET, b"sadd", key)
+    return added
+
+
+def row(
+    name: str,
+    handler: Handler,
+    arity: int,
+    flags: int,
+    keys: Keys,
+    since: str,
+    syntax: str,
+    summary: str,
+) -> Command:
+    """The row of a set command."""
+    categories = "@write" if flags & WRITE else "@read"
+    categories += " @set @fast" if flags & FAST else " @set @slow"
+    return Command(name, handler, arity, flags, categories, keys, since, summary, "set", syntax)
