@@ -13,7 +13,6 @@ from __future__ import annotations
 from forebay.commands.args import Args
 from forebay.commands.context import Context
 from forebay.commands.notify_flags import NOTIFY_GENERIC
-from forebay.commands.services import SAVE
 from forebay.commands.spec import DENYOOM, FAST, NOSCRIPT, READONLY, WRITE, Command, Keys
 from forebay.commands.stream_args import bad_subcommand
 from forebay.commands.values import (
@@ -79,7 +78,7 @@ def flushall(ctx: Context, argv: Argv) -> None:
     ctx.propagate(argv, sum(db.clear() for db in ctx.keyspace.databases))
     if ctx.settings.save_points and not ctx.session.is_replaying:
         # An old snapshot must not bring back what was flushed.
-        ctx.services.durability.ask_for(SAVE)
+        ctx.services.durability.save_flushed()
     ctx.out.ok()
 
 

@@ -163,6 +163,9 @@ class Durability(Protocol):
     def save(self) -> None:
         """Write the snapshot now; raises CommandError."""
 
+    def save_flushed(self) -> None:
+        """All keys are gone: let the snapshot say so, before anybody hears of it."""
+
     def ask_for(self, job: str) -> None:
         """Start a child for it at the end of this turn, or as soon as there is no other."""
 
