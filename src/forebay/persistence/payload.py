@@ -12,7 +12,7 @@ from __future__ import annotations
 from forebay.core.keyspace import Value
 from forebay.core.stream import Stream
 from forebay.errors import CorruptDataError
-from forebay.persistence import crc64, rdb_extra, rdb_values
+from forebay.persistence import crc64, rdb_extra, rdb_foreign, rdb_values
 from forebay.persistence.rdb_extra import IdmpState
 from forebay.persistence.rdb_format import (
     DEFAULT_VERSION,
@@ -71,15 +71,31 @@ def restore(payload: bytes, skip_checks: bool = False, defaults: IdmpState | Non
     ``skip_checks`` leaves the checksum alone, for tests that damage payloads on purpose.
     """
     size = len(payload) - FOOT_SIZE
+    check_footer(payload, size, skip_checks)
+    return read_value(read_bytes(payload, size), defaults)
+
+
+def check_footer(payload: bytes, size: int, skip_checks: bool = False) -> None:
+    """The version, and the checksum of the value's ``size`` bytes; zero stands for none."""
     if size < 1:
         raise BadFooterError("the payload is too short, at offset 0")
     version = int.from_bytes(payload[size : size + VERSION_SIZE], "little")
     if version > NEWEST_VERSION:
         raise BadFooterError(f"the payload is of version {version}, at offset {size}")
     stored = int.from_bytes(payload[size + VERSION_SIZE :], "little")
-    if not skip_checks and stored != crc64.update(0, payload, 0, size + VERSION_SIZE):
+    if skip_checks or stored == 0:
+        return
+    if stored != crc64.update(0, payload, 0, size + VERSION_SIZE):
         raise BadFooterError(f"the checksum of the payload is wrong, at offset {size + 2}")
-    return read_value(read_bytes(payload, size), defaults)
+
+
+def foreign_kind(payload: bytes) -> str:
+    """What a whole payload holds that this server does not have; empty if it is not that."""
+    try:
+        check_footer(payload, len(payload) - FOOT_SIZE)
+    except BadFooterError:
+        return ""
+    return rdb_foreign.NAMES.get(payload[0], "")
 
 
 def read_value(reader: RdbReader, defaults: IdmpState | None) -> Value:
