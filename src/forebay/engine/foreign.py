@@ -76,7 +76,7 @@ def foreign_kind(words: list[bytes]) -> str:
         return MODULE_VALUE
     if name in KEYLESS or name.startswith(SEARCH):
         return name.decode("ascii")
-    if name == b"restore" and len(words) > 3:  # noqa: PLR2004
+    if name == b"restore" and len(words) > 3:
         return payload.foreign_kind(words[3])
     return WRITERS.get(name, "")
 

@@ -43,6 +43,7 @@ OPCODE_NAMES = {
     KEY_META: "module data",
 }
 
+
 class Foreign:
     """Stands at a key for a value that was left out, while a log is read; engine/foreign.py."""
 
