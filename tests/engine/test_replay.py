@@ -112,6 +112,15 @@ def test_a_key_whose_time_was_taken_away_outlives_it_in_the_replay() -> None:
     assert_same_data(client, replay(client.engine.effects.take()))
 
 
+def test_a_restored_key_outlives_its_time_in_the_replay_too() -> None:
+    client = EngineClient()
+    client("SET", "k", "v")
+    payload = client("DUMP", "k")
+    client("RESTORE", "l", 1000, payload)
+    client("PERSIST", "l")
+    assert_same_data(client, replay(client.engine.effects.take()))
+
+
 def test_a_time_that_is_past_by_now_is_kept_until_the_log_says_del() -> None:
     client = EngineClient()
     client("SET", "k", "v", "PX", 1000)
