@@ -107,6 +107,7 @@ class Stats(Protocol):
     output_limit_disconnections: int
     expired_keys: int
     evicted_keys: int
+    lazyfreed_objects: int
     error_replies: int
     errors: dict[bytes, int]
     unblocked: int

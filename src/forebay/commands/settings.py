@@ -98,6 +98,7 @@ class Settings:
     rdbchecksum: bool = True
     stop_writes_on_bgsave_error: bool = True
     skip_foreign_types: bool = False
+    lazyfree_lazy_user_del: bool = False
 
     # The process and its sockets; read by server/ alone.
     hz: int = 10

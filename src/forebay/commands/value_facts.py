@@ -15,6 +15,7 @@ from collections import deque
 from itertools import islice
 
 from forebay import mem
+from forebay.core.group import Group
 from forebay.core.keyspace import Value
 from forebay.core.stream import Stream
 
@@ -30,6 +31,8 @@ GROUP_BYTES = 1024
 CONSUMER_BYTES = 512
 #: A record of 32 bytes and a slot of 4 in each of three views.
 PENDING_BYTES = 44
+#: A value with more pieces is left to a thread by Redis.
+LAZY_EFFORT = 64
 
 
 def encoding(value: Value) -> bytes:
@@ -78,3 +81,27 @@ def stream_bytes(stream: Stream) -> int:
         for consumer in group.consumers.values():
             total += CONSUMER_BYTES + len(consumer.name)
     return total
+
+
+def free_effort(value: Value) -> int:
+    """How many pieces of memory Redis would free one by one."""
+    if isinstance(value, Stream):
+        groups: list[Group] = value.groups.values()
+        of_groups = len(groups) * (1 + groups[0].pending.count) if groups else 0
+        return value.nodes.node_count + of_groups
+    if isinstance(value, set):
+        return len(value) if _set_encoding(value) == b"hashtable" else 1
+    return _list_nodes(value) if isinstance(value, deque) else 1
+
+
+def _list_nodes(items: deque[bytes]) -> int:
+    """About how many nodes a list has, counted no further than anybody asks."""
+    nodes, room = 1, LIST_PACKED_BYTES
+    for item in items:
+        size = len(item) + LISTPACK_ELEMENT_OVERHEAD
+        if size > room and room < LIST_PACKED_BYTES:
+            nodes, room = nodes + 1, LIST_PACKED_BYTES
+            if nodes > LAZY_EFFORT:
+                break
+        room -= size
+    return nodes

@@ -23,6 +23,8 @@ class Stats:
         self.output_limit_disconnections = 0
         self.expired_keys = 0
         self.evicted_keys = 0
+        #: Large values and flushed keys, which Redis leaves to a thread.
+        self.lazyfreed_objects = 0
         self.keyspace.hits = self.keyspace.misses = 0
         self.error_replies = 0
         #: By code, the first word of the error: ERR, WRONGTYPE, NOGROUP, ...

@@ -166,7 +166,8 @@ def memory(ctx: Context, facts: Facts) -> Fields:
         ("mem_clients_normal", buffers),
         *zeros("mem_cluster_links mem_aof_buffer"),
         ("mem_allocator", "python"),
-        *zeros("active_defrag_running lazyfree_pending_objects lazyfreed_objects"),
+        *zeros("active_defrag_running lazyfree_pending_objects"),
+        ("lazyfreed_objects", ctx.services.stats.lazyfreed_objects),
     ]
 
 
