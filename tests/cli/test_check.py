@@ -11,12 +11,16 @@ import pytest
 
 from forebay.cli.main import main
 from forebay.persistence.files import Disk
+from forebay.server.process import Halt
+from tests.support.durable_server import DurableServer
 from tests.support.engine_client import EngineClient
 from tests.support.log_files import FOLDER, NAME, command, seal_all, write_log
 from tests.support.rdb_files import saved
 
 UNITS = [command("XADD", "s", f"{i}-1", "field", f"value {i}") for i in range(1, 9)]
 GOOD = seal_all(*UNITS)
+#: What may follow it in the next file of a log.
+NEXT = seal_all(*(command("XADD", "s", f"{i}-1", "field", "value") for i in range(11, 19)))
 #: The offset behind the third unit.
 THREE = len(seal_all(*UNITS[:3]))
 
@@ -65,7 +69,7 @@ def flipped(data: bytes, at: int) -> bytes:
 
 
 def test_a_good_data_directory_is_named_file_by_file(tmp_path: Path, check: Check) -> None:
-    write_log(tmp_path, GOOD, seal_all(UNITS[0]))
+    write_log(tmp_path, GOOD, NEXT)
     (tmp_path / "dump.rdb").write_bytes(snapshot())
     before = files_below(tmp_path)
     assert check(tmp_path) == 0
@@ -128,10 +132,10 @@ def test_commands_that_this_server_does_not_have_are_named(tmp_path: Path, check
     strange = [command("HSET", "h", i, "v") for i in range(3)]
     write_log(tmp_path, b"".join([*UNITS, looks_like_one, *strange, command("zadd", "z", 1, "m")]))
     assert check(tmp_path) == 0
-    assert "holds 3 x HSET, 1 x ZADD, which a server leaves out" in check.out
-    assert "without what it does not have" in check.out
+    assert "the log holds 3 x HSET, 1 x ZADD, which a server leaves out" in check.out
+    assert "only with skip-foreign-types yes, without what it does not have" in check.out
     assert check("--json", tmp_path) == 0
-    assert check.facts()["parts"][0]["unknown_commands"] == {"HSET": 3, "ZADD": 1}
+    assert check.facts()["left_out"] == {"HSET": 3, "ZADD": 1}
     write_log(tmp_path, b"".join([*UNITS, looks_like_one]))
     assert check(tmp_path) == 0
     assert check.out.endswith("good: a server loads all of it\n")
@@ -144,9 +148,7 @@ def test_commands_that_this_server_does_not_have_are_named(tmp_path: Path, check
         (b"REDIS0010\xfe\x00\x63", "at offset 11"),
         (snapshot()[:-3], "at offset"),
         (flipped(snapshot(), len(snapshot()) - 2), "checksum"),
-        (b"\x7fELF" + bytes(100), "at offset 0"),
         (b"*3\r\n$99999999999\r\n", "at offset 0"),
-        (b"hello\n", "at offset 0"),
     ],
 )
 def test_bad_input_is_told_with_its_offset_and_left_alone(
@@ -160,6 +162,41 @@ def test_bad_input_is_told_with_its_offset_and_left_alone(
     assert files_below(tmp_path) == {"file": content}
 
 
+NO_LOGS = [
+    b"# Notes\n\n* first\n",
+    b"hello\n",
+    b"\x7fELF" + bytes(100),
+    bytes(5000),
+    b"* 3\r\n$3\r\nSET\r\n",
+    b"#!/bin/sh\r\n*1\r\n",
+    b"#CRC:no\r\n" + UNITS[0],
+]
+
+
+@pytest.mark.parametrize("content", NO_LOGS)
+@pytest.mark.parametrize("options", [[], ["--fix"], ["--fix", "--cut-at", "0"]])
+def test_a_file_that_does_not_begin_as_a_log_is_none_and_is_not_touched(
+    tmp_path: Path, check: Check, content: bytes, options: list[str]
+) -> None:
+    path = tmp_path / "README.md"
+    path.write_bytes(content)
+    assert check(*options, path) == 1
+    assert f"{path}: {len(content):,} bytes: not an AOF: its first bytes are no record" in check.out
+    assert check.out.endswith("nothing to load, and nothing to repair\n")
+    assert files_below(tmp_path) == {"README.md": content}
+
+
+@pytest.mark.parametrize("content", [GOOD, b"#TS:1700000000\r\n" + UNITS[0]])
+def test_every_beginning_of_a_log_is_known_as_one(
+    tmp_path: Path, check: Check, content: bytes
+) -> None:
+    path = tmp_path / "appendonly.aof"
+    for size in range(80):
+        path.write_bytes(content[:size])
+        check("--quick", path)
+        assert "not an AOF" not in check.out, size
+
+
 def test_a_log_whose_file_is_missing_is_told(tmp_path: Path, check: Check) -> None:
     paths = write_log(tmp_path, GOOD, GOOD)
     paths[0].unlink()
@@ -167,6 +204,71 @@ def test_a_log_whose_file_is_missing_is_told(tmp_path: Path, check: Check) -> No
     assert f"{paths[0]} is missing" in check.out
     assert check("--fix", tmp_path) == 1
     assert paths[1].read_bytes() == GOOD
+
+
+# Commands that a server refuses
+
+REFUSED = [
+    (command("SET", "k", "v", "NOSUCH"), "'SET k v NOSUCH' is answered with 'ERR syntax error'"),
+    (command("NOSUCH", "k"), "'NOSUCH k' is not known here"),
+    (command("SELECT", "16"), "'SELECT 16' is answered with 'ERR DB index is out of range'"),
+    (command("XADD", "s", "1-0", "f", "v"), "'XADD s 1-0 f v' is answered with 'ERR The ID "),
+]
+
+
+@pytest.mark.parametrize(("bad", "why"), REFUSED)
+@pytest.mark.parametrize("is_sealed", [True, False])
+def test_a_command_that_a_server_refuses_is_named_with_file_and_offset(
+    tmp_path: Path, check: Check, bad: bytes, why: str, is_sealed: bool
+) -> None:
+    units = [*UNITS, bad, command("SET", "k", "v")]
+    (path,) = write_log(tmp_path, seal_all(*units) if is_sealed else b"".join(units))
+    before = files_below(tmp_path)
+    assert check(tmp_path) == 1
+    assert f"\n{path}, offset {path.read_bytes().index(bad)}: the command {why}" in check.out
+    assert check.out.endswith("refused: a server does not start with it\n")
+    assert check("--json", tmp_path) == 1
+    facts = check.facts()
+    assert (facts["good"], facts["loadable"], facts["run"]) == (False, False, True)
+    assert why in facts["refusal"]
+    assert check("--fix", tmp_path) == 1
+    assert files_below(tmp_path) == before
+    with pytest.raises(Halt) as halt:
+        DurableServer(tmp_path)
+    assert facts["refusal"] in str(halt.value.code)
+
+
+def test_a_quick_look_runs_nothing_and_says_so(tmp_path: Path, check: Check) -> None:
+    write_log(tmp_path, seal_all(command("NOSUCH", "k")))
+    assert check("--quick", tmp_path) == 0
+    assert check.out.endswith("whether a server can run the commands was not tried\n")
+
+
+def test_a_server_with_more_databases_is_asked_for(tmp_path: Path, check: Check) -> None:
+    write_log(tmp_path, command("SELECT", "20") + command("SET", "k", "v"))
+    assert check(tmp_path) == 1
+    assert check("--databases", "21", tmp_path) == 0
+
+
+def test_a_file_of_a_log_is_run_with_those_before_it(tmp_path: Path, check: Check) -> None:
+    first = seal_all(command("XGROUP", "CREATE", "s", "g", "0", "MKSTREAM"))
+    _, path = write_log(tmp_path, first, seal_all(command("XGROUP", "SETID", "s", "g", "7-0")))
+    assert check(path) == 0
+    assert check.out.endswith("good: a server loads all of it\n")
+    alone = tmp_path / "copy.incr.aof"
+    alone.write_bytes(path.read_bytes())
+    assert check(alone) == 0
+    assert check.out.endswith("was not tried\n")
+
+
+def test_an_unfinished_end_of_a_log_stays_although_the_rest_is_run(
+    tmp_path: Path, check: Check
+) -> None:
+    write_log(tmp_path, GOOD[:-20])
+    before = files_below(tmp_path)
+    assert check(tmp_path) == 1
+    assert check.out.endswith("a server cuts it off and loads the rest\n")
+    assert files_below(tmp_path) == before
 
 
 # Repair
@@ -208,11 +310,11 @@ def test_damage_in_the_middle_is_cut_only_at_the_offset_that_was_said(
 
 @pytest.mark.parametrize("by", ["folder", "file"])
 def test_a_cut_sets_later_files_of_the_log_aside(tmp_path: Path, check: Check, by: str) -> None:
-    first, second = write_log(tmp_path, flipped(GOOD, THREE + 30), GOOD)
+    first, second = write_log(tmp_path, flipped(GOOD, THREE + 30), NEXT)
     where = tmp_path if by == "folder" else first
     assert check("--fix", "--cut-at", THREE, where) == 0
     assert not second.exists()
-    assert Path(f"{second}.corrupt-0").read_bytes() == GOOD
+    assert Path(f"{second}.corrupt-0").read_bytes() == NEXT
     assert second.name not in (tmp_path / FOLDER / f"{NAME}.manifest").read_text()
     assert check(tmp_path) == 0
 
@@ -226,7 +328,7 @@ def test_whatever_the_damage_a_repair_keeps_every_byte_and_leaves_a_good_log(
         damaged = bytearray(GOOD)
         for _ in range(dice.randint(1, 3)):
             damaged[dice.randrange(len(damaged))] ^= 1 << dice.randrange(8)
-        path, later = write_log(root, bytes(damaged[: dice.randint(1, len(damaged))]), GOOD)
+        path, later = write_log(root, bytes(damaged[: dice.randint(1, len(damaged))]), NEXT)
         before = path.read_bytes()
         check("--json", root)
         damage = check.facts()["parts"][0]["damage"]
@@ -237,10 +339,10 @@ def test_whatever_the_damage_a_repair_keeps_every_byte_and_leaves_a_good_log(
         if damage:
             kept = Path(f"{path}.corrupt-{offset}").read_bytes()
             assert path.read_bytes() + kept == before
-            assert Path(f"{later}.corrupt-0").read_bytes() == GOOD
+            assert Path(f"{later}.corrupt-0").read_bytes() == NEXT
         else:
             assert path.read_bytes() == before
-            assert later.read_bytes() == GOOD
+            assert later.read_bytes() == NEXT
 
 
 def test_a_snapshot_cannot_be_repaired(tmp_path: Path, check: Check) -> None:

@@ -20,6 +20,14 @@ def client() -> EngineClient:
     return EngineClient()
 
 
+def test_a_checksum_of_zero_stands_for_none_as_in_redis_8(client: EngineClient) -> None:
+    assert client("RESTORE", "a", 0, HELLO[:-8] + bytes(8)) == "OK"
+    assert client("GET", "a") == b"hello"
+    assert client("RESTORE", "b", 0, HELLO[:-8] + bytes(7) + b"\1") == BAD_FOOTER
+    damaged = b"\0\x09" + HELLO[2:-8] + bytes(8)
+    assert client("RESTORE", "b", 0, damaged) == BAD_FORMAT
+
+
 def test_a_stream_comes_back_with_its_groups(client: EngineClient) -> None:
     for command in (
         "XADD s 1-1 f v",
@@ -82,6 +90,7 @@ def test_a_time_in_the_past_makes_no_key(client: EngineClient) -> None:
     client("SET k old")
     client.effects()
     assert client("RESTORE", "new", 5, HELLO, "ABSTTL") == "OK"
+    assert client.engine.stats.expired_keys == 1
     assert client.effects() == []
     assert client("RESTORE", "k", 5, HELLO, "ABSTTL", "REPLACE") == "OK"
     assert client("EXISTS new k") == 0

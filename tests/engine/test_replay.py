@@ -32,7 +32,6 @@ def replay(log: bytes, now_ms: int = MUCH_LATER_MS, *, skip_foreign: bool = Fals
 
 def assert_same_data(client: EngineClient, replayer: Replayer) -> None:
     check_keyspace(replayer.engine.keyspace)
-    assert replayer.errors == 0, replayer.first_error
     want = portrait(client.engine.keyspace)
     got = portrait(replayer.engine.keyspace)
     assert got == want
@@ -129,6 +128,15 @@ def test_a_key_whose_time_was_taken_away_outlives_it_in_the_replay() -> None:
     assert_same_data(client, replay(client.engine.effects.take()))
 
 
+def test_a_restored_key_outlives_its_time_in_the_replay_too() -> None:
+    client = EngineClient()
+    client("SET", "k", "v")
+    payload = client("DUMP", "k")
+    client("RESTORE", "l", 1000, payload)
+    client("PERSIST", "l")
+    assert_same_data(client, replay(client.engine.effects.take()))
+
+
 def test_a_time_that_is_past_by_now_is_kept_until_the_log_says_del() -> None:
     client = EngineClient()
     client("SET", "k", "v", "PX", 1000)
@@ -184,20 +192,57 @@ def test_a_question_of_an_administrator_during_the_load_sends_no_events_of_old_w
     assert events() == [(0, "set", "k")]
 
 
+def refusal(*commands: str | bytes, skip_foreign: bool = False) -> tuple[int, str]:
+    """Where a replay of these lines stops, and why."""
+    log = b"".join(c if isinstance(c, bytes) else encode(*c.split()) for c in commands)
+    replayer = Replayer(Engine(Settings()), skip_foreign)
+    replayer.begin()
+    with pytest.raises(CorruptDataError) as raised:
+        replayer.run(log, 0, len(log), MUCH_LATER_MS)
+    return replayer.at, str(raised.value)
+
+
 def test_an_unknown_command_stops_the_replay_and_says_how_to_leave_it_out() -> None:
-    log = encode("SET", "k", "v") + encode("HSET", "h", "f", "v") + encode("SET", "l", "w")
-    with pytest.raises(CorruptDataError, match=r"'HSET' with 3 arguments.*skip-foreign-types yes"):
-        replay(log)
-    replayer = replay(log, skip_foreign=True)
-    assert replayer.foreign == {"HSET": 1}
-    assert list(replayer.engine.keyspace.databases[0].values) == [b"k", b"l"]
+    at, text = refusal("SET k v", "HSET h f v", "SET l w")
+    assert at == len(encode("SET", "k", "v"))
+    assert "'HSET h f v' is not known here" in text
+    assert "skip-foreign-types yes" in text
 
 
-def test_an_error_in_the_log_is_counted_and_the_first_one_kept() -> None:
-    log = encode("SET", "k", "v") + encode("XADD", "k", "1-1", "f", "v") + encode("INCR", "k")
-    replayer = replay(log)
-    assert replayer.errors == 2
-    assert replayer.first_error.startswith("xadd: WRONGTYPE")
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("SET k 2 NOSUCH", "'SET k 2 NOSUCH' is answered with 'ERR syntax error'"),
+        ("XADD k 1-1 f v", "'XADD k 1-1 f v' is answered with 'WRONGTYPE "),
+        ("XGROUP CREATE s g 0", "'XGROUP CREATE s g 0' is answered with 'ERR "),
+        ("SELECT 99", "'SELECT 99' is answered with 'ERR DB index is out of range'"),
+        ("RESTORE r 0 abc", "'RESTORE r 0 abc' is answered with 'ERR DUMP payload "),
+        ("NOSUCH a b", "'NOSUCH a b' is not known here"),
+        ("SET k", "'SET k' is not known here"),
+        ("XGROUP NOSUCH k", "'XGROUP NOSUCH k' is not known here"),
+        ("EVAL return 0", "'EVAL return 0'"),
+        ("FCALL f 1 k", "'FCALL f 1 k' is not known here"),
+        ("PFADD k v", "'PFADD k v' is not known here"),
+    ],
+)
+@pytest.mark.parametrize("skip_foreign", [False, True])
+def test_a_command_that_cannot_be_run_stops_the_replay(
+    line: str, reason: str, skip_foreign: bool
+) -> None:
+    at, text = refusal("SET k 1", line, skip_foreign=skip_foreign)
+    assert at == len(encode("SET", "k", "1"))
+    assert reason in text
+    assert "BGREWRITEAOF" in text
+
+
+def test_a_long_command_is_shown_in_part() -> None:
+    _, text = refusal(encode("NOSUCH", "x" * 1000, b"\r\n\xff", *"abcdefgh"))
+    assert f"'NOSUCH {'x' * 40} \\r\\n\\xff a b c' and 5 words more" in text
+
+
+def test_a_replay_waits_for_nothing() -> None:
+    replayer = replay(encode("BLPOP", "k", "0") + encode("RPUSH", "k", "v"))
+    assert list(replayer.engine.keyspace.databases[0].values[b"k"]) == [b"v"]
 
 
 def test_bytes_that_end_within_a_command_are_refused() -> None:

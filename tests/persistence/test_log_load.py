@@ -152,6 +152,7 @@ def test_an_upgrade_that_was_interrupted_is_finished(tmp_path: Path) -> None:
     assert [part.path for part in loader.parts()] == [str(tmp_path / NAME)]
     assert (tmp_path / NAME).exists()
     assert content_of(tmp_path) == ONE
+    loader.resume()
     assert (tmp_path / FOLDER / NAME).read_bytes() == ONE
 
 

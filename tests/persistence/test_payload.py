@@ -87,9 +87,50 @@ def test_streams_come_back_from_every_version(version: str) -> None:
         for db in client.engine.keyspace.databases:
             for value in db.values.values():
                 twin = restore(dump(value, version))
-                assert of_value(twin) == of_value(value)
+                assert of_value(twin, times=True) == of_value(value, times=True)
                 if isinstance(twin, Stream):
                     check_stream(twin)
+
+
+def consumers_of(client: EngineClient, key: str) -> list[list[Any]]:
+    return list(client("XINFO", "CONSUMERS", key, "g"))
+
+
+def test_a_consumer_who_came_and_got_nothing_stays_one_wherever_the_payload_goes() -> None:
+    client = EngineClient()
+    client("XADD s 1-1 f v")
+    client("XGROUP CREATE s g 0")
+    client("XREADGROUP GROUP g busy STREAMS s >")
+    client.sleep(5000)
+    client("XREADGROUP GROUP g busy STREAMS s >")
+    client("XGROUP CREATECONSUMER s g idle")
+    client.sleep(3000)
+    payload = client("DUMP", "s")
+    assert kind_and_version(payload) == (19, 10)
+    other = EngineClient(now_ms=client.now_ms)
+    assert other("RESTORE", "s", 0, payload) == "OK"
+    assert other("DUMP", "s") == payload
+    assert consumers_of(other, "s") == consumers_of(client, "s")
+    busy, idle = consumers_of(other, "s")
+    assert busy[-3:] == [3000, b"inactive", 8000]
+    assert idle[-3:] == [3000, b"inactive", -1]
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        b"x",
+        b"\xfa\x01x\x01y",
+        b"\xfa\x0eforebay-stream\x03abc",
+        b"\xfa\x0eforebay-stream\x0c010001016700",
+        # A group and a consumer that are not there.
+        b"\xfa\x0eforebay-stream\x1e01000101670101610000000000000000" + b"0000",
+    ],
+)
+def test_bytes_behind_a_stream_that_say_nothing_of_it_are_refused(extra: bytes) -> None:
+    body = dump(stream_of("XADD s 1-1 f v"))[:-10]
+    with pytest.raises(CorruptDataError):
+        restore(sealed(body + extra))
 
 
 def kind_and_version(payload: bytes) -> tuple[int, int]:

@@ -98,10 +98,39 @@ def test_what_was_flushed_does_not_come_back_from_an_old_snapshot(tmp_path: Path
         client("SET", "a", "1")
         client("SAVE")
         client("FLUSHALL")
-        server.finish_child()
-        server.kill()
     with DurableServer(tmp_path, appendonly=False) as server:
         assert server.client()("DBSIZE") == 0
+
+
+def test_a_child_that_saves_what_was_flushed_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_slowly(disk: Disk, path: str, *more: Any) -> int:
+        wait_until("the child is stopped", lambda: False)
+        return write_snapshot(disk, path, *more)
+
+    with DurableServer(tmp_path, appendonly=False, save_points=((3600, 1),)) as server:
+        client = server.client()
+        client("SET", "a", "1")
+        with monkeypatch.context() as patch:
+            patch.setattr(background, "write_snapshot", write_slowly)
+            assert client("BGSAVE") == SAVING
+        client("FLUSHALL")
+        assert server.info()["rdb_bgsave_in_progress"] == "0"
+        assert server.info()["rdb_last_bgsave_status"] == "ok"
+        assert not list(tmp_path.glob("temp-*"))
+    with DurableServer(tmp_path, appendonly=False) as server:
+        assert server.client()("DBSIZE") == 0
+
+
+def test_a_flush_is_done_although_its_snapshot_cannot_be_written(tmp_path: Path) -> None:
+    with DurableServer(tmp_path, appendonly=False, save_points=((3600, 1),)) as server:
+        client = server.client()
+        client("SET", "a", "1")
+        server.disk.write_fault = "No space left on device"
+        assert client("FLUSHALL") == "OK"
+        assert client("DBSIZE") == 0
+        assert server.info()["rdb_last_bgsave_status"] == "err"
 
 
 def test_a_save_point_does_not_care_what_the_wall_clock_is_set_to(tmp_path: Path) -> None:

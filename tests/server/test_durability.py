@@ -10,6 +10,7 @@ from forebay.errors import ConfigError
 from forebay.server.process import Halt
 from tests.support.durable_server import CLOSED, DurableServer
 from tests.support.resp import ReplyError, encode
+from tests.support.servers import start_forebay
 
 POLICIES = ["always", "everysec", "no"]
 MISCONF = ReplyError("MISCONF Errors writing to the AOF file: No space left on device")
@@ -33,6 +34,22 @@ def test_what_was_acknowledged_is_there_after_the_process_was_killed(
         assert client("XPENDING", "s", "g")[0] == 7
         client("SELECT", "3")
         assert client("GET", "k") == b"v"
+
+
+def test_what_was_flushed_stays_gone_after_the_process_was_killed(tmp_path: Path) -> None:
+    options = "--appendonly", "no", "--save", "3600 1000", "--dir", str(tmp_path)
+    server = start_forebay(tmp_path, *options)
+    try:
+        with server.client() as client:
+            client("SET", "a", "1")
+            assert client("SAVE") == "OK"
+            assert client("FLUSHALL") == "OK"
+        server.kill()
+        server = start_forebay(tmp_path, *options)
+        with server.client() as client:
+            assert client("DBSIZE") == 0
+    finally:
+        server.kill()
 
 
 def test_a_reply_leaves_only_when_its_record_is_in_the_file(tmp_path: Path) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from forebay.cli.main import main
 from forebay.commands import notify_flags
 from forebay.persistence.files import ReadFile
 from forebay.server.process import Halt
 from tests.support.durable_server import DurableServer, FaultyDisk
+from tests.support.rdb_files import sealed
 from tests.support.resp import ReplyError, encode
 from tests.support.servers import environment, free_port, start_forebay
 
@@ -160,8 +163,11 @@ def test_a_flip_in_the_middle_of_the_log_stops_the_start_and_changes_nothing(
     text = refusal(tmp_path)
     assert str(path) in text
     assert "offset" in text
-    assert "forebay check" in text
     assert path.read_bytes() == data
+    command = shlex.split(text[text.index("forebay check") :])
+    assert main(command[1:]) == 0
+    with DurableServer(tmp_path) as server:
+        assert server.client()("GET", "key0") == b"value"
 
 
 def test_a_torn_tail_is_cut_and_kept_and_the_rest_is_served(tmp_path: Path) -> None:
@@ -184,12 +190,45 @@ def test_a_command_that_is_not_known_here_is_named_or_left_out(tmp_path: Path) -
     good, bad = encode("SET", "a", "1"), encode("HSET", "h", "f", "v")
     (tmp_path / "appendonly.aof").write_bytes(good + bad + encode("SET", "b", "2"))
     text = refusal(tmp_path)
-    assert "'HSET'" in text
+    assert "'HSET h f v'" in text
     assert f"offset {len(good)}" in text
     assert "skip-foreign-types" in text
     with DurableServer(tmp_path, skip_foreign_types=True) as server:
         assert server.client()("MGET", "a", "b") == [b"1", b"2"]
         assert "1 x HSET" in server.log()
+
+
+@pytest.mark.parametrize("line", ["SET a 2 NOSUCH", "LTRIM", "NOSUCH a", "XADD a 1-1 f v"])
+@pytest.mark.parametrize("skip", [False, True])
+def test_a_command_of_the_log_that_cannot_be_run_stops_the_start(
+    tmp_path: Path, line: str, skip: bool
+) -> None:
+    """Redis ran it, so without it the data would be wrong."""
+    good, bad = encode("SET", "a", "1"), encode(*line.split())
+    path = tmp_path / "appendonly.aof"
+    path.write_bytes(good + bad + encode("SET", "b", "2"))
+    text = refusal(tmp_path, skip_foreign_types=skip)
+    assert f"nothing was changed: {path}, offset {len(good)}: the command '{line}' " in text
+    assert path.read_bytes() == good + bad + encode("SET", "b", "2")
+    assert not (tmp_path / "appendonlydir").exists()
+
+
+def test_a_foreign_value_that_was_restored_is_refused_or_left_out(tmp_path: Path) -> None:
+    bad = encode("RESTORE", "h", "0", sealed(b"\x04\x01\x01f\x01v"))
+    (tmp_path / "appendonly.aof").write_bytes(encode("SET", "a", "1") + bad)
+    assert "'RESTORE h 0 " in refusal(tmp_path)
+    with DurableServer(tmp_path, skip_foreign_types=True) as server:
+        assert server.client()("KEYS", "*") == [b"a"]
+        assert "1 x RESTORE" in server.log()
+
+
+def test_a_file_with_the_name_of_a_log_that_is_none_is_refused_and_left_alone(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "appendonly.aof"
+    path.write_bytes(b"# Notes\n")
+    assert f"{path} is not an AOF: its first bytes are no record, at offset 0" in refusal(tmp_path)
+    assert path.read_bytes() == b"# Notes\n"
 
 
 @pytest.mark.parametrize("content", [b"", b"REDIS", b"REDIS0099" + bytes(20), b"#!/bin/sh\n"])

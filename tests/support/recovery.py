@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from forebay.core.keyspace import Keyspace
 from forebay.engine.replay import Replayer
+from forebay.errors import CorruptDataError
 from forebay.persistence.files import Disk
-from forebay.persistence.log_load import LogLoader
+from forebay.persistence.log_load import LogLoader, LogReader
 from forebay.persistence.snapshot import LoadOptions, SnapshotLoader
 from tests.support.engine_client import EngineClient
 from tests.support.replaying import LATER_MS
@@ -17,7 +18,7 @@ FOLDER, NAME = "/data/appendonlydir", "appendonly.aof"
 
 
 class FailedCommandError(Exception):
-    """A server would go on; but a command of the log that fails is a defect of the log."""
+    """The bytes were verified, and still a command of the log was refused."""
 
 
 class Recovery:
@@ -51,12 +52,17 @@ class Recovery:
             if part.kind == "commands" or start < part.size:
                 reader = loader.open(part, start)
                 while reader.next_range():
-                    self.replayer.run(reader.buf, reader.start, reader.end, LATER_MS)
+                    self.replay(reader)
                 loader.settle(reader)
         self.replayer.end()
-        if self.replayer.errors:
-            raise FailedCommandError(self.replayer.first_error)
         return self
+
+    def replay(self, reader: LogReader) -> None:
+        """Run a verified range."""
+        try:
+            self.replayer.run(reader.buf, reader.start, reader.end, LATER_MS)
+        except CorruptDataError as error:
+            raise FailedCommandError(str(error)) from None
 
     def snapshot(self, path: str) -> int:
         """Load a snapshot; where it ends in its file."""

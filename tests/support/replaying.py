@@ -29,7 +29,6 @@ def replay(data: bytes) -> Engine:
     replayer = Replayer(engine)
     lines = commands_only(data)
     replayer.run(lines, 0, len(lines), LATER_MS)
-    assert replayer.errors == 0, replayer.first_error
     return engine
 
 

@@ -1,6 +1,7 @@
 """``forebay check``: is this file, or this whole data directory, good?
 
-Judges with the eyes of the loader (persistence/verify.py): what it calls good, a
+Judges with the eyes of the loader (persistence/verify.py), and then runs the commands
+of a log as a server does at its start (server/rehearsal.py): what it calls good, a
 server loads.  Looks only, unless ``--fix`` is given; and ``--fix`` never deletes a
 byte: what it cuts off stays beside the file.
 """
@@ -10,7 +11,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from forebay.cli.log_commands import unknown_commands
 from forebay.cli.output import (
     Arguments,
     Bar,
@@ -20,6 +20,7 @@ from forebay.cli.output import (
     run_tool,
     write_json,
 )
+from forebay.commands.settings import Settings
 from forebay.errors import DiskError
 from forebay.persistence.files import Disk, join, last_name, parent
 from forebay.persistence.log_damage import Damage
@@ -30,15 +31,19 @@ from forebay.persistence.verify import (
     Report,
     fix,
     lock_around,
+    logs_at,
     look_at,
     verify,
 )
+from forebay.server.rehearsal import rehearse
 
 HELP = """\
-usage: forebay check PATH [--fix [--cut-at OFFSET]] [--json]
+usage: forebay check PATH [--fix [--cut-at OFFSET]] [--quick] [--databases N] [--json]
 
 Verifies everything that a server would load, and says in plain words what is
-there, what is damaged, and what that means.  PATH is one of
+there, what is damaged, and what that means.  Then runs the commands of a log in
+memory, as a server does at its start, and names the first one that it refuses:
+that takes the time and the memory of a start.  PATH is one of
   a data directory           its log and its snapshots
   a log                      its folder (appendonlydir) or its manifest
   one file                   a log file (.aof) or a snapshot (.rdb), ours or of Redis
@@ -49,12 +54,14 @@ there, what is damaged, and what that means.  PATH is one of
   --cut-at OFFSET   with --fix: also cut a file that is damaged in its middle.  That loses
                     good records, so the offset must be said: it is the one that check
                     reports.  Files of the log that come later are set aside as well.
+  --quick           look at the bytes only, and run nothing
+  --databases N     how many databases the server is going to have (16)
   --json            the same as one line of JSON; after a repair a second one
 
 A snapshot is only good as a whole and cannot be repaired: restore a copy.
 Stop the server first; check refuses while one runs there.
 
-exit code: 0 all is good; 1 something is damaged, or could not be read; 2 wrong usage
+exit code: 0 all is good; 1 something is damaged, refused, or could not be read; 2 wrong usage
 
 examples:
   forebay check .                         the data directory of a server
@@ -66,6 +73,7 @@ examples:
 #: What is read at a time when records are counted.
 PIECE = 1 << 20
 SEAL = b"#CRC:"
+LEFT_OUT = "which a server leaves out with skip-foreign-types yes"
 
 
 def run(args: list[str]) -> int:
@@ -74,6 +82,8 @@ def run(args: list[str]) -> int:
     parser.add_argument("path", metavar="PATH")
     parser.add_argument("--fix", action="store_true")
     parser.add_argument("--cut-at", type=int, default=None, metavar="OFFSET")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--databases", type=int, default=Settings().databases, metavar="N")
     parser.add_argument("--json", action="store_true")
     return run_tool("check", HELP, parser, check, args)
 
@@ -85,31 +95,42 @@ def check(options: Any) -> int:
         return 2
     disk = Disk()
     path = whole_log(disk, options.path) if options.fix else options.path
-    report = look(disk, path)
+    report = look(disk, path, options)
     tell(disk, report, options.json)
     if options.fix and not report.is_good:
         done = repair(disk, report, path, options.cut_at)
         if not done:
             return 1
-        report = look(disk, path)
+        report = look(disk, path, options)
         tell(disk, report, options.json, done)
     return 0 if report.is_good else 1
 
 
-def look(disk: Disk, path: str) -> Report:
-    """Verify all that belongs to a path, with no server writing meanwhile."""
+def look(disk: Disk, path: str, options: Any) -> Report:
+    """Verify all that belongs to a path and run it, with no server writing meanwhile."""
     locks = lock(disk, path)
     bar = Bar("verifying")
     try:
         report = verify(disk, path, bar)
-        for part in report.parts:
-            if part.commands:
-                part.unknown = unknown_commands(disk, look_at(disk, part.path), part.commands_at)
+        bar.wipe()
+        if report.is_loadable and not options.quick:
+            bar = Bar("running")
+            run_logs(disk, report, options.databases, bar)
         return report
     finally:
         bar.wipe()
         for held in locks:
             held.release()
+
+
+def run_logs(disk: Disk, report: Report, databases: int, bar: Bar) -> None:
+    """Run the commands, and note what a server would refuse or leave out."""
+    for parts in logs_at(disk, whole_log(disk, report.path)):
+        outcome = rehearse(disk, parts, databases, bar)
+        report.is_run = True
+        report.refusal = report.refusal or outcome.refusal
+        for name, count in outcome.left_out.items():
+            report.left_out[name] = report.left_out.get(name, 0) + count
 
 
 def whole_log(disk: Disk, path: str) -> str:
@@ -144,18 +165,18 @@ def repair(disk: Disk, report: Report, path: str, cut_at: int | None) -> list[st
     for part in report.parts:
         damage = part.damage
         if damage is not None and not damage.is_tail and cut_at != damage.offset:
-            complain(refusal(path, damage, cut_at))
+            complain(refusal(damage, cut_at))
             return []
     return fix(disk, path)
 
 
-def refusal(path: str, damage: Damage, cut_at: int | None) -> str:
+def refusal(damage: Damage, cut_at: int | None) -> str:
     """Why the middle of a file is not cut just so."""
     if cut_at is not None:
         return f"{damage.path} is damaged at offset {damage.offset}, not at {cut_at}; not repaired"
     return (
         f"{damage.path} is damaged in its middle, and a cut loses good records; restore a copy, "
-        f"or say so: forebay check --fix --cut-at {damage.offset} {path}"
+        f"or say so: {damage.cure}"
     )
 
 
@@ -170,6 +191,11 @@ def tell(disk: Disk, report: Report, as_json: bool, done: list[str] | None = Non
     lines = [*(done or []), *headline(report)]
     for part in report.parts:
         lines += part_lines(disk, part)
+    if report.left_out:
+        listed = ", ".join(f"{number(n)} x {name}" for name, n in sorted(report.left_out.items()))
+        lines.append(f"the log holds {listed}, {LEFT_OUT}")
+    if report.refusal:
+        lines.append(report.refusal)
     lines.append(verdict(report))
     sys.stdout.write("\n".join(lines) + "\n")
 
@@ -188,13 +214,13 @@ def headline(report: Report) -> list[str]:
 def part_lines(disk: Disk, part: PartReport) -> list[str]:
     """One file: what it holds, and what is wrong with it."""
     name = f"  {last_name(part.path)}" if part.is_in_log else part.path
+    if part.is_strange:
+        return [f"{name}: {number(part.size)} bytes: {part.problem}", f"    {part.advice}"]
     state = "good" if part.is_good else "DAMAGED"
     lines = [f"{name}: {contents(part)}, {number(part.size)} bytes: {state}"]
-    strange = [counted(n, kind) for kind, n in sorted(part.foreign.items())]
-    strange += [f"{number(n)} x {name}" for name, n in sorted(part.unknown.items())]
-    if strange:
-        listed = ", ".join(strange)
-        lines.append(f"    holds {listed}, which a server leaves out with skip-foreign-types yes")
+    if part.foreign:
+        listed = ", ".join(counted(n, kind) for kind, n in sorted(part.foreign.items()))
+        lines.append(f"    holds {listed}, {LEFT_OUT}")
     if part.is_good:
         return lines
     lines.append(f"    {part.problem}")
@@ -238,12 +264,21 @@ def records_behind(disk: Disk, damage: Damage) -> int:
 
 def verdict(report: Report) -> str:
     """The last line."""
-    if report.is_good and any(part.foreign or part.unknown for part in report.parts):
-        return "good: a server loads it with skip-foreign-types yes, without what it does not have"
+    if report.refusal:
+        return "refused: a server does not start with it"
+    if report.is_good and (report.left_out or any(part.foreign for part in report.parts)):
+        return (
+            "good, but not all of it: a server starts only with skip-foreign-types yes, "
+            "without what it does not have"
+        )
+    if report.is_good and not report.is_run and any(part.commands for part in report.parts):
+        return "good: all of it is whole; whether a server can run the commands was not tried"
     if report.is_good:
         return "good: a server loads all of it"
     if report.is_loadable:
         return "an unfinished end, as a crash leaves it: a server cuts it off and loads the rest"
+    if all(part.is_good or part.is_strange for part in report.parts):
+        return "not an AOF: there is nothing to load, and nothing to repair"
     return "damaged: a server does not start with it"
 
 
@@ -255,6 +290,9 @@ def facts(disk: Disk, report: Report, done: list[str]) -> dict[str, Any]:
         "good": report.is_good,
         "loadable": report.is_loadable,
         "problem": report.problem,
+        "run": report.is_run,
+        "refusal": report.refusal,
+        "left_out": report.left_out,
         "parts": [part_facts(disk, part) for part in report.parts],
         "done": done,
     }
@@ -274,7 +312,6 @@ def part_facts(disk: Disk, part: PartReport) -> dict[str, Any]:
         "records": part.units,
         "checksums": part.seals,
         "foreign": part.foreign,
-        "unknown_commands": part.unknown,
         "good": part.is_good,
         "problem": part.problem,
         "advice": part.advice,

@@ -1,17 +1,12 @@
-"""The commands in a log, as the tools see them: words, keys, and names nobody knows here."""
+"""The commands in a log, as the tools see them: words and keys."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from forebay.commands.table import TABLE
-from forebay.errors import CommandError, CorruptDataError
-from forebay.persistence.files import Disk
-from forebay.persistence.log_load import LogPart, LogReader
-
-#: Where a command may begin; a value may look like one, but no command looks otherwise.
-NAME = re.compile(rb"\*[0-9]+\r\n\$[0-9]+\r\n([^\r\n]*)\r\n")
+from forebay.errors import CommandError
+from forebay.persistence.log_load import LogReader
 
 
 def commands_in(reader: LogReader) -> Iterator[tuple[int, list[bytes]]]:
@@ -41,33 +36,3 @@ def keys_of(words: list[bytes]) -> list[bytes]:
         return [words[place] for place in row.keys.positions(words)]
     except (CommandError, IndexError):
         return []
-
-
-def unknown_commands(disk: Disk, part: LogPart, start: int) -> dict[str, int]:
-    """Commands from ``start`` on that this server does not have, up to the first damage:
-    name -> how many."""
-    counts: dict[str, int] = {}
-    reader = LogReader(disk, part, start)
-    try:
-        while reader.next_range():
-            if may_have_unknown(reader):
-                count_unknown(reader, counts)
-    except CorruptDataError:
-        pass  # whoever verifies the file has told of it
-    finally:
-        reader.close()
-    return counts
-
-
-def may_have_unknown(reader: LogReader) -> bool:
-    """A quick look at a range: whether anything in it looks like a command we do not have."""
-    names = set(NAME.findall(bytes(reader.buf[reader.start : reader.end])))
-    return any(name.lower() not in TABLE for name in names)
-
-
-def count_unknown(reader: LogReader, counts: dict[str, int]) -> None:
-    """A careful look at it."""
-    for _, words in commands_in(reader):
-        if words[0].lower() not in TABLE:
-            name = words[0][:40].decode("ascii", "backslashreplace").upper()
-            counts[name] = counts.get(name, 0) + 1

@@ -81,7 +81,7 @@ def restore(ctx: Context, argv: Argv) -> None:
         when_ms = min(ctx.now_ms + ttl_ms, mem.I64_MAX)
     if before is not None:
         ctx.delete(key)
-    if 0 < when_ms <= ctx.now_ms:
+    if 0 < when_ms <= ctx.now_ms and not ctx.session.is_replaying:
         _born_expired(ctx, key, before is not None)
     else:
         add(ctx, key, value)
@@ -94,7 +94,8 @@ def restore(ctx: Context, argv: Argv) -> None:
 
 
 def _born_expired(ctx: Context, key: bytes, replaced: bool) -> None:
-    """The value is past its time already: all that happens is that another one went."""
+    """The value is past its time already: it counts as expired, and another one may be gone."""
+    ctx.services.stats.expired_keys += 1
     if replaced:
         ctx.notify(NOTIFY_GENERIC, b"del", key)
         ctx.effects.command(b"DEL", key)

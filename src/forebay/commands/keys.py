@@ -13,9 +13,9 @@ from __future__ import annotations
 from forebay.commands.args import Args
 from forebay.commands.context import Context
 from forebay.commands.notify_flags import NOTIFY_GENERIC
-from forebay.commands.services import SAVE
 from forebay.commands.spec import DENYOOM, FAST, NOSCRIPT, READONLY, WRITE, Command, Keys
 from forebay.commands.stream_args import bad_subcommand
+from forebay.commands.value_facts import LAZY_EFFORT, free_effort
 from forebay.commands.values import (
     DB_OUT_OF_RANGE,
     INT_MAX,
@@ -61,11 +61,24 @@ def type_(ctx: Context, argv: Argv) -> None:
 
 
 def delete(ctx: Context, argv: Argv) -> None:
-    """DEL key [key ...], UNLINK key [key ...]: how many were there."""
+    """DEL key [key ...]: how many were there."""
+    _delete(ctx, argv, ctx.settings.lazyfree_lazy_user_del)
+
+
+def unlink(ctx: Context, argv: Argv) -> None:
+    """UNLINK key [key ...]: the same, and large values are counted as Redis does."""
+    _delete(ctx, argv, True)
+
+
+def _delete(ctx: Context, argv: Argv, is_lazy: bool) -> None:
+    """What Redis would leave to a thread is freed at once here; only the count is the same."""
     count = 0
     for i in range(1, len(argv)):
         key = argv[i]
-        if ctx.lookup(key) is not None:
+        value = ctx.lookup(key)
+        if value is not None:
+            if is_lazy and free_effort(value, ctx.settings) > LAZY_EFFORT:
+                ctx.services.stats.lazyfreed_objects += 1
             remove(ctx, key)
             count += 1
     if count:
@@ -76,18 +89,24 @@ def delete(ctx: Context, argv: Argv) -> None:
 def flushall(ctx: Context, argv: Argv) -> None:
     """FLUSHALL [ASYNC|SYNC]."""
     _read_flush_mode(argv)
-    ctx.propagate(argv, sum(db.clear() for db in ctx.keyspace.databases))
+    _flush(ctx, argv, ctx.keyspace.databases)
     if ctx.settings.save_points and not ctx.session.is_replaying:
         # An old snapshot must not bring back what was flushed.
-        ctx.services.durability.ask_for(SAVE)
+        ctx.services.durability.save_flushed()
     ctx.out.ok()
 
 
 def flushdb(ctx: Context, argv: Argv) -> None:
     """FLUSHDB [ASYNC|SYNC]."""
     _read_flush_mode(argv)
-    ctx.propagate(argv, ctx.db.clear())
+    _flush(ctx, argv, [ctx.db])
     ctx.out.ok()
+
+
+def _flush(ctx: Context, argv: Argv, databases: list[Database]) -> None:
+    count = sum(db.clear() for db in databases)
+    ctx.services.stats.lazyfreed_objects += count
+    ctx.propagate(argv, count)
 
 
 def _read_flush_mode(argv: Argv) -> None:
@@ -251,7 +270,7 @@ ROWS = [
         "1.0.0", "Deletes keys.", syntax="key [key ...]",
     ),
     Command(
-        "unlink", delete, -2, WRITE | FAST, "@keyspace @write @fast", _DELETED,
+        "unlink", unlink, -2, WRITE | FAST, "@keyspace @write @fast", _DELETED,
         "4.0.0", "Deletes keys.", syntax="key [key ...]",
     ),
     Command(

@@ -118,6 +118,7 @@ class Stats(Protocol):
     expired_unasked: int
     expire_us: int
     evicted_keys: int
+    lazyfreed_objects: int
     error_replies: int
     errors: dict[bytes, int]
     unblocked: int
@@ -178,6 +179,9 @@ class Durability(Protocol):
     def log_is_on(self) -> bool: ...
     def save(self) -> None:
         """Write the snapshot now; raises CommandError."""
+
+    def save_flushed(self) -> None:
+        """All keys are gone: let the snapshot say so, before anybody hears of it."""
 
     def ask_for(self, job: str) -> None:
         """Start a child for it at the end of this turn, or as soon as there is no other."""

@@ -106,6 +106,7 @@ class Settings:
     rdbchecksum: bool = True
     stop_writes_on_bgsave_error: bool = True
     skip_foreign_types: bool = False
+    lazyfree_lazy_user_del: bool = False
 
     # How many replicas must be there for a write, and how fresh; 0 in either asks for none.
     min_replicas_to_write: int = 0

@@ -14,7 +14,8 @@ import sys
 from itertools import islice
 
 from forebay.commands.settings import Settings
-from forebay.core.elements import Elements
+from forebay.core.elements import Elements, entry_bytes, limits
+from forebay.core.group import Group
 from forebay.core.idmp import Idmp
 from forebay.core.keyspace import Value
 from forebay.core.members import HASHTABLE, INTSET, LISTPACK, Members
@@ -26,6 +27,8 @@ EMBEDDED_BYTES = 41
 SET_ENCODINGS = {INTSET: b"intset", LISTPACK: b"listpack", HASHTABLE: b"hashtable"}
 #: The entry that a message of an idempotent producer became: a tuple and two numbers.
 MESSAGE_BYTES = 120
+#: A value with more pieces is left to a thread by Redis.
+LAZY_EFFORT = 64
 
 
 def encoding(key: bytes, value: Value, settings: Settings) -> bytes:
@@ -74,3 +77,31 @@ def idmp_bytes(idmp: Idmp) -> int:
         total += sys.getsizeof(pid) + sys.getsizeof(iids)
         total += sum(map(sys.getsizeof, iids)) + MESSAGE_BYTES * len(iids)
     return total
+
+
+def free_effort(value: Value, settings: Settings) -> int:
+    """How many pieces of memory Redis would free one by one."""
+    if isinstance(value, Stream):
+        groups: list[Group] = value.groups.values()
+        of_groups = len(groups) * (1 + groups[0].pending.count) if groups else 0
+        return value.nodes.node_count + of_groups
+    if isinstance(value, Members):
+        return len(value) if value.form_of(settings) == HASHTABLE else 1
+    if isinstance(value, Elements):
+        return _list_nodes(value, settings.list_max_listpack_size)
+    return 1
+
+
+def _list_nodes(items: Elements, fill: int) -> int:
+    """About how many nodes a list has, counted no further than anybody asks."""
+    max_bytes, max_count = limits(fill)
+    nodes, size, count = 1, 0, 0
+    for item in items:
+        item_bytes = entry_bytes(item)
+        if count and (size + item_bytes > max_bytes or count == max_count):
+            nodes, size, count = nodes + 1, 0, 0
+            if nodes > LAZY_EFFORT:
+                break
+        size += item_bytes
+        count += 1
+    return nodes

@@ -8,9 +8,9 @@ What a replay leaves out, because the first run has settled it:
   3. expiry: the log says DEL where a key ran out of time;
   4. MULTI and EXEC: a range holds whole transactions, so their commands run as they come.
 
-An error reply means that the log does not fit the data (a log that another
-server wrote may hold such a command); it is counted and the first one kept.
-A command that this server does not have is refused: it would be lost silently.
+A command that this server does not have, or that it answers with an error, ends the replay:
+a log holds only what was done once, so without it the data would be wrong.  Whole keys of
+types that a Redis has and we do not can be left out, if the operator says so: foreign.py.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from forebay import mem
 from forebay.commands.session import Session
 from forebay.commands.spec import Command
 from forebay.engine.engine import Engine
+from forebay.engine.foreign import ForeignKeys, foreign_kind, is_about_foreign
+from forebay.engine.payloads import BAD_BODY
 from forebay.errors import CommandError, CorruptDataError
 from forebay.wire.argv import Argv
 from forebay.wire.request import Limits, RequestParser
@@ -26,6 +28,16 @@ from forebay.wire.request import Limits, RequestParser
 DASH = 45
 #: A log may hold whatever was once accepted.
 BULK_MAX = 1 << 40
+#: So much of a command is shown to a person.
+WORDS_SHOWN = 6
+BYTES_SHOWN = 40
+#: No reply that says "nothing was done" is longer.
+SHORT_REPLY = 5
+ADVICE = (
+    "without it the data would be wrong. If a Redis wrote this log, BGREWRITEAOF there puts "
+    "values in the place of commands"
+)
+LEAVE_OUT = "'skip-foreign-types yes' leaves such things out"
 
 
 class Replayer:
@@ -39,11 +51,10 @@ class Replayer:
         self.parser = RequestParser(Limits(max_bulk_len=BULK_MAX))
         self.multi: Command = engine.commands[b"multi"]
         self.exec: Command = engine.commands[b"exec"]
+        #: None before a server that has it: SORT can make a list of a value that is left out.
+        self.sort: Command | None = engine.commands.get(b"sort")
+        self.foreign = ForeignKeys(engine.keyspace)
         self.commands = 0
-        self.errors = 0
-        self.first_error = ""
-        #: Commands that were left out, by name.
-        self.foreign: dict[str, int] = {}
         #: Where in the buffer the command began that is being run, or failed.
         self.at = 0
         self.recorded = False
@@ -53,10 +64,12 @@ class Replayer:
         engine = self.engine
         self.recorded = engine.effects.enabled
         engine.effects.enabled = False
+        engine.ctx.may_block = False
 
     def end(self) -> None:
         """The engine is its clients' again."""
         self.engine.effects.enabled = self.recorded
+        self.engine.ctx.may_block = True
         self.engine.refresh_settings()
 
     def run(self, buf: bytes | bytearray, start: int, end: int, now_ms: int) -> int:
@@ -85,13 +98,21 @@ class Replayer:
             return self.refuse(argv)
         if row is self.multi or row is self.exec:
             return 0
+        if self.skip_foreign and row is self.sort:
+            self.check_sort(argv)
+        return self.act(row, argv)
+
+    def act(self, row: Command, argv: Argv) -> int:
+        """Run a command that is known."""
         out = self.session.out
         try:
             row.handler(self.engine.ctx, argv)  # type: ignore[misc]
         except CommandError as error:
-            self.note_error(row, error.text)
+            return self.fail(row, argv, error.text)
         if out.size > 0 and out.p[0] == DASH:
-            self.note_error(row, mem.to_bytes(out.p, 1, out.size - 3))
+            return self.fail(row, argv, mem.to_bytes(out.p, 1, out.size - 3))
+        if self.skip_foreign and 0 < out.size <= SHORT_REPLY:
+            return self.look_again(row, argv)
         out.clear()
         self.commands += 1
         return 0
@@ -100,19 +121,64 @@ class Replayer:
         """The row of XGROUP CREATE and the like."""
         return row.subcommands.get(argv[1].lower()) if argv.n > 1 else None
 
+    # What is out of the ordinary
+
     def refuse(self, argv: Argv) -> int:
         """A command that this server does not have, or not in this form."""
-        name = argv[0].decode("utf-8", "backslashreplace") if argv.n > 0 else ""
-        if not self.skip_foreign:
-            raise CorruptDataError(
-                f"the command '{name}' with {max(0, argv.n - 1)} arguments is not known here; "
-                "'skip-foreign-types yes' leaves such commands out"
-            )
-        self.foreign[name] = self.foreign.get(name, 0) + 1
+        words = argv.list() or [b""]
+        if self.skip_foreign and self.leave_out(words):
+            return 0
+        text = f"the command {shown_command(words)} is not known here"
+        raise CorruptDataError(f"{text}; {LEAVE_OUT if foreign_kind(words) else ADVICE}")
+
+    def fail(self, row: Command, argv: Argv, text: bytes) -> int:
+        """A command that was answered with an error."""
+        words = argv.list()
+        self.session.out.clear()
+        is_foreign = is_about_foreign(words, text == BAD_BODY)
+        if self.skip_foreign:
+            if self.makes_way(row, words, text):
+                return self.act(row, argv)
+            if is_foreign and self.leave_out(words):
+                return 0
+        said = text.decode("utf-8", "backslashreplace")
+        refusal = f"the command {shown_command(words)} is answered with '{said}'"
+        raise CorruptDataError(f"{refusal}; {LEAVE_OUT if is_foreign else ADVICE}")
+
+    def look_again(self, row: Command, argv: Argv) -> int:
+        """A command that may have done nothing, because of a key that is left out."""
+        out = self.session.out
+        reply = mem.to_bytes(out.p, 0, out.size)
+        out.clear()
+        if self.makes_way(row, argv.list(), reply):
+            return self.act(row, argv)
+        self.commands += 1
         return 0
 
-    def note_error(self, row: Command, text: bytes) -> None:
-        """Count an error; the first is kept for the operator."""
-        self.errors += 1
-        if not self.first_error:
-            self.first_error = f"{row.full_name.decode()}: {text.decode('utf-8', 'replace')}"
+    def makes_way(self, row: Command, words: list[bytes], reply: bytes) -> bool:
+        """Whether keys that are left out stood in the way of a command, and are gone now."""
+        keys = [words[place] for place in row.keys.positions(words)]
+        return self.foreign.make_way(self.session.db, words, keys, reply)
+
+    def leave_out(self, words: list[bytes]) -> bool:
+        """Whether a command was left out, with the keys that it writes."""
+        try:
+            return self.foreign.leave_out(self.session.db, words)
+        except CorruptDataError as error:
+            raise CorruptDataError(f"the command {shown_command(words)}: {error}") from None
+
+    def check_sort(self, argv: Argv) -> int:
+        """See there."""
+        words = argv.list()
+        try:
+            self.foreign.check_sort(self.session.db, words)
+        except CorruptDataError as error:
+            raise CorruptDataError(f"the command {shown_command(words)}: {error}") from None
+        return 0
+
+
+def shown_command(words: list[bytes]) -> str:
+    """A command for a person: its name, and the beginning of its arguments."""
+    shown = [repr(word[:BYTES_SHOWN])[2:-1] for word in words[:WORDS_SHOWN]]
+    more = len(words) - len(shown)
+    return f"'{' '.join(shown)}'" + (f" and {more} words more" if more else "")

@@ -8,7 +8,7 @@ from forebay.core.keyspace cimport Keyspace
 cdef class Stats:
     cdef public long long commands, connections, rejected_connections
     cdef public long long query_limit_disconnections, output_limit_disconnections
-    cdef public long long expired_keys, expired_unasked, expire_us, evicted_keys
+    cdef public long long expired_keys, expired_unasked, expire_us, evicted_keys, lazyfreed_objects
     cdef public long long error_replies, unblocked, faults, auth_failures
     cdef public long long turns, turns_us, reads, writes
     cdef public dict errors

@@ -28,6 +28,8 @@ class Stats:
         self.expired_unasked = 0
         self.expire_us = 0
         self.evicted_keys = 0
+        #: Large values and flushed keys, which Redis leaves to a thread.
+        self.lazyfreed_objects = 0
         self.keyspace.hits = self.keyspace.misses = 0
         self.error_replies = 0
         #: By code, the first word of the error: ERR, WRONGTYPE, NOGROUP, ...

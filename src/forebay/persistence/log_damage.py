@@ -21,6 +21,9 @@ Where the cut is
 
 from __future__ import annotations
 
+import re
+from shlex import quote
+
 from forebay.persistence.files import Disk, ReadFile
 from forebay.persistence.log_scan import FULL, MORE, UNFIT, LogScanner
 from forebay.persistence.log_window import LogWindow
@@ -35,6 +38,14 @@ SELECT = b"*2\r\n$6\r\nSELECT\r\n"
 UNITS_OF_ONE_SEAL = 2
 #: How often the rest of a file may be walked before we say: there may be good records.
 WALKS = 16
+
+
+#: How a log begins: '#' lines of either server, and a command.
+FIRST_RECORD = re.compile(rb"(#[A-Z]+:[0-9a-f]+\r\n)*\*[0-9]+\r\n\$[0-9]+\r\n")
+#: The same, if the file ends before that is all there.
+CUT_SHORT = re.compile(
+    rb"(#[A-Z]+:[0-9a-f]+\r\n)*(#[A-Z]*(:[0-9a-f]*\r?)?|\*[0-9]*(\r(\n(\$[0-9]*\r?)?)?)?)?"
+)
 
 
 class Damage:
@@ -57,6 +68,11 @@ class Damage:
     def lost_bytes(self) -> int:
         """What a cut would take."""
         return self.file_size - self.offset
+
+    @property
+    def cure(self) -> str:
+        """The command that cuts the file there."""
+        return f"forebay check --fix --cut-at {self.offset} {quote(self.path)}"
 
 
 class Survey:
@@ -93,6 +109,13 @@ def judge(disk: Disk, path: str, scanner: LogScanner, code: int) -> Damage | Non
             damage.objection = objection(file, damage, scanner, survey)
     damage.is_tail = not damage.objection
     return damage
+
+
+def begins_like_log(file: ReadFile) -> bool:
+    """Whether the first bytes of a file are those of a log, and not of something else."""
+    file.seek(0)
+    head = file.read(PAGE)
+    return bool(FIRST_RECORD.match(head) or CUT_SHORT.fullmatch(head))
 
 
 def describe_stop(scanner: LogScanner, code: int, is_whole: bool) -> str:

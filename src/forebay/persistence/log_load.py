@@ -27,7 +27,7 @@ import re
 from forebay.errors import CorruptDataError
 from forebay.persistence.files import Disk, join, keep_copy, parent, replace_file
 from forebay.persistence.journal import Note, ResumePoint
-from forebay.persistence.log_damage import UNITS_OF_ONE_SEAL, Damage, judge
+from forebay.persistence.log_damage import UNITS_OF_ONE_SEAL, Damage, begins_like_log, judge
 from forebay.persistence.log_scan import MORE
 from forebay.persistence.log_window import LogWindow
 from forebay.persistence.manifest import (
@@ -172,9 +172,8 @@ def describe(damage: Damage) -> str:
     """What a person needs to know of damage that stops the start."""
     return (
         f"{damage.path} is damaged at offset {damage.offset}: {damage.reason}, and "
-        f"{damage.objection}. Nothing was changed. Restore the file, or cut it there: "
-        f"'forebay check --fix {damage.path}' keeps the {damage.lost_bytes} bytes behind it "
-        "in a file of their own"
+        f"{damage.objection}. Restore the file, or cut it there (the {damage.lost_bytes} bytes "
+        f"behind it are kept in a file of their own): {damage.cure}"
     )
 
 
@@ -207,12 +206,11 @@ class LogLoader:
         return disk.exists(self.old_path()) and not disk.is_folder(self.old_path())
 
     def prepare(self) -> None:
-        """Find the files, and bring an old log into the form of today."""
-        if not self.disk.exists(self.manifest_path()):
-            self.make_manifest()
-        self.read_manifest()
-        if self.is_half_upgraded():
-            self.disk.rename(self.old_path(), join(self.folder, self.name))
+        """Find the files; a log without a manifest gets one when all of it is loaded."""
+        if self.disk.exists(self.manifest_path()):
+            self.read_manifest()
+        else:
+            self.manifest = self.made_manifest()
         self.find_parts()
 
     def look(self) -> None:
@@ -270,9 +268,14 @@ class LogLoader:
             self.point = ResumePoint(self.manifest, reader.size, reader.crc, reader.is_sealed)
 
     def resume(self) -> ResumePoint:
-        """Where the journal goes on."""
+        """Where the journal goes on; an old log is brought into the form of today."""
         if self.point is None:
             raise ValueError("nothing was loaded")
+        if not self.disk.exists(self.manifest_path()):
+            self.disk.make_folder(self.folder)
+            replace_file(self.disk, self.manifest_path(), format_manifest(self.manifest))
+        if self.is_half_upgraded():
+            self.disk.rename(self.old_path(), join(self.folder, self.name))
         return self.point
 
     # Logs that have no manifest
@@ -288,20 +291,28 @@ class LogLoader:
             if pattern.fullmatch(name) and self.disk.size(join(self.folder, name)) > SEAL_SIZE
         ]
 
-    def make_manifest(self) -> None:
+    def made_manifest(self) -> Manifest:
         """Name the files of a log whose manifest was not written yet."""
-        manifest = Manifest()
-        strays = self.strays()
-        if strays:
-            manifest = self.first_files(strays)
-        elif self.disk.exists(self.old_path()):
-            # As Redis 7 does: the old file becomes the base, under its old name.
-            manifest.base = Entry(self.name, 1, BASE)
-            self.note("notice", f"{self.old_path()} becomes the base of {self.folder}")
-        else:
+        if strays := self.strays():
+            return self.first_files(strays)
+        if not self.disk.exists(self.old_path()):
             raise CorruptDataError(f"there is no log in {self.folder}")
-        self.disk.make_folder(self.folder)
-        self.write_manifest(manifest)
+        self.check_old()
+        # As Redis 7 does: the old file becomes the base, under its old name.
+        self.note("notice", f"{self.old_path()} becomes the base of {self.folder}")
+        manifest = Manifest()
+        manifest.base = Entry(self.name, 1, BASE)
+        return manifest
+
+    def check_old(self) -> None:
+        """Do not take a file for a log only because of its name."""
+        with self.disk.open_read(self.old_path()) as file:
+            is_rdb = file.read(len(RDB_MAGIC)) == RDB_MAGIC
+            if not is_rdb and not begins_like_log(file):
+                raise CorruptDataError(
+                    f"{self.old_path()} is not an AOF: its first bytes are no record, at offset 0; "
+                    "move it away, or restore the log"
+                )
 
     def first_files(self, strays: list[str]) -> Manifest:
         """The very first base was written, but not its manifest: that is clear.  Else refuse."""
@@ -326,10 +337,6 @@ class LogLoader:
             return False
         is_here = self.disk.exists(join(self.folder, self.name))
         return not is_here and self.disk.exists(self.old_path())
-
-    def write_manifest(self, manifest: Manifest) -> None:
-        """For good."""
-        replace_file(self.disk, self.manifest_path(), format_manifest(manifest))
 
 
 def cut(disk: Disk, damage: Damage) -> str:

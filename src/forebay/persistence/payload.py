@@ -1,10 +1,12 @@
 """One value on its own: what DUMP answers and RESTORE takes.
 
-    type | body, as in a file | version, 2 bytes LE | CRC-64 of all before, 8 bytes LE
+    type | body, as in a file | [AUX] | version, 2 bytes LE | CRC-64 of all before, 8 bytes LE
 
-A payload has no room for facts beside the value, so a stream is written in the
-smallest type, from the chosen one up, that holds all of it: a stream with an
-idempotency map or a NACK zone gives a payload that only a newer Redis takes.
+A stream is written in the smallest type, from the chosen one up, that holds all of it:
+one with an idempotency map or a NACK zone gives a payload that only a newer Redis takes.
+When a consumer was last active is less than that: the types of Redis 7.0 have no place
+for it, so it stands behind the value, as an AUX field of a file (rdb_extra.py).  No Redis
+looks there.
 """
 
 from __future__ import annotations
@@ -12,13 +14,16 @@ from __future__ import annotations
 from forebay.core.keyspace import Value
 from forebay.core.stream import Stream
 from forebay.errors import CorruptDataError
-from forebay.persistence import crc64, rdb_extra, rdb_values
-from forebay.persistence.rdb_extra import IdmpState
+from forebay.persistence import crc64, rdb_extra, rdb_foreign, rdb_values
+from forebay.persistence.rdb_extra import Extra, IdmpState
 from forebay.persistence.rdb_format import (
+    AUX,
     DEFAULT_VERSION,
     NEWEST_VERSION,
+    STREAM_3,
     STREAM_4,
     STREAM_5,
+    STREAM_EXTRA,
     STREAM_TYPE_SINCE,
     VERSIONS,
 )
@@ -53,9 +58,37 @@ def dump(
     writer.byte(rdb_values.type_of(value, stream_type))
     for _ in rdb_values.write_steps(writer, value, stream_type):
         pass
+    if isinstance(value, Stream) and stream_type < STREAM_3:
+        write_active_times(writer, value, stream_type)
     writer.raw(rdb_version.to_bytes(VERSION_SIZE, "little"))
     writer.finish()
     return b"".join(pieces)
+
+
+def write_active_times(writer: RdbWriter, stream: Stream, stream_type: int) -> None:
+    """What an old type cannot say of consumers, if there is anything."""
+    found = {
+        name: extra
+        for name, group in stream.groups.items()
+        if (extra := rdb_extra.of_group(group, stream_type)) is not None
+    }
+    if found:
+        writer.byte(AUX)
+        writer.string(STREAM_EXTRA)
+        writer.string(rdb_extra.encode(Extra(groups=found)))
+
+
+def read_active_times(reader: RdbReader, value: Value) -> None:
+    """The same, for a stream that was just read."""
+    if reader.byte() != AUX or reader.string() != STREAM_EXTRA or not isinstance(value, Stream):
+        raise reader.fail("bytes behind the value")
+    for name, extra in rdb_extra.decode(reader.string()).groups.items():
+        group = value.groups.find(name)
+        for consumer, active_ms in extra.active_ms.items():
+            known = None if group is None else group.consumer(consumer)
+            if known is None:
+                raise reader.fail("the extra of a stream speaks of an unknown consumer")
+            known.active_ms = active_ms
 
 
 def needed_type(stream: Stream, defaults: IdmpState | None) -> int:
@@ -71,15 +104,31 @@ def restore(payload: bytes, skip_checks: bool = False, defaults: IdmpState | Non
     ``skip_checks`` leaves the checksum alone, for tests that damage payloads on purpose.
     """
     size = len(payload) - FOOT_SIZE
+    check_footer(payload, size, skip_checks)
+    return read_value(read_bytes(payload, size), defaults)
+
+
+def check_footer(payload: bytes, size: int, skip_checks: bool = False) -> None:
+    """The version, and the checksum of the value's ``size`` bytes; zero stands for none."""
     if size < 1:
         raise BadFooterError("the payload is too short, at offset 0")
     version = int.from_bytes(payload[size : size + VERSION_SIZE], "little")
     if version > NEWEST_VERSION:
         raise BadFooterError(f"the payload is of version {version}, at offset {size}")
     stored = int.from_bytes(payload[size + VERSION_SIZE :], "little")
-    if not skip_checks and stored != crc64.update(0, payload, 0, size + VERSION_SIZE):
+    if skip_checks or stored == 0:
+        return
+    if stored != crc64.update(0, payload, 0, size + VERSION_SIZE):
         raise BadFooterError(f"the checksum of the payload is wrong, at offset {size + 2}")
-    return read_value(read_bytes(payload, size), defaults)
+
+
+def foreign_kind(payload: bytes) -> str:
+    """What a whole payload holds that this server does not have; empty if it is not that."""
+    try:
+        check_footer(payload, len(payload) - FOOT_SIZE)
+    except BadFooterError:
+        return ""
+    return rdb_foreign.NAMES.get(payload[0], "")
 
 
 def read_value(reader: RdbReader, defaults: IdmpState | None) -> Value:
@@ -90,6 +139,8 @@ def read_value(reader: RdbReader, defaults: IdmpState | None) -> Value:
     value = rdb_values.read_whole(rdb_values.read_steps(reader, kind, None, defaults))
     if value is None:
         raise reader.fail("the value has no elements")
+    if reader.left():
+        read_active_times(reader, value)
     if reader.left():
         raise reader.fail("bytes behind the value")
     return value

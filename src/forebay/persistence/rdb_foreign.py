@@ -43,6 +43,18 @@ OPCODE_NAMES = {
     KEY_META: "module data",
 }
 
+
+class Foreign:
+    """Stands at a key for a value that was left out, while a log is read; engine/foreign.py."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def copy(self) -> Foreign:
+        """What COPY makes of it."""
+        return self
+
+
 # Parts of a module's value.
 MODULE_END = 0
 MODULE_SIGNED = 1

@@ -30,6 +30,7 @@ from forebay.core.stream import Stream
 from forebay.errors import CorruptDataError
 from forebay.persistence import rdb_extra, rdb_foreign, rdb_values
 from forebay.persistence.rdb_extra import Extra, IdmpState
+from forebay.persistence.rdb_foreign import Foreign
 from forebay.persistence.rdb_format import (
     AUX,
     CHECKSUM_SINCE,
@@ -85,6 +86,8 @@ class LoadOptions:
     drop_expired: bool = False
     #: Leave out values of types that Forebay does not have, and count them.
     skip_foreign: bool = False
+    #: Let their keys hold a place: a log follows that may speak of them (engine/foreign.py).
+    hold_foreign: bool = False
     verify_checksum: bool = True
     #: Something may follow the snapshot in the same file; ``end`` says where.
     allow_tail: bool = False
@@ -364,6 +367,10 @@ class SnapshotLoader:
             )
         rdb_foreign.skip(self.reader, kind)
         self.foreign[name] = self.foreign.get(name, 0) + 1
+        if key is not None and self.options.hold_foreign:
+            self.db.put(key, Foreign(name))
+            if self.expire_ms is not None:
+                self.db.expire_at(key, self.expire_ms)
 
 
 def shown(key: bytes) -> str:

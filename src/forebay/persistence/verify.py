@@ -33,7 +33,7 @@ from forebay.persistence.files import (
     parent,
     replace_file,
 )
-from forebay.persistence.log_damage import Damage
+from forebay.persistence.log_damage import Damage, begins_like_log
 from forebay.persistence.log_load import RDB_MAGIC, LogLoader, LogPart, LogReader, cut
 from forebay.persistence.manifest import format_manifest
 from forebay.persistence.snapshot import LoadOptions, SnapshotLoader
@@ -43,6 +43,8 @@ Progress = Callable[[int, int], None]
 MANIFEST = ".manifest"
 #: What files that stand for themselves are called.
 SINGLE = (".rdb", ".aof")
+#: A part of a log that says nothing without those before it.
+INCREMENT = ".incr.aof"
 #: More databases than anybody has.
 DATABASES = 1 << 10
 
@@ -67,8 +69,8 @@ class PartReport:
     foreign: dict[str, int] = field(default_factory=dict)
     #: Where its commands begin: behind a snapshot, if there is one.
     commands_at: int = 0
-    #: Commands that this server does not have; for somebody who knows the commands to fill in.
-    unknown: dict[str, int] = field(default_factory=dict)
+    #: Whether it is neither a log nor a snapshot.
+    is_strange: bool = False
     damage: Damage | None = None
     #: What is wrong, and what can be done about it; empty if nothing is.
     problem: str = ""
@@ -90,17 +92,28 @@ class Report:
     parts: list[PartReport] = field(default_factory=list)
     #: What is wrong with the log as a whole.
     problem: str = ""
+    #: Whether its commands were run; who can do that fills in this and the next two.
+    is_run: bool = False
+    #: The command at which a server stops: file, offset, why.
+    refusal: str = ""
+    #: Commands that a server leaves out, or refuses: name -> how many.
+    left_out: dict[str, int] = field(default_factory=dict)
 
     @property
     def is_good(self) -> bool:
         """Whether all of it can be loaded."""
-        return not self.problem and all(part.is_good for part in self.parts)
+        return not self.problem and not self.refusal and all(part.is_good for part in self.parts)
 
     @property
     def is_loadable(self) -> bool:
         """Whether a server starts with it, perhaps after it has cut an unfinished end."""
-        return not self.problem and all(
-            part.is_good or (part.damage is not None and part.damage.is_tail) for part in self.parts
+        return (
+            not self.problem
+            and not self.refusal
+            and all(
+                part.is_good or (part.damage is not None and part.damage.is_tail)
+                for part in self.parts
+            )
         )
 
 
@@ -166,11 +179,46 @@ def verify(disk: Disk, path: str, progress: Progress | None = None) -> Report:
         parts = [*parts, single]
     total, done = sum(part.size for part in parts), 0
     for part in parts:
-        part_report = verify_part(disk, part, done, total, progress)
-        part_report.is_in_log = part.path not in place.files
+        is_single = part.path in place.files
+        if is_single and part.kind == "commands" and not is_log(disk, part.path):
+            part_report = no_log(part)
+        else:
+            part_report = verify_part(disk, part, done, total, progress)
+        part_report.is_in_log = not is_single
         report.parts.append(part_report)
         done += part.size
     return report
+
+
+def is_log(disk: Disk, path: str) -> bool:
+    """Whether a file that no manifest names begins as a log does."""
+    with disk.open_read(path) as file:
+        return begins_like_log(file)
+
+
+def no_log(part: LogPart) -> PartReport:
+    """What to say of a file that is something else: nobody may cut it to its good records."""
+    report = PartReport(part.path, part.kind, part.size, is_strange=True)
+    report.problem = "not an AOF: its first bytes are no record, at offset 0"
+    report.advice = "nothing is done to it; is this the right file?"
+    return report
+
+
+def logs_at(disk: Disk, path: str) -> list[list[LogPart]]:
+    """The logs at a path that can be run from their beginning, each with its files in order."""
+    place = Place(disk, path)
+    logs: list[list[LogPart]] = []
+    if place.manifest is not None:
+        loader = place.loader()
+        loader.look()
+        logs.append(loader.parts())
+    for file in place.files:
+        part = look_at(disk, file)
+        part.is_last = True
+        # A snapshot has no commands, unless an old Redis wrote both into one file.
+        if not file.endswith(INCREMENT) and not (part.kind == "rdb" and file.endswith(".rdb")):
+            logs.append([part])
+    return logs
 
 
 def no_note(level: str, text: str) -> None:
@@ -255,7 +303,7 @@ def explain(report: PartReport, damage: Damage) -> None:
         report.advice = f"the server cuts it off when it starts, as --fix does: {copy} keeps "
     else:
         report.problem += f", and {damage.objection}"
-        report.advice = f"restore the file, or cut it there with --fix: {copy} keeps "
+        report.advice = f"restore the file, or cut it there ({damage.cure}): {copy} keeps "
     report.advice += f"the last {damage.lost_bytes} bytes"
 
 

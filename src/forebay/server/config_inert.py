@@ -161,7 +161,6 @@ _MEMORY: list[Row] = [
     ("lazyfree-lazy-eviction", _YES_NO, "no"),
     ("lazyfree-lazy-expire", _YES_NO, "no"),
     ("lazyfree-lazy-server-del", _YES_NO, "no"),
-    ("lazyfree-lazy-user-del", _YES_NO, "no"),
     ("lazyfree-lazy-user-flush", _YES_NO, "no"),
     ("jemalloc-bg-thread", _YES_NO, "yes"),
     ("key-memory-histograms", _YES_NO, "no"),

@@ -359,6 +359,13 @@ _DISK = [
         "Refuse writes with MISCONF after a snapshot that a save point asked for has failed.",
     ),
     Directive(
+        "lazyfree-lazy-user-del",
+        "lazyfree_lazy_user_del",
+        Bool(),
+        AT_ONCE,
+        "DEL counts large values in lazyfreed_objects, as UNLINK does; both free them at once.",
+    ),
+    Directive(
         "skip-foreign-types",
         "skip_foreign_types",
         Bool(),

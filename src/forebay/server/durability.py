@@ -14,11 +14,12 @@ Rules
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
 from forebay.commands import gates
-from forebay.commands.services import REWRITE
+from forebay.commands.services import REWRITE, SAVE
 from forebay.commands.session import Session
 from forebay.commands.settings import Settings
 from forebay.engine.engine import Engine
@@ -251,6 +252,12 @@ class Durability:
     def save(self) -> None:
         """Write the snapshot now."""
         self.background.save_now()
+
+    def save_flushed(self) -> None:
+        """FLUSHALL: the snapshot holds nothing either, and no child brings the old data back."""
+        self.background.stop_child([SAVE])
+        with contextlib.suppress(CommandError):  # told to the log and to INFO; the keys are gone
+            self.background.save_now()
 
     def ask_for(self, job: str) -> None:
         """Start a child for it as soon as possible."""

@@ -42,7 +42,8 @@ def memory(ctx: Context) -> Fields:
         *_buffers(now),
         ("mem_allocator", "python"),
         *zeros("mem_overhead_db_hashtable_rehashing active_defrag_running"),
-        *zeros("lazyfree_pending_objects lazyfreed_objects"),
+        ("lazyfree_pending_objects", 0),
+        ("lazyfreed_objects", ctx.services.stats.lazyfreed_objects),
     ]
 
 

@@ -202,11 +202,13 @@ class Loading:
                 yield from self._commands(loader, part, start, done)
             done += part.size
             self.loaded_bytes = done
+        self.replayer.foreign.sweep()
 
     def _base(self, part: LogPart, done: int) -> Iterator[None]:
         """The snapshot that a log begins with; keys past their time wait for the log's word."""
         options = self._options()
         options.allow_tail = True
+        options.hold_foreign = options.skip_foreign
         with self.disk.open_read(part.path) as file:
             yield from self._snapshot_steps(file, options, done)
 
@@ -270,13 +272,7 @@ class Loading:
             f"Loaded {self.source}: {keys} keys, {self.replayer.commands} commands, "
             f"{self.total_bytes} bytes in {seconds:.3f} seconds"
         )
-        replayer = self.replayer
-        if replayer.errors:
-            self.log.warning(
-                f"{replayer.errors} commands of the log were answered with an error; "
-                f"the first: {replayer.first_error}"
-            )
-        for name, count in {**self.foreign, **replayer.foreign}.items():
+        for name, count in {**self.foreign, **self.replayer.foreign.counts}.items():
             self.log.warning(f"Left out, because this server does not have it: {count} x {name}")
 
 
