@@ -4,6 +4,7 @@ cimport cython
 from forebay cimport mem
 from forebay.commands.effects cimport Effects
 from forebay.commands.session cimport Session
+from forebay.commands.spec cimport Command
 from forebay.core.keyspace cimport Database, Keyspace
 from forebay.core.stream cimport Stream
 from forebay.mem cimport i64, u8, u64
@@ -33,6 +34,7 @@ cdef class Context:
     cdef public Reply out
     cdef public i64 now_ms
     cdef public bint may_block, keeps_expired
+    cdef public Command queued
     cdef public bytes key
     cdef public int notify_flags
     cdef public i64 node_bytes, node_entries

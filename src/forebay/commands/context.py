@@ -39,7 +39,7 @@ from forebay.commands.effects import Effects
 from forebay.commands.notify_flags import NOTIFY_EXPIRED, NOTIFY_KEY_MISS
 from forebay.commands.session import Session
 from forebay.commands.settings import Settings
-from forebay.commands.spec import WRITE
+from forebay.commands.spec import WRITE, Command
 from forebay.core.keyspace import Database, Keyspace, Value
 from forebay.core.stream import Stream
 from forebay.errors import WRONGTYPE, CommandError
@@ -81,6 +81,8 @@ class Context:
         self.may_block = True
         #: CLIENT PAUSE: keys past their time are gone for readers, but nobody removes them.
         self.keeps_expired = False
+        #: The command of a transaction that EXEC runs just now.
+        self.queued: Command | None = None
         #: The key of the last stream_at(), as an object; the same one while it is cached.
         self.key = b""
         #: A copy of settings.notify_flags; engine.refresh_settings() renews it.
@@ -184,7 +186,7 @@ class Context:
     def expire(self, db: Database, key: bytes) -> None:
         """Remove a key that is past its time; a reader leaves it where it is during a pause."""
         if self.keeps_expired:
-            row = self.session.last
+            row = self.session.last if self.queued is None else self.queued
             if row is not None and not row.flags & WRITE:
                 return
         effects = self.effects

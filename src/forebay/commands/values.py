@@ -106,7 +106,7 @@ def overwritten(
     ctx: Context, key: bytes, before: Value | None, value: Value, db: Database | None = None
 ) -> None:
     """Say that a whole value took the place of another, if there was one."""
-    if before is not None:
+    if before is not None and ctx.notify_flags:
         home = ctx.db if db is None else db
         ctx.notify_in(home, NOTIFY_OVERWRITTEN, b"overwritten", key)
         if type_name(before) != type_name(value):

@@ -362,8 +362,11 @@ class Engine:
 
     def invoke(self, row: Command, argv: Argv) -> None:
         """Run one command of a transaction."""
-        session = self.ctx.session
+        ctx = self.ctx
+        session = ctx.session
+        ctx.queued = row
         self.run(session, row, argv)
+        ctx.queued = None
         if self.gate & IS_MONITORED:
             self.monitors.feed(self.wall_us(), session, row, argv)
 
