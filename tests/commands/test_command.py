@@ -145,6 +145,8 @@ def test_a_list_is_an_array_in_both_protocols() -> None:
         ("SET k v EX 10", [["OW", "update"]]),
         ("SET k v nx get", [["RW", "access", "update"]]),
         ("SET k v IFEQ a", [["RW", "update"]]),
+        ("SORT a BY w_* STORE c", [["RO", "access"], ["OW", "update"]]),
+        ("EVAL x 0", []),
     ],
 )
 def test_getkeysandflags_tells_what_is_done_to_each_key(call: str, flags: list[list[str]]) -> None:

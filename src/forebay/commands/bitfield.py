@@ -191,7 +191,7 @@ _GET = "GET encoding offset"
 
 ROWS = [
     Command("bitfield", bitfield, -2, WRITE | DENYOOM, "@write @bitmap @slow",
-            Keys(1, 1, 1, "RW ACCESS UPDATE"), "3.2.0",
+            Keys(1, 1, 1, "RW ACCESS UPDATE VARIABLE_FLAGS"), "3.2.0",
             "Reads, sets and counts numbers of any width in a string.", "bitmap",
             f"key [{_GET}] [OVERFLOW <WRAP | SAT | FAIL>]"
             " [SET encoding offset value | INCRBY encoding offset increment]"),

@@ -89,7 +89,7 @@ class _Writer:
             _pair(out, "display_text", argument.name)
         if is_key:
             out.bulk(b"key_spec_index")
-            out.integer(min(next(self.keys), self.last_spec))
+            out.integer(self.last_spec if next(self.keys) else 0)
         if argument.token:
             _pair(out, "token", argument.token)
         if since:

@@ -54,6 +54,8 @@ _TIPS = [(tip, set(names.split())) for tip, names in _NAMES_BY_TIP.items()]
 _HISTORY = {
     "auth": "6.0.0 username",
     "bgsave": "3.2.2 SCHEDULE",
+    "bitcount": "7.0.0 BYTE, BIT",
+    "bitpos": "7.0.0 BYTE, BIT",
     "blpop": "6.0.0 fractions of a second",
     "brpop": "6.0.0 fractions of a second",
     "brpoplpush": "6.0.0 fractions of a second",
@@ -87,7 +89,9 @@ _HISTORY = {
     "rpushx": "4.0.0 several elements",
     "sadd": "2.4.0 several members",
     "scan": "6.0.0 TYPE",
-    "set": "2.6.12 EX, PX, NX, XX; 6.0.0 KEEPTTL; 6.2.0 GET, EXAT, PXAT; 7.0.0 NX with GET",
+    "script|flush": "6.2.0 ASYNC, SYNC",
+    "set": "2.6.12 EX, PX, NX, XX; 6.0.0 KEEPTTL; 6.2.0 GET, EXAT, PXAT; 7.0.0 NX with GET; "
+    "8.4.0 IFEQ, IFNE, IFDEQ, IFDNE",
     "shutdown": "7.0.0 NOW, FORCE, ABORT",
     "slowlog|get": "4.0.0 address and name of the client",
     "spop": "3.2.0 count",

@@ -2,10 +2,11 @@
 
     Keys(1, 2, 1, "RO ACCESS; OW UPDATE")       COPY: the first key is read, the second written
 
-A row names the flags of its keys once, or, divided by semicolons, those of the first
-key, of the second, ..., of all the rest.  COMMAND INFO makes a specification of each
-part: where to begin (an index, or behind a word) and how to go on (a range, or as many
-as a number says).  A few commands do to their key what their options say.
+A row names the flags of its keys once, or, divided by semicolons, those of the first key
+and of all others; a part between the two (SORT) is of keys that a pattern makes.  COMMAND
+INFO makes a specification of each part: where to begin (an index, or behind a word) and
+how to go on (a range, or as many as a number says).  A few commands do to their key what
+their options say.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def keys_of_call(row: Command, words: list[bytes]) -> list[tuple[bytes, list[str
         raise CommandError(INVALID_ARGUMENTS)
     if VARIABLE in parts[0]:
         parts = [_VARIED[row.name]([word.upper() for word in words[2:]])]
-    return [(words[at], parts[min(i, len(parts) - 1)]) for i, at in enumerate(places)]
+    return [(words[at], parts[-1] if i else parts[0]) for i, at in enumerate(places)]
 
 
 def _places(row: Command, words: list[bytes]) -> list[int]:

@@ -259,7 +259,8 @@ ROWS = [
             "The length of a string.", "string", "key"),
     Command("digest", digest, 2, READONLY | FAST, _READ, _READ_KEY, "8.4.0",
             "The XXH3 of a string, in hexadecimal.", "string", "key"),
-    Command("delex", delex, -2, WRITE | FAST, _WRITE_FAST, Keys(1, 1, 1, "RW DELETE"), "8.4.0",
+    Command("delex", delex, -2, WRITE | FAST, _WRITE_FAST,
+            Keys(1, 1, 1, "RW DELETE VARIABLE_FLAGS"), "8.4.0",
             "Deletes a key if its string is, or is not, as expected.", "string",
             "key [" + _MATCH),
 ]  # fmt: skip
