@@ -65,6 +65,9 @@ NOTHING = frozenset((b":0\r\n", b"$-1\r\n", b"*-1\r\n", b"_\r\n"))
 WRONG_TYPE = b"WRONGTYPE"
 BUSY_KEY = b"BUSYKEY"
 HASH_FIELD = b"->"
+#: So much of a command is shown to a person.
+WORDS_SHOWN = 6
+BYTES_SHOWN = 40
 
 
 def foreign_kind(words: list[bytes]) -> str:
@@ -101,6 +104,13 @@ def written_keys(words: list[bytes]) -> list[bytes]:
         places = [i for i, word in enumerate(words[:-1]) if word.upper() in GEO_WORDS]
         return [words[i + 1] for i in places[-1:]]
     return words[1:2]
+
+
+def shown_command(words: list[bytes]) -> str:
+    """A command for a person: its name, and the beginning of its arguments."""
+    shown = [repr(word[:BYTES_SHOWN])[2:-1] for word in words[:WORDS_SHOWN]]
+    more = len(words) - len(shown)
+    return f"'{' '.join(shown)}'" + (f" and {more} words more" if more else "")
 
 
 class ForeignKeys:
