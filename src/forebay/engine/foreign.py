@@ -56,6 +56,7 @@ TRIPLES = frozenset((b"json.mset", b"ts.madd"))
 #: What is no key.
 KEYLESS = frozenset((b"function", b"script"))
 SEARCH = b"ft."
+LIBRARY = "function, script or index"
 #: Commands that do nothing if a key is there already: where that key stands.
 TARGETS = {b"set": 1, b"setnx": 1, b"restore": 1, b"renamenx": 2, b"copy": 2, b"move": 1}
 #: The same: any of their keys.
@@ -78,7 +79,7 @@ def foreign_kind(words: list[bytes]) -> str:
     if name.startswith(MODULES):
         return MODULE_VALUE
     if name in KEYLESS or name.startswith(SEARCH):
-        return name.decode("ascii")
+        return LIBRARY
     if name == b"restore" and len(words) > 3:
         return payload.foreign_kind(words[3])
     return WRITERS.get(name, "")
