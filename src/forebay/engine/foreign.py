@@ -56,6 +56,7 @@ TRIPLES = frozenset((b"json.mset", b"ts.madd"))
 #: What is no key.
 KEYLESS = frozenset((b"function", b"script"))
 SEARCH = b"ft."
+LIBRARY = "function, script or index"
 #: Commands that do nothing if a key is there already: where that key stands.
 TARGETS = {b"set": 1, b"setnx": 1, b"restore": 1, b"renamenx": 2, b"copy": 2, b"move": 1}
 #: The same: any of their keys.
@@ -65,6 +66,9 @@ NOTHING = frozenset((b":0\r\n", b"$-1\r\n", b"*-1\r\n", b"_\r\n"))
 WRONG_TYPE = b"WRONGTYPE"
 BUSY_KEY = b"BUSYKEY"
 HASH_FIELD = b"->"
+#: So much of a command is shown to a person.
+WORDS_SHOWN = 6
+BYTES_SHOWN = 40
 
 
 def foreign_kind(words: list[bytes]) -> str:
@@ -75,7 +79,7 @@ def foreign_kind(words: list[bytes]) -> str:
     if name.startswith(MODULES):
         return MODULE_VALUE
     if name in KEYLESS or name.startswith(SEARCH):
-        return name.decode("ascii")
+        return LIBRARY
     if name == b"restore" and len(words) > 3:
         return payload.foreign_kind(words[3])
     return WRITERS.get(name, "")
@@ -101,6 +105,13 @@ def written_keys(words: list[bytes]) -> list[bytes]:
         places = [i for i, word in enumerate(words[:-1]) if word.upper() in GEO_WORDS]
         return [words[i + 1] for i in places[-1:]]
     return words[1:2]
+
+
+def shown_command(words: list[bytes]) -> str:
+    """A command for a person: its name, and the beginning of its arguments."""
+    shown = [repr(word[:BYTES_SHOWN])[2:-1] for word in words[:WORDS_SHOWN]]
+    more = len(words) - len(shown)
+    return f"'{' '.join(shown)}'" + (f" and {more} words more" if more else "")
 
 
 class ForeignKeys:

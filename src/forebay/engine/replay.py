@@ -19,7 +19,7 @@ from forebay import mem
 from forebay.commands.session import Session
 from forebay.commands.spec import Command
 from forebay.engine.engine import Engine
-from forebay.engine.foreign import ForeignKeys, foreign_kind, is_about_foreign
+from forebay.engine.foreign import ForeignKeys, foreign_kind, is_about_foreign, shown_command
 from forebay.engine.payloads import BAD_BODY
 from forebay.errors import CommandError, CorruptDataError
 from forebay.wire.argv import Argv
@@ -28,9 +28,6 @@ from forebay.wire.request import Limits, RequestParser
 DASH = 45
 #: A log may hold whatever was once accepted.
 BULK_MAX = 1 << 40
-#: So much of a command is shown to a person.
-WORDS_SHOWN = 6
-BYTES_SHOWN = 40
 #: No reply that says "nothing was done" is longer.
 SHORT_REPLY = 5
 ADVICE = (
@@ -175,10 +172,3 @@ class Replayer:
         except CorruptDataError as error:
             raise CorruptDataError(f"the command {shown_command(words)}: {error}") from None
         return 0
-
-
-def shown_command(words: list[bytes]) -> str:
-    """A command for a person: its name, and the beginning of its arguments."""
-    shown = [repr(word[:BYTES_SHOWN])[2:-1] for word in words[:WORDS_SHOWN]]
-    more = len(words) - len(shown)
-    return f"'{' '.join(shown)}'" + (f" and {more} words more" if more else "")

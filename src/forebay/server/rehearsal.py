@@ -18,6 +18,7 @@ from forebay.engine.engine import Engine
 from forebay.errors import CorruptDataError
 from forebay.persistence.files import Disk
 from forebay.persistence.log_load import LogLoader, LogPart, LogReader
+from forebay.persistence.verify import no_note
 from forebay.server.loading import Loading
 from forebay.server.log import Log
 from forebay.server.timers import Clock
@@ -40,7 +41,7 @@ class Onlooker(LogLoader):
     """Reads the files of a log, and leaves an unfinished end where it is."""
 
     def __init__(self, disk: Disk, parts: list[LogPart]) -> None:
-        super().__init__(disk, "", "", ignore)
+        super().__init__(disk, "", "", no_note)
         self.found = parts
         self.total_bytes = sum(part.size for part in parts)
 
@@ -50,10 +51,6 @@ class Onlooker(LogLoader):
     def settle(self, reader: LogReader) -> None:
         """A file was read to its end."""
         reader.close()
-
-
-def ignore(level: str, text: str) -> None:
-    """Nobody listens."""
 
 
 def rehearse(
