@@ -191,11 +191,11 @@ _GET = "GET encoding offset"
 
 ROWS = [
     Command("bitfield", bitfield, -2, WRITE | DENYOOM, "@write @bitmap @slow",
-            Keys(1, 1, 1, "RW ACCESS UPDATE"), "3.2.0",
+            Keys(1, 1, 1, "RW ACCESS UPDATE VARIABLE_FLAGS"), "3.2.0",
             "Reads, sets and counts numbers of any width in a string.", "bitmap",
             f"key [{_GET}] [OVERFLOW <WRAP | SAT | FAIL>]"
             " [SET encoding offset value | INCRBY encoding offset increment]"),
     Command("bitfield_ro", bitfield_ro, -2, READONLY | FAST, "@read @bitmap @fast",
             Keys(1, 1, 1, "RO ACCESS"), "6.0.0",
-            "Reads numbers of any width in a string.", "bitmap", f"key [{_GET}]"),
+            "Reads numbers of any width in a string.", "bitmap", f"key [{_GET} [{_GET} ...]]"),
 ]  # fmt: skip

@@ -182,7 +182,7 @@ def _add_group(found: list[Argument], group: _Group) -> None:
 
 
 def _type_of(name: str) -> str:
-    if name.endswith("key") or name in ("source", "destination"):
+    if name.rstrip("12").endswith("key") or name in ("source", "destination"):
         return "key"
     if name == "pattern":
         return "pattern"
