@@ -48,6 +48,8 @@ COMPILED = [
     "forebay.commands.add_options",
     "forebay.commands.streams",
     "forebay.commands.delete",
+    "forebay.commands.string_values",
+    "forebay.commands.strings",
     "forebay.commands.read_options",
     "forebay.commands.reads",
     "forebay.persistence.log_writer",

@@ -197,5 +197,5 @@ ROWS = [
             " [SET encoding offset value | INCRBY encoding offset increment]"),
     Command("bitfield_ro", bitfield_ro, -2, READONLY | FAST, "@read @bitmap @fast",
             Keys(1, 1, 1, "RO ACCESS"), "6.0.0",
-            "Reads numbers of any width in a string.", "bitmap", f"key [{_GET}]"),
+            "Reads numbers of any width in a string.", "bitmap", f"key [{_GET} [{_GET} ...]]"),
 ]  # fmt: skip

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from forebay.commands.context import Context
 from forebay.commands.notify_flags import NOTIFY_STRING
-from forebay.commands.values import add, expire_key, overwritten, read, store
+from forebay.commands.values import add, expire_key, overwritten, read
 from forebay.core.keyspace import Value
 from forebay.errors import WRONGTYPE, CommandError
 
@@ -59,10 +59,14 @@ def set_string(
 
 def hold_string(ctx: Context, key: bytes, value: String, keep_time: bool) -> None:
     """Let the key hold the string, with its old expiry time or none."""
-    if not keep_time:
-        ctx.db.persist(key)
-    before = ctx.db.get(key)
-    store(ctx, key, value)
+    db = ctx.db
+    if not keep_time and db.expires:
+        db.persist(key)
+    before = db.values.get(key)
+    if before is None:
+        add(ctx, key, value)
+        return
+    db.put(key, value)
     if ctx.notify_flags:
         overwritten(ctx, key, before, value)
 

@@ -59,7 +59,7 @@ FULL_DELEX = 4
 def set_(ctx: Context, argv: Argv) -> None:
     """SET key value [NX|XX] [IFEQ|IFNE|IFDEQ|IFDNE x] [GET] [EX|PX|EXAT|PXAT time | KEEPTTL]."""
     if argv.n == PLAIN_SET:
-        _set_plain(ctx, argv)
+        set_plain(ctx, argv)
         return
     key, value = argv[1], argv[2]
     options = read_options(Args(argv, 3), SET_WORDS)
@@ -75,11 +75,11 @@ def set_(ctx: Context, argv: Argv) -> None:
         reply_string(ctx, before)
 
 
-def _set_plain(ctx: Context, argv: Argv) -> None:
+def set_plain(ctx: Context, argv: Argv) -> None:
     """SET without options, which is most of them."""
-    key = argv[1]
+    key = argv.at(1)
     ctx.lookup(key)  # one that is past its time goes first, and says so
-    set_string(ctx, key, argv[2])
+    set_string(ctx, key, argv.at(2))
     ctx.propagate(argv)
     ctx.out.ok()
 
@@ -140,7 +140,12 @@ def _setex(name: bytes, word: bytes) -> Callable[[Context, Argv], None]:
 
 def get(ctx: Context, argv: Argv) -> None:
     """GET key."""
-    reply_string(ctx, typed(read(ctx, argv[1]), bytes))
+    value = ctx.lookup(argv.at(1))
+    if type(value) is bytes:  # which is most of them
+        ctx.keyspace.hits += 1
+        ctx.out.bulk(value)
+    else:
+        reply_string(ctx, typed(read(ctx, argv.at(1)), bytes))
 
 
 def getdel(ctx: Context, argv: Argv) -> None:
