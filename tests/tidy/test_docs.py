@@ -17,6 +17,11 @@ LINES = [(page.name, words) for page in PAGES for words in shell_commands(page, 
 INLINE = [(page.name, words) for page in PAGES for words in inline_commands(page, "forebay")]
 
 
+def name_of(value: str | list[str]) -> str:
+    """How a page or its command is called among the tests."""
+    return value if isinstance(value, str) else " ".join(value)[:60]
+
+
 def understand(words: list[str], folder: Path) -> None:
     """Raise, or exit with 2, if this is no command line of ours; nothing outside is touched."""
     name, args = words[0], words[1:]
@@ -35,7 +40,7 @@ def test_the_pages_show_commands_at_all() -> None:
     assert len(INLINE) > 10
 
 
-@pytest.mark.parametrize(("page", "words"), LINES, ids=lambda value: " ".join(value)[:60])
+@pytest.mark.parametrize(("page", "words"), LINES, ids=name_of)
 def test_a_command_line_of_a_page_is_understood(
     page: str, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -43,7 +48,7 @@ def test_a_command_line_of_a_page_is_understood(
     understand(words[1:], tmp_path)
 
 
-@pytest.mark.parametrize(("page", "words"), INLINE, ids=lambda value: " ".join(value)[:60])
+@pytest.mark.parametrize(("page", "words"), INLINE, ids=name_of)
 def test_a_command_inside_of_a_sentence_has_its_options(
     page: str, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
