@@ -41,7 +41,7 @@ demo: setup ## a bike race, two crashes, a lake on Spark, and SQL over all of it
 test: setup lint test-interpreted test-compiled test-spark ## all that CI checks
 
 test-interpreted: setup ## the suite on the plain Python sources
-	FOREBAY_LEG=interpreted PYTHONPATH=src $(PYTEST) -m "not compiled and not spark"
+	FOREBAY_LEG=interpreted PYTHONPATH=src $(PYTEST) -m "not compiled and not spark" --cov --cov-report=term
 
 test-compiled: setup ## the suite on the installed, compiled package
 	FOREBAY_LEG=compiled $(PYTEST) -m "not spark"
@@ -78,5 +78,5 @@ docs: setup ## write the generated pages anew
 
 clean: ## remove all that was built; the next setup starts afresh
 	rm -rf .venv build dist src/*.egg-info bench/out reliability/out.jsonl .mypy_cache .ruff_cache .pytest_cache \
-		.hypothesis .import_linter_cache
+		.hypothesis .import_linter_cache .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

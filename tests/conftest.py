@@ -3,6 +3,10 @@
 The suite runs twice: on the plain sources (PYTHONPATH=src) and on the installed
 package with its compiled core.  FOREBAY_LEG says which one is meant; if the
 package that Python finds is of the other kind, nothing is run at all.
+
+The interpreted leg also measures which lines and branches are reached (`make test`
+has a floor, pyproject.toml says which).  A traced test takes four times as long, so
+only the folders in MEASURED are traced: they reach what the others repeat.
 """
 
 from __future__ import annotations
@@ -25,6 +29,9 @@ settings.register_profile(
 )
 settings.load_profile("default")
 
+#: Tests that run the code in this process and reach each line a few times, not a million.
+MEASURED = {"commands", "core", "engine", "persistence", "wire"}
+
 #: Servers that run now; their logs are shown when a test fails.
 _running: list[ServerProcess] = []
 
@@ -33,6 +40,14 @@ def pytest_configure(config: pytest.Config) -> None:
     leg = os.environ.get("FOREBAY_LEG")
     if leg and forebay.compiled() != (leg == "compiled"):
         raise pytest.UsageError(f"the {leg} leg found another build: {forebay.__file__}")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.pluginmanager.hasplugin("_cov"):
+        return
+    for item in items:
+        if item.path.parent.name not in MEASURED:
+            item.add_marker("no_cover")
 
 
 def pytest_report_header() -> str:

@@ -33,6 +33,13 @@ def test_every_client_has_a_number_of_its_own(client: EngineClient) -> None:
     assert other("CLIENT ID") == client.session.id + 1
 
 
+def test_info_is_its_own_line_of_the_list(client: EngineClient) -> None:
+    client.new()
+    (row,) = client("CLIENT", "LIST", "ID", client.session.id).decode().splitlines()
+    told = client("CLIENT INFO").decode().replace("cmd=client|info", "cmd=client|list")
+    assert told.rpartition(" tot-cmds=")[0] == row.rpartition(" tot-cmds=")[0]
+
+
 def test_a_name_can_be_given_and_taken_away(client: EngineClient) -> None:
     assert client.raw("CLIENT GETNAME") == b"$-1\r\n"
     assert client("CLIENT SETNAME me") == "OK"

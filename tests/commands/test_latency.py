@@ -2,6 +2,7 @@
 
 from forebay.commands.histogram import by_powers_of_two, percentile, upper_bound
 from forebay.commands.spec import Command
+from forebay.commands.table import TABLE
 from tests.support.admin_client import AdminClient
 from tests.support.resp import ReplyError
 
@@ -87,6 +88,12 @@ def test_histogram_of_a_container_is_that_of_its_subcommands() -> None:
     assert names == {b"config|get", b"config|resetstat"}
     assert set(client("LATENCY", "HISTOGRAM", "config|get")) == {b"config|get"}
     assert b"hello" in client("LATENCY", "HISTOGRAM")
+
+
+def test_help_has_every_subcommand_of_the_table() -> None:
+    lines = AdminClient()("LATENCY", "HELP")
+    named = {line.split()[0].lower().encode() for line in lines[1:] if not line.startswith(" ")}
+    assert named == set(TABLE[b"latency"].subcommands)
 
 
 def test_every_time_falls_into_the_bucket_whose_bounds_hold_it() -> None:

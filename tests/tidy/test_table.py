@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,15 +17,96 @@ import forebay
 from forebay.commands.table import TABLE
 
 ROOT = Path(__file__).resolve().parents[2]
-TESTS = [p for p in (ROOT / "tests").rglob("test_*.py") if "tidy" not in p.parts]
-WORDS = set(re.findall(r"[A-Za-z][A-Za-z0-9_.-]*", " ".join(p.read_text() for p in TESTS)))
 NAMES = sorted(name.decode() for name in TABLE)
 
 
+def texts(node: ast.AST) -> Iterator[str]:
+    """The strings below a node, in their order; of an f-string the part before the first brace."""
+    if isinstance(node, ast.JoinedStr):
+        yield from texts(node.values[0])
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from texts(child)
+
+
+def sent(call: ast.Call) -> str:
+    """What a call begins with: client("XGROUP", "CREATE", key) and client("XGROUP CREATE s")."""
+    words = [" ".join(texts(arg)) for arg in call.args[:2] if not isinstance(arg, ast.Call)]
+    return " ".join(" ".join(words).split()[:2])
+
+
+def commands_tried(source: str) -> set[str]:
+    """The commands and pairs (XGROUP CREATE) that the tests of a file send and judge.
+
+    A test judges if it asserts something.  What it sends begins a call in it, or is
+    among the values of its parametrize.
+    """
+    module = ast.parse(source)
+    constants = {
+        target.id: list(texts(node.value))
+        for node in module.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    tried: set[str] = set()
+    for test in ast.walk(module):
+        if not isinstance(test, ast.FunctionDef) or not test.name.startswith("test_"):
+            continue
+        if not any(isinstance(node, ast.Assert) for node in ast.walk(test)):
+            continue
+        calls = {sent(n) for line in test.body for n in ast.walk(line) if isinstance(n, ast.Call)}
+        values = {
+            word
+            for mark in test.decorator_list
+            for node in ast.walk(mark)
+            for text in (constants.get(node.id, []) if isinstance(node, ast.Name) else texts(node))
+            for word in text.split()[:1]
+        }
+        tried |= calls | {call.partition(" ")[0] for call in calls} | values
+        tried |= {f"{call} {value}" for call in calls if " " not in call for value in values}
+    return tried
+
+
+@cache
+def all_tried() -> set[str]:
+    files = [p for p in (ROOT / "tests").rglob("test_*.py") if not {"tidy", "spark"} & {*p.parts}]
+    return set().union(*(commands_tried(path.read_text()) for path in files))
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_every_command_has_a_test_file_or_is_named_in_one(name: str) -> None:
-    files = {p.stem for p in TESTS}
-    assert f"test_{name}" in files or name in WORDS or name.upper() in WORDS
+def test_every_command_is_sent_by_a_test_that_judges_it(name: str) -> None:
+    row = TABLE[name.encode()]
+    assert name.upper() in all_tried(), f"no test sends {name.upper()} and asserts something"
+    # Subcommands with one handler (all of CLUSTER) are one piece of code: one test is enough.
+    by_handler: dict[object, list[str]] = {}
+    for sub in row.subcommands.values():
+        full_name = sub.full_name.decode().replace("|", " ").upper()
+        by_handler.setdefault(sub.handler, []).append(full_name)
+    untried = [names for names in by_handler.values() if not all_tried().intersection(names)]
+    assert untried == [], "no test sends these and asserts something"
+
+
+@pytest.mark.parametrize(
+    ("test", "tried"),
+    [
+        ('    assert client("GET", "XLEN") == 1', {"GET"}),
+        ('    assert client("get", "a") == 1', set()),
+        ('    client("GET", "a")', set()),
+        ('    """GET"""\n    assert True  # SET', set()),
+        (
+            '    other.send(encode("XGROUP CREATE s g $"))\n    assert 1',
+            {"XGROUP", "XGROUP CREATE"},
+        ),
+        ('    assert [client(f"GET {key}") for key in "ab"] == [1, 2]', {"GET"}),
+    ],
+)
+def test_a_command_is_tried_by_a_call_of_a_test_that_asserts(test: str, tried: set[str]) -> None:
+    names = {"GET", "SET", "XLEN", "XGROUP", "XGROUP CREATE"}
+    assert commands_tried(f"def test_it():\n{test}\n") & names == tried
+    assert commands_tried(f"def helper():\n{test}\n") == set()
 
 
 @pytest.mark.parametrize("name", NAMES)

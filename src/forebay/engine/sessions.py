@@ -9,7 +9,7 @@ into ``touched``, which the server empties once a turn:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from forebay.commands import gates
 from forebay.commands.session import Session
@@ -46,10 +46,6 @@ class Sessions:
     def get(self, number: int) -> Session | None:
         """The client of this number."""
         return self.by_number.get(number)
-
-    def select(self, wanted: Callable[[Session], bool]) -> list[Session]:
-        """The clients for which this is so."""
-        return [session for session in self if wanted(session)]
 
     def touched(self, session: Session) -> None:
         """The server must look at this client."""
