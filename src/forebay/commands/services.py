@@ -102,6 +102,7 @@ class Executor(Protocol):
     def monitor(self, session: Session, on: bool) -> None: ...
     def wall_us(self) -> int:
         """The time in microseconds; ``ctx.now_ms`` is when the turn began."""
+
     def refusal(self, row: Command) -> bytes | None:
         """Why a script may not run this command now: no memory left, or the disk is not well."""
 
