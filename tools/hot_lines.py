@@ -79,7 +79,7 @@ ALLOWED = {
     "commands.streams.finish_add": {"ctx.notify": "somebody listens to keyspace events"},
     "commands.add_options.record": {
         "words[": "an XADD that trims is recorded with what the trim came to",
-        "ctx.effects.command": "the same",
+        "ctx.effects.record": "the same",
     },
     "commands.effects.end": {
         "self.out.insert": "a unit of several commands",

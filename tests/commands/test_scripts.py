@@ -184,6 +184,14 @@ def test_a_script_writes_nothing_when_memory_is_full() -> None:
     assert client(*acquire) == "OK"
 
 
+def test_monitor_shows_the_call_of_a_script() -> None:
+    client, monitor = (first := loaded()), first.new()
+    assert monitor("MONITOR") == "OK"
+    client("EVALSHA", SHA[RELEASE], 1, "k", "me")
+    (line,) = monitor.messages()
+    assert line.endswith(f'"EVALSHA" "{SHA[RELEASE]}" "1" "k" "me"')
+
+
 def test_a_pause_of_writes_holds_scripts_back() -> None:
     client, other = (first := loaded()), first.new()
     other("SET", "k", "me")

@@ -21,6 +21,7 @@ from forebay.errors import CommandError
 
 OK = Status(b"OK")
 NOT_OURS = b"ERR ERROR"
+NIL_COMPARED = b"compare number with nil"
 STRING_ADDED = b"perform arithmetic on field '?' (a string value)"
 
 
@@ -65,6 +66,15 @@ def release_and_signal(run: Run) -> Value:
     _signal(run, 1, run.key(2), b"PEXPIRE", run.arg(2))
     run.call(4, b"DEL", run.key(1))
     return 0
+
+
+def release_and_tell(run: Run) -> Value:
+    """DEL a lock that is ours and leave one element, no more, at the list of its events."""
+    if not holds(run, run.key(1)):
+        return 0
+    run.call(1, b"LPUSH", run.key(2), 1)
+    run.call(2, b"LTRIM", run.key(2), 0, 0)
+    return run.call(3, b"DEL", run.key(1))
 
 
 def release_whoever(run: Run) -> Value:
@@ -133,6 +143,16 @@ def acquire_for_seconds(run: Run) -> Value:
     result = run.call(0, b"SETNX", run.key(1), run.arg(1))
     if result == 1:
         run.call(1, b"EXPIRE", run.key(1), run.arg(2))
+    return result
+
+
+def acquire_for_ms(run: Run) -> Value:
+    """SETNX, then PEXPIRE if there is a time."""
+    result = run.call(0, b"SETNX", run.key(1), run.arg(1))
+    if result == 1:
+        time_ms = run.number(2, run.arg(2), NIL_COMPARED)
+        if time_ms > 0:
+            run.call(1, b"PEXPIRE", run.key(1), time_ms)
     return result
 
 
@@ -279,6 +299,10 @@ SCRIPTS = [
          (2, 4)),
         ("bfb9f817b2e860fe4fc58656b2bf657d3fdc2be1", "sherlock: release", release, (3, 4)),
         ("8a7fdef25bdef981900f982f5773edaf35000372", "sherlock: renew", extend_seconds, (3, 5)),
+        ("d893d8da0844b834c9c5a41fb79b469749e6f442", "walrus Lock: acquire", acquire_for_ms,
+         (4, 6, 5)),
+        ("758ee2fc57c84a93a25cd712f592a1b4898d6c03", "walrus Lock: release", release_and_tell,
+         (4, 5, 6, 7)),
         ("aefc6bbfaac1ed02c135d12b12c8c42cdfb36af4", "cashews: unlock", release, (2, 3)),
         ("3d81f722705f10ddf6b6293e1833fd32a86e93ea", "cashews: incr", count_from_one, (2, 4)),
         ("ae3671744a5dbb24ea37ef607b8b10ac7856d43e", "aiocache: release", release, (1, 1)),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from forebay.commands import gates
 from forebay.commands.session import Session
-from forebay.commands.spec import ADMIN, SKIP_MONITOR, Command
+from forebay.commands.spec import ADMIN, Command
 from forebay.engine.secrecy import without_secrets
 from forebay.engine.sessions import Sessions
 from forebay.wire.argv import Argv
@@ -38,7 +38,7 @@ class Monitors:
 
     def feed(self, now_us: int, session: Session, row: Command, argv: Argv) -> None:
         """A command was run, or waits."""
-        if row.flags & (SKIP_MONITOR | ADMIN):
+        if row.flags & ADMIN:
             return
         words = b" ".join(quoted(arg) for arg in without_secrets(row, argv.list()))
         seconds, us = divmod(now_us, 1_000_000)
