@@ -88,7 +88,10 @@ def keys_of_call(row: Command, words: list[bytes]) -> list[tuple[bytes, list[str
         raise CommandError(INVALID_ARGUMENTS)
     if VARIABLE in parts[0]:
         parts = [_VARIED[row.name]([word.upper() for word in words[2:]])]
-    return [(words[at], parts[min(i, len(parts) - 1)]) for i, at in enumerate(places)]
+    # SORT names keys between its first and its last, but none that stands in the call.
+    second = len(parts) - 1 if row.keys.finder is not None else 1
+    part_of = [0, *range(second, len(parts))]
+    return [(words[at], parts[part_of[min(i, len(part_of) - 1)]]) for i, at in enumerate(places)]
 
 
 def _places(row: Command, words: list[bytes]) -> list[int]:
