@@ -57,7 +57,11 @@ def test_a_result_takes_the_place_of_anything(client: EngineClient) -> None:
     assert client("TTL text") == -1
     assert client("SUNIONSTORE a a b") == 5
     assert client("SDIFFSTORE new a b") == 2
-    assert events() == [(0, "sinterstore", "text"), (0, "sunionstore", "a"), (0, "sdiffstore", "new")]
+    assert events() == [
+        (0, "sinterstore", "text"),
+        (0, "sunionstore", "a"),
+        (0, "sdiffstore", "new"),
+    ]
 
 
 def test_an_empty_result_removes_the_key(client: EngineClient) -> None:

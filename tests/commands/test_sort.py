@@ -138,3 +138,10 @@ def test_the_keys_of_a_call_are_found(client: EngineClient) -> None:
     assert client("COMMAND GETKEYS BLMPOP 0 1 a LEFT") == [b"a"]
     invalid = ReplyError("ERR Invalid arguments specified for command")
     assert client("COMMAND GETKEYS LMPOP 0 a LEFT") == invalid
+
+
+def test_the_destination_is_overwritten_and_the_source_read(client: EngineClient) -> None:
+    assert client("COMMAND GETKEYSANDFLAGS SORT k STORE dst") == [
+        [b"k", ["RO", "access"]],
+        [b"dst", ["OW", "update"]],
+    ]

@@ -1,4 +1,4 @@
-"""Random scripts on lists and sets: the same replies, and the same keyspace events in order."""
+"""Random scripts on lists and sets: the same replies, events and numbers of changes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import forebay
 from tests.compat.differ import check, play_on
 from tests.compat.list_commands import random_script
 from tests.compat.scripts import Script
+from tests.compat.test_changes import check_counts
 from tests.support.resp import RawClient, parse
 from tests.support.servers import ServerProcess
 
@@ -62,3 +63,12 @@ def test_events_come_in_the_same_order(
 ) -> None:
     script = random_script(seed, LENGTH)
     assert events_of(forebay_server, script) == events_of(redis_server, script)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("seed", range(300, 300 + 2 * len(SEEDS)))
+def test_every_command_counts_its_changes(
+    seed: int, redis_server: ServerProcess, forebay_server: ServerProcess
+) -> None:
+    # INFO is read as RESP2 has it, which is what even seeds speak.
+    check_counts(redis_server, forebay_server, random_script(2 * seed, LENGTH))

@@ -19,7 +19,9 @@ changes = st.lists(
 
 
 @given(changes)
-def test_a_set_is_a_set_whether_or_not_it_has_an_order(steps: list[tuple[str, list[bytes]]]) -> None:
+def test_a_set_is_a_set_whether_or_not_it_has_an_order(
+    steps: list[tuple[str, list[bytes]]],
+) -> None:
     here, model, form = Members(), set[bytes](), 0
     for step, some in steps:
         before = set(model)

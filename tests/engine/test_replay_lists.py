@@ -1,4 +1,4 @@
-"""Lists and sets are rebuilt from the effects of any commands, from a snapshot and from a rewrite."""
+"""Lists and sets come back from the effects of any commands, from a dump and from a rewrite."""
 
 from __future__ import annotations
 
