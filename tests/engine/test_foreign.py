@@ -84,6 +84,8 @@ def test_what_this_server_does_not_have_is_left_out_and_counted(line: str) -> No
         (["HDEL a f", "SET a 1 NX"], {"a": b"1"}),
         (["HDEL a f", "SETNX a 1"], {"a": b"1"}),
         (["HDEL a f", "SET b 1", "RENAMENX b a"], {"a": b"1"}),
+        (["HDEL a f", "MSETNX b 1 a 1"], {"a": b"1", "b": b"1"}),
+        (["HDEL a f", "MSETEX 2 b 1 a 1 NX"], {"a": b"1", "b": b"1"}),
         (["HDEL a f", "SET b 1", "COPY b a"], {"a": b"1", "b": b"1"}),
         (["HDEL a f", "RESTORE a 0 STRING"], {"a": b"1"}),
         (["SELECT 1", "SET a 1", "MOVE a 0"], {"a": b"1"}),
@@ -93,6 +95,8 @@ def test_what_this_server_does_not_have_is_left_out_and_counted(line: str) -> No
         (["HDEL a f", "APPEND a 1"], {"a": b"1"}),
         (["HDEL a f", "RPUSH a x", "RPUSH a y"], {"a": [b"x", b"y"]}),
         (["HDEL a f", "SADD a x"], {"a": frozenset([b"x"])}),
+        (["HDEL a f", "RPUSH b x y", "LMOVE b a LEFT LEFT"], {"a": [b"x"], "b": [b"y"]}),
+        (["RPUSH b y x", "SORT b ALPHA STORE a"], {"a": [b"x", b"y"], "b": [b"y", b"x"]}),
         # What may be done to any key.
         (["DEL a", "SET a 1 NX"], {"a": b"1"}),
         (["UNLINK a"], {}),
@@ -134,6 +138,8 @@ def test_the_expiry_time_of_a_foreign_key_stays_for_who_keeps_it() -> None:
         (["SET a 1", "RESTORE a 0 HASH"], "BUSYKEY"),
         (["SET a 1", "NOSUCH a"], "'NOSUCH a' is not known here"),
         (["HSET a f v", "NOSUCH a"], "'NOSUCH a' is not known here"),
+        (["ZADD a 1 m", "SORT a STORE b"], "'SORT a STORE b': it sorts by values that were left"),
+        (["RPUSH a 1", "SORT a BY w*->f STORE b"], "it sorts by values that were left out"),
         (["RESTORE a 0 HASH", "RESTORE b 0 garbage"], "DUMP payload version or checksum"),
     ],
 )
