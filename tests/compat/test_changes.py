@@ -7,8 +7,10 @@ import re
 import pytest
 
 from tests.compat.differ import Difference
+from tests.compat.list_commands import random_script
 from tests.compat.scripts import Script
 from tests.compat.test_random import generic_script, scripts
+from tests.compat.test_random_strings import script as string_script
 from tests.support.oracle import server_program, server_version
 from tests.support.resp import encode
 from tests.support.servers import ServerProcess
@@ -67,3 +69,12 @@ def test_every_other_command_counts_its_changes(
         # There are no functions here, so FUNCTION FLUSH changes nothing.
         script = [words for words in generic_script(number) if words[0].upper() != "FUNCTION"]
         check_counts(redis_server, forebay_server, script)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_command_on_strings_lists_and_sets_counts_its_changes(
+    seed: int, redis_server: ServerProcess, forebay_server: ServerProcess
+) -> None:
+    for number in range(SCRIPTS * seed, SCRIPTS * (seed + 1)):
+        check_counts(redis_server, forebay_server, string_script(number))
+        check_counts(redis_server, forebay_server, random_script(number, 60))

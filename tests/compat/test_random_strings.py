@@ -10,6 +10,7 @@ import forebay
 from tests.compat.differ import check
 from tests.compat.scripts import Script
 from tests.compat.string_commands import random_command
+from tests.support.oracle import server_program, server_version
 from tests.support.servers import ServerProcess
 
 LENGTH = 60
@@ -19,7 +20,8 @@ SEEDS = range(6)
 
 def script(seed: int) -> Script:
     dice = Random(seed)
-    return [random_command(dice) for _ in range(LENGTH)]
+    newer = server_version(server_program()) >= (8, 6)
+    return [random_command(dice, newer=newer) for _ in range(LENGTH)]
 
 
 @pytest.mark.oracle
