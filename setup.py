@@ -50,6 +50,7 @@ COMPILED = [
     "forebay.commands.delete",
     "forebay.commands.string_values",
     "forebay.commands.strings",
+    "forebay.commands.counters",
     "forebay.commands.read_options",
     "forebay.commands.reads",
     "forebay.persistence.log_writer",

@@ -1,4 +1,7 @@
-"""Random scripts of string commands, the same for redis-server and for Forebay."""
+"""Random scripts of string commands, the same for redis-server and for Forebay.
+
+FOREBAY_PEER may name a server of 8.4 or later: then the newer commands are compared too.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ import pytest
 
 import forebay
 from tests.compat.differ import check
+from tests.compat.differences import is_before
 from tests.compat.scripts import Script
 from tests.compat.string_commands import random_command
-from tests.support.oracle import server_program, server_version
 from tests.support.servers import ServerProcess
 
 LENGTH = 60
@@ -20,7 +23,7 @@ SEEDS = range(6)
 
 def script(seed: int) -> Script:
     dice = Random(seed)
-    newer = server_version(server_program()) >= (8, 6)
+    newer = not is_before("8.4")
     return [random_command(dice, newer=newer) for _ in range(LENGTH)]
 
 

@@ -13,10 +13,12 @@ from forebay.commands import long_double
 from forebay.commands.context import Context
 from forebay.commands.notify_flags import NOTIFY_STRING
 from forebay.commands.spec import DENYOOM, FAST, WRITE, Command, Keys
-from forebay.commands.values import integer_of, store, typed
-from forebay.errors import CommandError
+from forebay.commands.values import store, typed
+from forebay.errors import NOT_AN_INTEGER, CommandError
 from forebay.wire.argv import Argv
 
+I64_MAX = (1 << 63) - 1
+I64_MIN = -(1 << 63)
 OVERFLOW = b"ERR increment or decrement would overflow"
 DECREMENT_OVERFLOW = b"ERR decrement would overflow"
 NOT_A_FLOAT = b"ERR value is not a valid float"
@@ -25,33 +27,43 @@ INFINITE_SUM = b"ERR increment would produce NaN or Infinity"
 
 def incr(ctx: Context, argv: Argv) -> None:
     """INCR key."""
-    _add(ctx, argv, 1)
+    add(ctx, argv, 1)
 
 
 def decr(ctx: Context, argv: Argv) -> None:
     """DECR key."""
-    _add(ctx, argv, -1)
+    add(ctx, argv, -1)
 
 
 def incrby(ctx: Context, argv: Argv) -> None:
     """INCRBY key increment."""
-    _add(ctx, argv, integer_of(argv[2]))
+    add(ctx, argv, whole(argv.at(2)))
 
 
 def decrby(ctx: Context, argv: Argv) -> None:
     """DECRBY key decrement."""
-    decrement = integer_of(argv[2])
-    if decrement == mem.I64_MIN:
+    decrement = whole(argv.at(2))
+    if decrement == I64_MIN:
         raise CommandError(DECREMENT_OVERFLOW)
-    _add(ctx, argv, -decrement)
+    add(ctx, argv, -decrement)
 
 
-def _add(ctx: Context, argv: Argv, change: int) -> None:
-    key = argv[1]
+def whole(text: bytes) -> int:
+    """A whole number, or the error."""
+    is_number, value = mem.parse_int(text, 0, len(text))
+    if not is_number:
+        raise CommandError(NOT_AN_INTEGER)
+    return value
+
+
+def add(ctx: Context, argv: Argv, change: int) -> None:
+    """Add to the number of a key; compiled, in C, so the sum is made when it surely fits."""
+    key = argv.at(1)
     before = typed(ctx.lookup(key), bytes)
-    value = change + (0 if before is None else integer_of(before))
-    if not mem.I64_MIN <= value <= mem.I64_MAX:
+    value = 0 if before is None else whole(before)
+    if value > I64_MAX - change if change > 0 else value < I64_MIN - change:
         raise CommandError(OVERFLOW)
+    value += change
     store(ctx, key, b"%d" % value)
     ctx.notify(NOTIFY_STRING, b"incrby", key)
     ctx.propagate(argv)
