@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import subprocess
 import sys
@@ -43,6 +44,8 @@ def test_an_unpacked_sdist_is_renewed_file_by_file(tmp_path: Path) -> None:
     (tree / "build").mkdir()
     built = tree / "build" / "edited.c"
     built.write_text("made of the first one")
+    a_minute_ago = built.stat().st_mtime - 60
+    os.utime(built, (a_minute_ago, a_minute_ago))
     before = (tree / "src" / "same.py").stat().st_mtime_ns
     # The edit is older than what was built meanwhile, and must be seen all the same.
     unpack(packed(tmp_path, {"src/same.py": "1", "src/edited.py": "2"}), tree)
