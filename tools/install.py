@@ -7,11 +7,12 @@ The package goes the way that a stranger's goes, so that what is tested is what 
 
     src/ --> build/sdist/*.tar.gz --> build/tree/ --> build/wheels/*.whl --> this environment
 
-``build/tree`` is the unpacked sdist and stays: what is new is written over what was there, with
-the times of ``src/``, so that only changed modules are compiled again.  What is no longer in
-the sdist is removed from it, and plain copies of an older build too: a module that was deleted
-in ``src/`` must not live on in the wheel.  The build runs without isolation, so that Cython need
-not be fetched for each.
+``build/tree`` is the unpacked sdist and stays, so that only changed modules are compiled again.
+A file is written when its content is another one, and then has the time of that moment: with the
+time of its source, an edit made while the last build ran would look older than what was built.
+What is no longer in the sdist is removed, and plain copies of an older build too: a module that
+was deleted in ``src/`` must not live on in the wheel.  The build runs without isolation, so that
+Cython need not be fetched for each.
 """
 
 from __future__ import annotations
@@ -57,16 +58,25 @@ def make_sdist(folder: Path) -> Path:
 
 
 def unpack(sdist: Path, tree: Path) -> None:
-    """Make ``tree`` the content of the sdist; its own ``build`` stays."""
+    """Make ``tree`` the content of the sdist; its own ``build`` stays, and so do equal files."""
+    wanted = set()
     with tarfile.open(sdist) as archive:
-        members = archive.getmembers()
-        for member in members:
-            member.name = member.name.partition("/")[2] or "."
-        archive.extractall(tree, members, filter="data")
-    wanted = {tree / member.name for member in members}
+        for member in archive:
+            file = archive.extractfile(member)
+            if file is not None:
+                path = tree / member.name.partition("/")[2]
+                wanted.add(path)
+                write_if_new(path, file.read())
     for path in tree.rglob("*"):
         if path.is_file() and path not in wanted and tree / "build" not in path.parents:
             path.unlink()
+
+
+def write_if_new(path: Path, content: bytes) -> None:
+    """Give a file this content, unless it has it."""
+    if not path.exists() or path.read_bytes() != content:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
 
 
 def forget_old_copies(tree: Path) -> None:

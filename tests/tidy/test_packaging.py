@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import os
 import shutil
 import subprocess
 import sys
 import tarfile
 from pathlib import Path
 
-from tools.install import make_sdist
+from tools.install import make_sdist, unpack
 
 ROOT = Path(__file__).resolve().parents[2]
 SRC = ROOT / "src"
@@ -34,6 +36,34 @@ def test_an_sdist_holds_every_source_and_every_type(tmp_path: Path) -> None:
     assert wanted <= packed
     assert {"setup.py", "pyproject.toml", "MANIFEST.in", "LICENSE", "README.md"} <= packed
     assert not {name for name in packed if name.startswith(("tests/", "build/"))}
+
+
+def test_an_unpacked_sdist_is_renewed_file_by_file(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    unpack(packed(tmp_path, {"src/same.py": "1", "src/edited.py": "1", "src/gone.py": "1"}), tree)
+    (tree / "build").mkdir()
+    built = tree / "build" / "edited.c"
+    built.write_text("made of the first one")
+    a_minute_ago = built.stat().st_mtime - 60
+    os.utime(built, (a_minute_ago, a_minute_ago))
+    before = (tree / "src" / "same.py").stat().st_mtime_ns
+    # The edit is older than what was built meanwhile, and must be seen all the same.
+    unpack(packed(tmp_path, {"src/same.py": "1", "src/edited.py": "2"}), tree)
+    assert (tree / "src" / "same.py").stat().st_mtime_ns == before
+    assert (tree / "src" / "edited.py").read_text() == "2"
+    assert (tree / "src" / "edited.py").stat().st_mtime_ns > built.stat().st_mtime_ns
+    assert sorted(p.name for p in tree.rglob("*.*")) == ["edited.c", "edited.py", "same.py"]
+
+
+def packed(folder: Path, files: dict[str, str]) -> Path:
+    """An archive of files that were all last changed long ago."""
+    path = folder / "some.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(f"forebay-0/{name}")
+            member.size, member.mtime = len(content), 1_000_000_000
+            archive.addfile(member, io.BytesIO(content.encode()))
+    return path
 
 
 def test_a_compiled_module_without_its_types_is_not_built(tmp_path: Path) -> None:
