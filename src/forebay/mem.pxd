@@ -36,13 +36,6 @@ cdef inline bint equal(const u8* a, Py_ssize_t a_at, const u8* b, Py_ssize_t b_a
     return memcmp(a + a_at, b + b_at, n) == 0
 
 
-cdef inline int compare(const u8* a, Py_ssize_t a_at, Py_ssize_t a_len, const u8* b, Py_ssize_t b_at, Py_ssize_t b_len) noexcept nogil:
-    cdef int c = memcmp(a + a_at, b + b_at, a_len if a_len < b_len else b_len)
-    if c != 0:
-        return 1 if c > 0 else -1
-    return (1 if a_len > b_len else 0) - (1 if a_len < b_len else 0)
-
-
 cdef inline bint same_word(const u8* p, Py_ssize_t at, Py_ssize_t n, const u8* word, Py_ssize_t word_len) noexcept nogil:
     cdef Py_ssize_t i
     cdef u8 c

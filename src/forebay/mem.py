@@ -60,13 +60,6 @@ def equal(a: Pointer, a_at: int, b: Pointer, b_at: int, n: int) -> bool:
     return bytes(a[a_at : a_at + n]) == bytes(b[b_at : b_at + n])
 
 
-def compare(a: Pointer, a_at: int, a_len: int, b: Pointer, b_at: int, b_len: int) -> int:
-    """-1, 0 or 1: the order of two byte strings."""
-    assert a_at + a_len <= len(a) and b_at + b_len <= len(b), "compare past the end"
-    left, right = bytes(a[a_at : a_at + a_len]), bytes(b[b_at : b_at + b_len])
-    return (left > right) - (left < right)
-
-
 def same_word(p: Pointer, at: int, n: int, word: Pointer, word_len: int) -> bool:
     """Whether p[at:at+n] is ``word`` in any letter case; word itself is upper case."""
     assert at + n <= len(p), "word past the end"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from redis.lock import Lock
 
+from forebay.commands.table import TABLE
 from tests.support.admin_client import AdminClient
 from tests.support.engine_client import EngineClient, ReplyError
 
@@ -207,3 +208,9 @@ def test_info_counts_the_loaded_scripts() -> None:
     client = AdminClient()
     client("SCRIPT", "LOAD", RELEASE)
     assert b"number_of_cached_scripts:1\r\n" in client("INFO", "memory")
+
+
+def test_help_has_every_subcommand_of_the_table() -> None:
+    lines = EngineClient()("SCRIPT", "HELP")
+    named = {line.split()[0].lower().encode() for line in lines[1:] if not line.startswith(" ")}
+    assert set(TABLE[b"script"].subcommands) <= named

@@ -391,3 +391,19 @@ def test_a_group_whose_stream_expired_while_its_transaction_ran_is_gone(
     clock.late_ms = 200
     client("EXEC")
     assert waiting.read().args[0].startswith("NOGROUP No such key 's'")
+
+
+def test_a_reader_that_was_woken_in_vain_gives_up_when_it_said_at_first() -> None:
+    first = EngineClient()
+    first("XGROUP", "CREATE", "s", "g", "$", "MKSTREAM")
+    second, writer = first.new(), first.new()
+    for client in (first, second):
+        client.send("XREADGROUP", "GROUP", "g", "c", "BLOCK", 1000, "STREAMS", "s", ">")
+    first.sleep(900)
+    writer("XADD", "s", "1-1", "f", "v")
+    assert first.read() == [[b"s", [[b"1-1", [b"f", b"v"]]]]]
+    first.sleep(99)
+    assert second.read() is BLOCKED
+    first.sleep(1)
+    assert second.messages() == [None]
+    assert second.session.blocked is None

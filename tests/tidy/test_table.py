@@ -63,7 +63,7 @@ def commands_tried(source: str) -> set[str]:
             for mark in test.decorator_list
             for node in ast.walk(mark)
             for text in (constants.get(node.id, []) if isinstance(node, ast.Name) else texts(node))
-            for word in text.split()[:1]
+            for word in (" ".join(text.split()[:1]), " ".join(text.split()[:2]))
         }
         tried |= calls | {call.partition(" ")[0] for call in calls} | values
         tried |= {f"{call} {value}" for call in calls if " " not in call for value in values}

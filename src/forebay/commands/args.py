@@ -62,12 +62,6 @@ class Args:
         self.at += 1
         return value
 
-    def rest(self) -> list[bytes]:
-        """Take all arguments that are left."""
-        values = [self.argv[i] for i in range(self.at, self.end)]
-        self.at = self.end
-        return values
-
     def done(self) -> None:
         """Nothing may be left."""
         if self.at < self.end:

@@ -4,7 +4,6 @@ from forebay cimport mem
 from forebay.core cimport listpack
 from forebay.core.cursor cimport Cursor
 from forebay.core.node cimport Node
-from forebay.core.stream cimport Stream
 from forebay.mem cimport i64, u8, u64
 from forebay.wire cimport reply
 from forebay.wire.reply cimport Reply
@@ -23,9 +22,6 @@ cdef (Py_ssize_t, Py_ssize_t) put_wide(u8* d, Py_ssize_t o, const u8* p, Py_ssiz
 
 @cython.locals(node=Node, pairs="Py_ssize_t", d="u8*", p="const u8*", o="Py_ssize_t", at="Py_ssize_t", f="Py_ssize_t", _="Py_ssize_t")
 cpdef int entry(Reply out, Cursor cursor, int size) except -1
-
-@cython.locals(cursor=Cursor)
-cpdef bint entry_at(Reply out, Stream stream, u64 ms, u64 seq) except -1
 
 @cython.locals(mark="Py_ssize_t", n="i64")
 cpdef i64 entries(Reply out, Cursor cursor, i64 limit, i64 guess) except -1

@@ -15,7 +15,6 @@ from __future__ import annotations
 from forebay import mem
 from forebay.core import listpack
 from forebay.core.cursor import Cursor
-from forebay.core.stream import Stream
 from forebay.wire import reply
 from forebay.wire.reply import Reply
 
@@ -129,15 +128,6 @@ def entry(out: Reply, cursor: Cursor, size: int) -> int:
     out.size = o
     cursor.behind = listpack.skip(p, at)
     return 0
-
-
-def entry_at(out: Reply, stream: Stream, ms: int, seq: int) -> bool:
-    """The entry with this ID; false, and nothing written, if there is none."""
-    cursor = stream.find(ms, seq)
-    if cursor is None:
-        return False
-    entry(out, cursor, 2)
-    return True
 
 
 def entries(out: Reply, cursor: Cursor, limit: int, guess: int) -> int:
