@@ -1,6 +1,6 @@
 """Names to values: sixteen databases, expiry times, and who must hear of a change.
 
-    Keyspace -- databases[0..15] -- values   key -> Stream | bytes | Elements | Members
+    Keyspace -- databases[0..15] -- values   key -> Stream | bytes | bytearray | Elements | Members
                      |              expires  key -> unix time in ms
                      |              order    every key once, dense; place: key -> index in it
                      |              deadlines heap of (time, key), stale ones included
