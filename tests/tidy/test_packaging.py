@@ -94,6 +94,7 @@ def test_a_build_without_types_says_so(tmp_path: Path) -> None:
 
 def compile_ticker(folder: Path) -> str:
     """Compile the one module in place, with whatever types lie beside it; complaints."""
+    options = ("-3iqf", "-X", "annotation_typing=False")  # as setup.py has it
     return python(
-        folder, "-m", "Cython.Build.Cythonize", "-3iqf", "forebay/engine/ticker.py"
+        folder, "-m", "Cython.Build.Cythonize", *options, "forebay/engine/ticker.py"
     ).stderr
