@@ -168,11 +168,14 @@ def test_what_resembles_nothing_gets_no_advice() -> None:
 # What somebody who comes from Redis may count on
 
 
-def test_a_server_that_keeps_nothing_warns_unless_that_was_said() -> None:
-    (warning,) = Config.load(["--appendonly", "no"]).warnings()
-    assert warning.startswith("NOTHING IS KEPT ON DISK")
-    assert Config.load(["--appendonly", "no", "--save", ""]).warnings() == []
-    assert Config.load(["--appendonly", "no", "--save", "60", "1"]).warnings() == []
+def test_without_the_log_a_server_has_the_save_points_of_redis_unless_it_was_told_others() -> None:
+    def points(*words: str) -> str:
+        return Config.load(list(words)).get([b"save"])[b"save"].decode()
+
+    assert points() == ""
+    assert points("--appendonly", "no") == "3600 1 300 100 60 10000"
+    assert points("--appendonly", "no", "--save", "") == ""
+    assert points("--appendonly", "no", "--save", "60", "1") == "60 1"
 
 
 def test_a_policy_that_evicts_is_warned_of_if_there_is_a_limit() -> None:

@@ -76,7 +76,7 @@ _SUBCOMMANDS = [
         _FLAGS,
         _CATEGORIES,
         since="2.0.0",
-        summary="Returns the effective values of configuration parameters.",
+        summary="The values in force of all directives that match.",
         group="server",
         syntax="parameter [parameter ...]",
     ),
@@ -98,7 +98,7 @@ _SUBCOMMANDS = [
         _FLAGS,
         _CATEGORIES,
         since="2.0.0",
-        summary="Resets the server's statistics.",
+        summary="Sets all counters of INFO back to zero.",
         group="server",
     ),
     Command(
@@ -122,7 +122,7 @@ ROWS = [
         0,
         "slow",
         since="2.0.0",
-        summary="A container for server configuration commands.",
+        summary="Reads and changes the configuration.",
         group="server",
         subcommands=_SUBCOMMANDS,
     )

@@ -255,7 +255,7 @@ ROWS = [
         ADMIN | NOSCRIPT | LOADING | STALE,
         "admin slow dangerous",
         since="1.0.0",
-        summary="A container for debugging commands.",
+        summary="Looks inside the server; for tests.",
         group="server",
         syntax="subcommand [argument [argument ...]]",
     )

@@ -183,7 +183,7 @@ ROWS = [
         0,
         "@slow",
         since="5.0.0",
-        summary="A container for consumer groups commands.",
+        summary="Makes, changes and deletes consumer groups.",
         group="stream",
         subcommands=[
             Command(
@@ -194,7 +194,7 @@ ROWS = [
                 _CATEGORIES,
                 Keys(2, 2, 1, "RW INSERT"),
                 "5.0.0",
-                "Creates a consumer group.",
+                "Makes a consumer group on a stream.",
                 "stream",
                 "key group <id | $> [MKSTREAM] [ENTRIESREAD entries-read]",
             ),

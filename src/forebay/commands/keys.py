@@ -290,7 +290,7 @@ ROWS = [
     ),
     Command(
         "move", move, 3, WRITE | FAST, "@keyspace @write @fast",
-        Keys(1, 1, 1, "RW ACCESS UPDATE"), "1.0.0", "Moves a key to another database.",
+        Keys(1, 1, 1, "RW ACCESS UPDATE"), "1.0.0", "Takes a key over to another database.",
         syntax="key db",
     ),
     Command(

@@ -183,7 +183,7 @@ _SUBCOMMANDS = [
         latency_doctor,
         2,
         "2.8.13",
-        "Returns a human-readable latency analysis report.",
+        "A report for people on where time was lost.",
         "",
     ),
     _row(
@@ -191,7 +191,7 @@ _SUBCOMMANDS = [
         latency_graph,
         3,
         "2.8.13",
-        "Returns a latency graph for an event.",
+        "A curve in letters of the samples of one event.",
         "event",
     ),
     _row(
@@ -199,7 +199,7 @@ _SUBCOMMANDS = [
         latency_histogram,
         -2,
         "7.0.0",
-        "Returns the cumulative distribution of latencies of a subset or all commands.",
+        "How long commands took, as cumulative counts.",
         "[command [command ...]]",
     ),
     _row(
@@ -207,7 +207,7 @@ _SUBCOMMANDS = [
         latency_history,
         3,
         "2.8.13",
-        "Returns timestamp-latency samples for an event.",
+        "The samples of one event, with their times.",
         "event",
     ),
     _row(
@@ -215,7 +215,7 @@ _SUBCOMMANDS = [
         latency_latest,
         2,
         "2.8.13",
-        "Returns the latest latency samples for all events.",
+        "The newest sample and the worst of every event.",
         "",
     ),
     _row(
@@ -223,7 +223,7 @@ _SUBCOMMANDS = [
         latency_reset,
         -2,
         "2.8.13",
-        "Resets the latency data for one or more events.",
+        "Forgets the samples of some events, or of all.",
         "[event [event ...]]",
     ),
     help_row("latency", _HELP, "2.8.13"),
@@ -237,7 +237,7 @@ ROWS = [
         0,
         "slow",
         since="2.8.13",
-        summary="A container for latency diagnostics commands.",
+        summary="Tells where time was lost.",
         group="server",
         subcommands=_SUBCOMMANDS,
     )

@@ -166,10 +166,10 @@ def _row(name: str, handler: Handler, summary: str) -> Command:
 
 
 _SUBCOMMANDS = [
-    _row("doctor", memory_doctor, "Outputs a memory problems report."),
-    _row("malloc-stats", memory_malloc_stats, "Returns the allocator statistics."),
-    _row("purge", memory_purge, "Asks the allocator to release memory."),
-    _row("stats", memory_stats, "Returns details about memory usage."),
+    _row("doctor", memory_doctor, "A report for people on the use of memory."),
+    _row("malloc-stats", memory_malloc_stats, "What the allocator tells about itself."),
+    _row("purge", memory_purge, "Gives free memory back to the system."),
+    _row("stats", memory_stats, "Where memory is used, in numbers."),
     Command(
         "usage",
         memory_usage,
@@ -178,7 +178,7 @@ _SUBCOMMANDS = [
         "read slow",
         Keys(2, 2, 1, "RO"),
         "4.0.0",
-        "Estimates the memory usage of a key.",
+        "About how many bytes a key and its value take.",
         "server",
         "key [SAMPLES count]",
     ),
@@ -193,7 +193,7 @@ ROWS = [
         0,
         "slow",
         since="4.0.0",
-        summary="A container for memory diagnostics commands.",
+        summary="Tells where memory is used.",
         group="server",
         subcommands=_SUBCOMMANDS,
     )

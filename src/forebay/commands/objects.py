@@ -117,7 +117,7 @@ ROWS = [
         0,
         "slow",
         since="2.2.3",
-        summary="A container for object introspection commands.",
+        summary="Tells how a value is stored.",
         group="generic",
         subcommands=_SUBCOMMANDS,
     )

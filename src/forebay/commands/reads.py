@@ -444,8 +444,7 @@ ROWS = [
         "@read @stream @slow @blocking",
         _READ_KEYS,
         "5.0.0",
-        "Returns messages from multiple streams with IDs greater than the ones requested. "
-        "Blocks until a message is available otherwise.",
+        "The entries of streams after the given IDs; can wait for some.",
         "stream",
         "[COUNT count] [MAXCOUNT maxcount] [MAXSIZE bytes] [BLOCK milliseconds] "
         "STREAMS key [key ...] id [id ...]",
@@ -458,8 +457,7 @@ ROWS = [
         "@write @stream @slow @blocking",
         _READ_KEYS,
         "5.0.0",
-        "Returns new or historical messages from a stream for a consumer in a group. "
-        "Blocks until a message is available otherwise.",
+        "Delivers entries of streams to a consumer of a group; can wait for some.",
         "stream",
         "GROUP group consumer [COUNT count] [MAXCOUNT maxcount] [MAXSIZE bytes] "
         "[BLOCK milliseconds] [CLAIM min-idle-time] [NOACK] STREAMS key [key ...] id [id ...]",

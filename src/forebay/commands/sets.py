@@ -119,7 +119,7 @@ ROWS = [
     row("srem", srem, -3, WRITE | FAST, Keys(1, 1, 1, "RW DELETE"), "1.0.0",
         "key member [member ...]", "Removes members from a set."),
     row("smove", smove, 4, WRITE | FAST, _MOVED, "1.0.0",
-        "source destination member", "Moves a member from one set to another."),
+        "source destination member", "Takes a member out of one set and puts it into another."),
     row("sismember", sismember, 3, READONLY | FAST, Keys(1, 1, 1, "RO"), "1.0.0",
         "key member", "Whether a set has a member."),
     row("smismember", smismember, -3, READONLY | FAST, _READ, "6.2.0",

@@ -232,7 +232,7 @@ ROWS = [
         0,
         "@slow",
         since="5.0.0",
-        summary="A container for stream introspection commands.",
+        summary="Tells about a stream, its groups and their consumers.",
         group="stream",
         subcommands=[
             Command(

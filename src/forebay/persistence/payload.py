@@ -81,8 +81,12 @@ def write_active_times(writer: RdbWriter, stream: Stream, stream_type: int) -> N
 def read_active_times(reader: RdbReader, value: Value) -> None:
     """The same, for a stream that was just read."""
     if reader.byte() != AUX or reader.string() != STREAM_EXTRA or not isinstance(value, Stream):
-        raise reader.fail("bytes behind the value")
-    for name, extra in rdb_extra.decode(reader.string()).groups.items():
+        raise reader.fail("bytes after the value")
+    try:
+        groups = rdb_extra.decode(reader.string()).groups
+    except CorruptDataError:
+        raise reader.fail("the extra of a stream cannot be read") from None
+    for name, extra in groups.items():
         group = value.groups.find(name)
         for consumer, active_ms in extra.active_ms.items():
             known = None if group is None else group.consumer(consumer)
@@ -142,5 +146,5 @@ def read_value(reader: RdbReader, defaults: IdmpState | None) -> Value:
     if reader.left():
         read_active_times(reader, value)
     if reader.left():
-        raise reader.fail("bytes behind the value")
+        raise reader.fail("bytes after the value")
     return value

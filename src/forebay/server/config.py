@@ -38,6 +38,9 @@ from forebay.server.nearest import SHORT, did_you_mean, nearest
 #: Called with the new value after it was stored; raises ConfigError to refuse it.
 Listener = Callable[[Any], None]
 
+#: Seconds and changes, as Redis has them without a word about it.
+REDIS_SAVE_POINTS = ((3600, 1), (300, 100), (60, 10000))
+
 ROWS: dict[str, Directive] = {}
 #: Names that CONFIG GET answers, but does not list.
 HIDDEN: set[str] = set()
@@ -76,7 +79,13 @@ class Config:
             config.load_text(sys.stdin.read(), "standard input")
         for line in _option_lines(options):
             config.take(line)
+        config.save_without_log()
         return config
+
+    def save_without_log(self) -> None:
+        """A stock redis.conf turns the log off and counts on save points that it does not name."""
+        if not self.settings.appendonly and "save" not in self._seen:
+            self.settings.save_points = REDIS_SAVE_POINTS
 
     def _load_file(self, path: str) -> None:
         try:
@@ -121,18 +130,7 @@ class Config:
         found = []
         if names:
             found.append("accepted without effect (see docs/configuration.md): " + ", ".join(names))
-        return found + self.memory_only_warnings() + self.eviction_warnings()
-
-    def memory_only_warnings(self) -> list[str]:
-        """A stock redis.conf turns the log off and counts on save points that it does not name."""
-        settings = self.settings
-        if settings.appendonly or settings.save_points or "save" in self._seen:
-            return []
-        return [
-            "NOTHING IS KEPT ON DISK: appendonly is no, and there are no save points (Redis has "
-            "some by default). Set appendonly yes, or save points such as: save 3600 1 300 100 60 "
-            '10000; save "" says that this is wanted'
-        ]
+        return found + self.eviction_warnings()
 
     def eviction_warnings(self) -> list[str]:
         """Somebody counts on keys being evicted: say that they are not."""
