@@ -61,7 +61,8 @@ that takes the time and the memory of a start.  PATH is one of
 A snapshot is only good as a whole and cannot be repaired: restore a copy.
 Stop the server first; check refuses while one runs there.
 
-exit code: 0 all is good; 1 something is damaged, refused, or could not be read; 2 wrong usage
+exit code: 0 a server loads all of it; 1 something is damaged, refused, only to be left out, or
+           could not be read; 2 wrong usage
 
 examples:
   forebay check .                         the data directory of a server
@@ -103,7 +104,7 @@ def check(options: Any) -> int:
             return 1
         report = look(disk, path, options)
         tell(disk, report, options.json, done)
-    return 0 if report.is_good else 1
+    return 0 if report.is_good and not report.has_foreign else 1
 
 
 def look(disk: Disk, path: str, options: Any) -> Report:
@@ -266,7 +267,7 @@ def verdict(report: Report) -> str:
     """The last line."""
     if report.refusal:
         return "refused: a server does not start with it"
-    if report.is_good and (report.left_out or any(part.foreign for part in report.parts)):
+    if report.is_good and report.has_foreign:
         return (
             "good, but not all of it: a server starts only with skip-foreign-types yes, "
             "without what it does not have"

@@ -105,6 +105,11 @@ class Report:
         return not self.problem and not self.refusal and all(part.is_good for part in self.parts)
 
     @property
+    def has_foreign(self) -> bool:
+        """Whether some of it can only be left out: a server refuses it, unless it is told to."""
+        return bool(self.left_out) or any(part.foreign for part in self.parts)
+
+    @property
     def is_loadable(self) -> bool:
         """Whether a server starts with it, perhaps after it has cut an unfinished end."""
         return (
