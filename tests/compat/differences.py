@@ -205,6 +205,11 @@ def object_encoding(command: list[str], redis: Reply, forebay: Reply) -> None:
         forebay.value = redis.value
 
 
+def empty_cursor(command: list[str], redis: Reply, forebay: Reply) -> None:
+    if forebay.text == b"ERR invalid cursor" and "" in command[1:3]:
+        redis.kind, redis.value = forebay.kind, forebay.value
+
+
 def bit_ranges(command: list[str], redis: Reply, forebay: Reply) -> None:
     """7.0 answered for a missing key, or one of another type, without reading the rest."""
     of_the_key = redis.text in (b"0", b"-1") or redis.text.startswith(b"WRONGTYPE")
@@ -255,6 +260,8 @@ ROWS = [
     Row("8.6", "a command without arguments may be asked about", ("COMMAND", "GETKEYS"), getkeys),
     Row("8.6", "the last line of a help", ("XGROUP", "HELP"), help_text),
     Row("8.6", "the last line of a help", ("XINFO", "HELP"), help_text),
+    Row("8.6", "an empty cursor is none", ("SCAN",), empty_cursor),
+    Row("8.6", "an empty cursor is none", ("SSCAN",), empty_cursor),
     Row("7.2", "arguments are read before the key is looked at", ("BITCOUNT",), bit_ranges),
     Row("7.2", "arguments are read before the key is looked at", ("BITPOS",), bit_ranges),
     Row("7.2", "small sets and lists are listpacks", ("OBJECT", "ENCODING"), object_encoding),

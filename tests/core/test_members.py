@@ -30,7 +30,7 @@ def test_a_set_is_a_set_whether_or_not_it_has_an_order(
             assert here.include(some, LIMITS) == len(model - before)
         elif step == "exclude":
             model.difference_update(some)
-            assert here.exclude(some) == len(before - model)
+            assert here.exclude(some, LIMITS) == len(before - model)
         else:
             here.ordered()
         assert here == model
@@ -71,10 +71,10 @@ def test_the_form_follows_from_what_comes() -> None:
 def test_there_is_no_way_back() -> None:
     here = Members()
     here.include([b"1", b"a"], LIMITS)
-    here.exclude([b"a"])
+    here.exclude([b"a"], LIMITS)
     assert here.form_of(LIMITS) == LISTPACK
     here.include([b"long" * 3], LIMITS)
-    here.exclude([b"long" * 3])
+    here.exclude([b"long" * 3], LIMITS)
     assert here.form_of(LIMITS) == HASHTABLE
 
 
@@ -100,3 +100,9 @@ def test_a_small_set_keeps_no_order_and_a_large_one_does() -> None:
     large.listed()
     assert small.order is None
     assert large.order is large.listed()
+
+
+def test_a_set_that_came_whole_has_its_form_before_it_loses_a_member() -> None:
+    here = Members([b"1", b"a"])
+    here.exclude([b"a"], LIMITS)
+    assert here.form_of(LIMITS) == LISTPACK

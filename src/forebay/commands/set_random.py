@@ -67,7 +67,7 @@ def _pop_one(ctx: Context, key: bytes) -> None:
         return
     names = members.listed()
     member = names[ctx.services.random_below(len(names))]
-    members.exclude([member])
+    members.exclude([member], ctx.settings)
     ctx.notify(NOTIFY_SET, b"spop", key)
     drop_if_empty(ctx, key, members)
     ctx.effects.command(b"SREM", key, member)
@@ -88,7 +88,7 @@ def _pop_many(ctx: Context, key: bytes, count: int) -> None:
         return
     names = members.listed()
     taken = [names[i] for i in sample(len(names), count, ctx.services.random_below)]
-    members.exclude(taken)
+    members.exclude(taken, ctx.settings)
     _make_anew(ctx, members, count)
     ctx.db.touch(key)
     for i in range(0, count, REMOVED_AT_ONCE):

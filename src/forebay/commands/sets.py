@@ -32,7 +32,7 @@ def srem(ctx: Context, argv: Argv) -> None:
     """SREM key member [member ...]: how many were there."""
     key = argv[1]
     members = set_at(ctx, key)
-    removed = members.exclude(argv.list()[2:]) if members is not None else 0
+    removed = members.exclude(argv.list()[2:], ctx.settings) if members is not None else 0
     if members is not None and removed:
         ctx.notify(NOTIFY_SET, b"srem", key)
         drop_if_empty(ctx, key, members)
@@ -53,7 +53,7 @@ def smove(ctx: Context, argv: Argv) -> None:
     if members is others or member not in members:
         ctx.out.integer(int(member in members))
         return
-    members.exclude([member])
+    members.exclude([member], ctx.settings)
     ctx.notify(NOTIFY_SET, b"srem", source)
     drop_if_empty(ctx, source, members)
     added = include(ctx, destination, others, [member])

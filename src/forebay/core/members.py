@@ -18,7 +18,7 @@ one: a member's index only ever goes down, which is what SSCAN builds upon.
 Rules
   1. Whoever changes a set does it through include() and exclude().
   2. A form only ever rises.  UNKNOWN is a set that came whole (loaded, stored):
-     settle() decides by what it holds.
+     settle() decides by what it holds before the first change.
 """
 
 from __future__ import annotations
@@ -84,9 +84,11 @@ class Members(set[bytes]):
                 self._include_ordered(member)
         return len(self) - before
 
-    def exclude(self, members: list[bytes]) -> int:
+    def exclude(self, members: list[bytes], limits: Limits) -> int:
         """Remove members; how many were there."""
         before = len(self)
+        if before and self.form == UNKNOWN:
+            self.settle(limits)
         if self.order is None:
             self.difference_update(members)
         else:
