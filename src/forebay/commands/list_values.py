@@ -8,12 +8,12 @@ rpop in events, in the log and in errors.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from forebay import mem
 from forebay.commands.context import Context
 from forebay.commands.notify_flags import NOTIFY_LIST
-from forebay.commands.spec import BLOCKING, FAST, WRITE, Command, Handler, Keys
-from forebay.commands.values import add, drop_if_empty, read, typed
+from forebay.commands.values import add, drop_if_empty, family_row, read, typed
 from forebay.core.elements import Elements
 from forebay.errors import SYNTAX, CommandError
 
@@ -95,19 +95,4 @@ def _float_of(text: bytes) -> float:
     return value
 
 
-def row(
-    name: str,
-    handler: Handler,
-    arity: int,
-    flags: int,
-    keys: Keys,
-    since: str,
-    syntax: str,
-    summary: str,
-) -> Command:
-    """The row of a list command."""
-    categories = "@write" if flags & WRITE else "@read"
-    categories += " @list @fast" if flags & FAST else " @list @slow"
-    if flags & BLOCKING:
-        categories += " @blocking"
-    return Command(name, handler, arity, flags, categories, keys, since, summary, "list", syntax)
+row = partial(family_row, "list")

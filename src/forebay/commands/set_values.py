@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from forebay.commands.context import Context
 from forebay.commands.notify_flags import NOTIFY_SET
-from forebay.commands.spec import FAST, WRITE, Command, Handler, Keys
-from forebay.commands.values import add, read, typed
+from forebay.commands.values import add, family_row, read, typed
 from forebay.core.members import Members
 
 
@@ -33,17 +34,4 @@ def include(ctx: Context, key: bytes, present: Members | None, members: list[byt
     return added
 
 
-def row(
-    name: str,
-    handler: Handler,
-    arity: int,
-    flags: int,
-    keys: Keys,
-    since: str,
-    syntax: str,
-    summary: str,
-) -> Command:
-    """The row of a set command."""
-    categories = "@write" if flags & WRITE else "@read"
-    categories += " @set @fast" if flags & FAST else " @set @slow"
-    return Command(name, handler, arity, flags, categories, keys, since, summary, "set", syntax)
+row = partial(family_row, "set")
