@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import DateType, StructField, StructType
 
 from forebay_spark.errors import OptionError
 from forebay_spark.ids import EntryId
@@ -50,6 +50,16 @@ class EntryColumns:
             newer = (ms > low_ms) | ((ms == low_ms) & (seq > low_seq))
             condition = condition & ((F.col(self.stream) != stream) | newer)
         return condition
+
+
+def dated_schema(entry: StructType) -> StructType:
+    """The columns of an archive whose entries are read like this."""
+    return StructType([*entry, StructField(EntryColumns(entry).date, DateType())])
+
+
+def completed_schema(entry: StructType) -> StructType:
+    """A schema of entries from before, with what archives have now."""
+    return entry
 
 
 def entry_schema(schema: str | None) -> StructType:

@@ -116,4 +116,5 @@ def report(loss: str, options: Options) -> None:
     """Fail the query, or say it in the log and go on, as the options want."""
     if options.failOnDataLoss:
         raise DataLossError(f"{loss} {WHAT_TO_DO}")
-    _LOG.warning("%s Going on, as failOnDataLoss is false.", loss)
+    if options.reportDataLoss:
+        _LOG.warning("%s Going on, as failOnDataLoss is false.", loss)

@@ -7,12 +7,17 @@
 
 In this order, so that neither a commit nor a trim in between makes a gap or an overlap:
 
-    1  look at the server: which entries are gone
-    2  load the lake: files and cut       what was gone at 1 was committed before 1
-    3  look at the server again: the end
-    4  copy the hot entries (cut, end]    nothing that the lake has is read again
-    5  look once more: if entries after the cut are gone that were there at 1, the archive
-       job has overtaken us, and all begins anew with the cut that it has made
+    1  load the lake: the cuts             what they cover need not be copied
+    2  copy the hot entries after them     some may be trimmed before they are read
+    3  look at the server: what is gone
+    4  load the lake again: files and cuts
+
+Only what is in the lake is trimmed.  So what the copy has missed was in the lake by 3, and the
+cut of 4 covers it: the table is the files of 4, and of the copy what comes after the cuts of 4.
+A stream that is in the lake by 4 and was in no copy is copied in another round.
+
+If more is gone at 3 than the lake has at 4, somebody else has trimmed or made the stream anew;
+then the table would have a hole, and is refused.
 
 The copy makes the table a snapshot: it can be queried later and more than once.  Nothing
 of it stays on the server, and Spark drops it with the DataFrame.
@@ -22,7 +27,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from functools import reduce
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
@@ -34,17 +40,15 @@ from forebay_spark.connect import Server
 from forebay_spark.entries import EntryColumns, entry_schema
 from forebay_spark.errors import DataLossError, OptionError
 from forebay_spark.ids import FIRST, LAST, EntryId
-from forebay_spark.lake.commits import Cut, DataFile, State
 from forebay_spark.lake.errors import LakeError
-from forebay_spark.lake.lake import Lake
+from forebay_spark.lake.frames import frame_of
+from forebay_spark.lake.lake import DataFile, Lake, Snapshot
+from forebay_spark.lake.transactions import Cut
 from forebay_spark.offsets import Position
 from forebay_spark.options import BATCH, read_options
 from forebay_spark.state import StreamState
 
 DEFAULT_URL = "redis://127.0.0.1:6379"
-#: Each try reads only what came after the last commit, so more than a few need a very
-#: short stream and a very busy archive.
-TRIES = 10
 
 Moment = str | int | datetime | None
 
@@ -60,35 +64,49 @@ def table(
     spark: SparkSession,
     streams: str | Sequence[str] = (),
     *,
-    lake: str | None = None,
-    url: str = DEFAULT_URL,
+    lake: str | Lake | None = None,
+    url: str | None = DEFAULT_URL,
     pattern: str | None = None,
     schema: str | None = None,
     since: Moment = None,
     until: Moment = None,
+    version: int | None = None,
+    as_of: datetime | str | None = None,
     options: Mapping[str, str] | None = None,
 ) -> DataFrame:
     """Hot and cold entries of streams as one table, a snapshot of this moment.
 
     Without ``streams`` and ``pattern`` it has all streams of the lake.  Without ``lake`` it
-    has what is on the server.  ``schema`` is for a table without a lake; a lake knows its own.
+    has what is on the server; without ``url`` (None), and of an older ``version`` or moment
+    (``as_of``) of the lake, what is in the lake.  ``schema`` is for a table without a lake; a
+    lake knows its own.
     """
     names = (streams,) if isinstance(streams, str) else tuple(streams)
-    if lake is None and not names and not pattern:
+    opened = Lake(lake) if isinstance(lake, str) else lake
+    if opened is None and not names and not pattern:
         raise OptionError("A table needs a lake, streams or a pattern. Give one of them.")
-    maker = _Maker(
-        spark,
-        Lake(spark, lake) if lake is not None else None,
-        names,
-        pattern,
-        entry_schema(schema),
-        _window(since, until),
-        {"url": url, **(options or {})},
-    )
+    window, wanted = _window(since, until), Wanted(names, pattern)
+    if opened is not None and (url is None or version is not None or as_of is not None):
+        return _cold_only(spark, opened.snapshot(version, as_of), wanted, window)
+    texts = {"url": url or DEFAULT_URL, **(options or {})}
+    maker = _Maker(spark, opened, wanted, entry_schema(schema), window, texts)
     try:
         return maker.make()
     finally:
         maker.close()
+
+
+class Wanted(NamedTuple):
+    """Which streams a table is to have: by name, by pattern, or all that there are."""
+
+    names: tuple[str, ...]
+    pattern: str | None
+
+    def takes(self, stream: str) -> bool:
+        """Whether a stream of the lake belongs to the table."""
+        if self.pattern is not None and glob.matches(self.pattern, stream):
+            return True
+        return stream in self.names or (not self.names and self.pattern is None)
 
 
 def _window(since: Moment, until: Moment) -> Stretch:
@@ -111,173 +129,190 @@ class _Maker:
         self,
         spark: SparkSession,
         lake: Lake | None,
-        names: tuple[str, ...],
-        pattern: str | None,
+        wanted: Wanted,
         entry: StructType,
         window: Stretch,
         options: Mapping[str, str],
     ) -> None:
         self._spark = spark
         self._lake = lake
-        self._names = names
-        self._pattern = pattern
+        self._wanted = wanted
         self._entry = entry
         self._window = window
         self._texts = options
         self._server = Server(read_options({**options, "streams": "any"}, BATCH))
+        self._copies: list[DataFrame] = []
+        self._seen: dict[str, Seen] = {}
 
     def close(self) -> None:
         self._server.close()
 
     def make(self) -> DataFrame:
-        """Try until a copy was taken that no trimming has disturbed."""
-        for _ in range(TRIES):
-            before = self._look(self._streams_on_server())
-            cold = self._lake.state() if self._lake is not None else None
-            frame = self._attempt(before, cold)
-            if frame is not None:
-                return frame
-        raise DataLossError(
-            f"The streams were trimmed faster than they could be read, {TRIES} times. "
-            "Let the archive job keep some history on the server (trim = '10 minutes')."
-        )
-
-    def _attempt(self, before: Mapping[str, StreamState], cold: State | None) -> DataFrame | None:
-        """One try; None if the archive job was quicker."""
+        """Copy what is hot, round by round, until the lake has no stream that was not looked at."""
+        cold = self._lake.snapshot() if self._lake is not None else None
+        streams = self._on_server(cold)
+        while streams:
+            self._copy_round(streams, cold)
+            cold = self._lake.snapshot() if self._lake is not None else None
+            known = filter(self._wanted.takes, cold.cuts if cold else ())
+            streams = [stream for stream in known if stream not in self._seen]
+        self._refuse_missing(cold)
         cuts = cold.cuts if cold else {}
-        streams = self._chosen(before, cuts)
-        self._check_loss(before, cuts)
-        now = self._look(streams)
-        ranges = self._hot_ranges(now, cuts)
-        entry = self._entry if cold is None else entry_of(cold)
-        columns = EntryColumns(entry)
-        hot = self._copy(ranges, entry, cold)
-        known = self._overtaken(ranges, before, cuts)
-        if known is None:
-            return None
-        if hot is not None:
-            hot = columns.dated(hot.where(columns.after(known)) if known else hot)
-        parts = [] if hot is None else [hot]
-        if cold is not None and self._lake is not None:
-            parts.append(_cold(self._lake, cold, streams, self._window))
-        if not parts:
-            return columns.dated(self._spark.createDataFrame([], entry))
-        return parts[0] if len(parts) == 1 else parts[1].unionByName(parts[0])
+        self._refuse_loss(cuts)
+        return self._joined(cold, cuts)
 
-    def _streams_on_server(self) -> list[str]:
-        if self._pattern is not None:
-            return sorted({*self._names, *state.discover(self._server, self._pattern)})
-        if not self._names and self._lake is not None:
-            return sorted(self._lake.state().cuts)
-        return list(self._names)
+    def _on_server(self, cold: Snapshot | None) -> list[str]:
+        names = set(self._wanted.names)
+        if self._wanted.pattern is not None:
+            names |= set(state.discover(self._server, self._wanted.pattern))
+        return sorted(names | set(filter(self._wanted.takes, cold.cuts if cold else ())))
 
-    def _look(self, streams: Sequence[str]) -> dict[str, StreamState]:
-        return state.fetch_all(self._server, streams)
-
-    def _chosen(self, now: Mapping[str, StreamState], cuts: Mapping[str, Cut]) -> list[str]:
-        """The streams of the table, which are on the server or in the lake."""
-        missing = [name for name in self._names if name not in now and name not in cuts]
-        if missing:
-            raise OptionError(
-                f"There is no stream {missing[0]!r}, neither on the server at {self._server.where} "
-                "nor in the lake. Correct its name."
-            )
-        everything = not self._names and self._pattern is None
-        cold = [s for s in cuts if everything or s in self._names or self._matches(s)]
-        return sorted({*now, *cold})
-
-    def _matches(self, stream: str) -> bool:
-        return self._pattern is not None and glob.matches(self._pattern, stream)
-
-    def _check_loss(self, before: Mapping[str, StreamState], cuts: Mapping[str, Cut]) -> None:
-        """Was anything gone before we looked that is not in the lake?"""
-        for stream, now in before.items():
-            cut = cuts.get(stream)
-            lost = loss.trimmed(stream, Position(cut.id, cut.n), now) if cut else None
-            if lost:
-                raise DataLossError(
-                    f"{lost} They are not in the lake either, so the table would have a gap. "
-                    "Trim with the archive job only; to see what is left, query without the lake."
-                )
-
-    def _hot_ranges(
-        self, now: Mapping[str, StreamState], cuts: Mapping[str, Cut]
-    ) -> dict[str, Stretch]:
+    def _copy_round(self, streams: Sequence[str], cold: Snapshot | None) -> None:
+        """Copy what some streams have after their cuts, and look what is gone then."""
+        cuts = cold.cuts if cold else {}
+        now = state.fetch_all(self._server, streams)
         ranges = {}
-        for stream, at in now.items():
+        for stream in streams:
             cut = cuts[stream].id if stream in cuts else FIRST
-            low, high = max(cut, self._window.low), min(at.last_id, self._window.high)
-            if at.length and low < high:
-                ranges[stream] = Stretch(low, high)
-        return ranges
+            hot = self._hot_range(now.get(stream), cut)
+            if hot is not None:
+                ranges[stream] = hot
+            self._seen[stream] = Seen(cut, now.get(stream), None)
+        if ranges:
+            self._copies.append(self._copy(ranges, cold))
+        after = state.fetch_all(self._server, streams)
+        for stream in streams:
+            self._seen[stream] = self._seen[stream]._replace(after=after.get(stream))
 
-    def _copy(
-        self, ranges: Mapping[str, Stretch], entry: StructType, cold: State | None
-    ) -> DataFrame | None:
-        """The hot entries, in Spark's own storage."""
-        if not ranges:
+    def _hot_range(self, now: StreamState | None, cut: EntryId) -> Stretch | None:
+        if now is None or not now.length:
             return None
+        low, high = max(cut, self._window.low), min(now.last_id, self._window.high)
+        return Stretch(low, high) if low < high else None
+
+    def _copy(self, ranges: Mapping[str, Stretch], cold: Snapshot | None) -> DataFrame:
+        """Hot entries, in Spark's own storage."""
         reading = {**self._texts, **(cold.about.reading if cold else {})}
-        reader = self._spark.read.format("forebay").schema(entry).options(**reading)
-        reader = reader.option("streams", ",".join(ranges)).option("failOnDataLoss", "false")
+        reader = self._spark.read.format("forebay").schema(self._schema(cold)).options(**reading)
+        # What a trim takes away meanwhile is in the lake, so nobody is to be warned of it.
+        reader = reader.options(failOnDataLoss="false", reportDataLoss="false")
+        reader = reader.option("streams", ",".join(ranges))
         starts = {stream: f"({hot.low}" for stream, hot in ranges.items()}
         ends = {stream: str(hot.high) for stream, hot in ranges.items()}
         reader = reader.option("startingOffsets", json.dumps(starts))
         return reader.option("endingOffsets", json.dumps(ends)).load().localCheckpoint()
 
-    def _overtaken(
-        self,
-        ranges: Mapping[str, Stretch],
-        before: Mapping[str, StreamState],
-        cuts: Mapping[str, Cut],
-    ) -> dict[str, EntryId] | None:
-        """None if a trim spoilt the copy; else what to leave out of it.
+    def _schema(self, cold: Snapshot | None) -> StructType:
+        return self._entry if cold is None else entry_of(cold)
+
+    def _refuse_missing(self, cold: Snapshot | None) -> None:
+        for name in self._wanted.names:
+            if self._seen[name].before is None and (cold is None or name not in cold.cuts):
+                raise OptionError(
+                    f"There is no stream {name!r}, neither on the server at {self._server.where} "
+                    "nor in the lake. Correct its name."
+                )
+
+    def _refuse_loss(self, cuts: Mapping[str, Cut]) -> None:
+        """Is anything gone that is not in the lake, or is a stream not the one of the lake?"""
+        now = state.fetch_all(self._server, [s for s in self._seen if s in cuts])
+        for stream, at in now.items():
+            cut = Position(*cuts[stream])
+            after = self._seen[stream].after
+            lost = loss.went_back(stream, cut, at) or (after and loss.trimmed(stream, cut, after))
+            if lost:
+                raise DataLossError(
+                    f"{lost} The lake has entries up to {cut.id}, so the table would be wrong. "
+                    "Trim with the archive job only; to see what is left, query the server or the "
+                    "lake alone."
+                )
+
+    def _joined(self, cold: Snapshot | None, cuts: Mapping[str, Cut]) -> DataFrame:
+        """The files, and of the copies what comes after them."""
+        columns = EntryColumns(self._schema(cold))
+        left_out = self._left_out(cuts)
+        parts = [
+            columns.dated(copy.where(columns.after(left_out)) if left_out else copy)
+            for copy in self._copies
+        ]
+        if cold is not None:
+            parts.insert(0, _cold(self._spark, cold, self._wanted, self._window))
+        if not parts:
+            return columns.dated(self._spark.createDataFrame([], self._schema(cold)))
+        return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
+
+    def _left_out(self, cuts: Mapping[str, Cut]) -> dict[str, EntryId]:
+        """Up to where each copy is left out: the lake has it by now, or it has a hole.
 
         A stream that no lake has may be trimmed by anybody.  Then the table has what was
-        still there at the end: entries below are left out, and no hole remains.
+        still there at the end.
         """
         left_out = {}
-        now = self._look(list(ranges))
-        for stream, hot in ranges.items():
-            gone = _gone(now.get(stream))
-            if gone <= hot.low or gone == _gone(before.get(stream)):
-                continue
+        for stream, seen in self._seen.items():
             if stream in cuts:
-                return None
-            left_out[stream] = gone
+                if cuts[stream].id > seen.cut:
+                    left_out[stream] = cuts[stream].id
+            elif _gone(seen.after) > max(_gone(seen.before), self._window.low):
+                left_out[stream] = _gone(seen.after)
         return left_out
 
 
+class Seen(NamedTuple):
+    """A stream that was copied: from where, and the server before and after."""
+
+    cut: EntryId
+    before: StreamState | None
+    after: StreamState | None
+
+
+def _cold_only(
+    spark: SparkSession, snapshot: Snapshot, wanted: Wanted, window: Stretch
+) -> DataFrame:
+    missing = [name for name in wanted.names if name not in snapshot.cuts]
+    if missing:
+        raise OptionError(
+            f"The lake {snapshot.place.root} has no stream {missing[0]!r}. "
+            f"It has: {', '.join(sorted(snapshot.cuts)) or 'none yet'}."
+        )
+    return _cold(spark, snapshot, wanted, window)
+
+
 def cold_table(
-    spark: SparkSession, stream: str, lake: str, since: Moment = None, until: Moment = None
+    spark: SparkSession,
+    stream: str,
+    lake: str | Lake,
+    since: Moment = None,
+    until: Moment = None,
 ) -> DataFrame:
     """The entries of one stream that a lake has."""
-    opened = Lake(spark, lake)
-    state = opened.state()
-    entry_of(state)
-    if stream not in state.cuts:
-        raise OptionError(
-            f"The lake {opened.root} has no stream {stream!r}. "
-            f"It has: {', '.join(sorted(state.cuts)) or 'none yet'}."
-        )
-    return _cold(opened, state, [stream], _window(since, until))
+    return table(spark, stream, lake=lake, url=None, since=since, until=until)
 
 
-def entry_of(state: State) -> StructType:
+def entry_of(snapshot: Snapshot) -> StructType:
     """How an archive reads entries; LakeError if the lake is none."""
-    if state.about.entry is None:
+    if snapshot.about.entry is None:
         raise LakeError(
             "This lake has results, not entries of streams. "
             "Read it as it is: forebay sql --lake PATH."
         )
-    return StructType.fromJson(json.loads(state.about.entry))
+    return snapshot.about.entry
 
 
-def _cold(lake: Lake, state: State, streams: Sequence[str], window: Stretch) -> DataFrame:
+def _cold(spark: SparkSession, snapshot: Snapshot, wanted: Wanted, window: Stretch) -> DataFrame:
     """The rows of some streams and some time."""
-    files = [f for f in state.files.values() if f.stream in streams and _touches(f, window)]
-    frame = lake.read(state, files)
-    time = F.col(EntryColumns(entry_of(state)).timestamp)
+    names = EntryColumns(entry_of(snapshot))
+    everything = not wanted.names and wanted.pattern is None
+    streams = sorted(filter(wanted.takes, snapshot.cuts))
+    files = [
+        file
+        for file in snapshot.files
+        if file.values.get(names.stream, streams[0] if streams else None) in streams
+        and _touches(file, names.timestamp, window)
+    ]
+    frame = frame_of(spark, snapshot, files)
+    if not everything and names.stream not in snapshot.about.partitions:
+        frame = frame.where(F.col(names.stream).isin(streams))
+    time = F.col(names.timestamp)
     if window.low > FIRST:
         frame = frame.where((time >= F.timestamp_millis(F.lit(window.low.ms + 1))) | time.isNull())
     if window.high < LAST:
@@ -285,9 +320,16 @@ def _cold(lake: Lake, state: State, streams: Sequence[str], window: Stretch) -> 
     return frame
 
 
-def _touches(file: DataFile, window: Stretch) -> bool:
-    """Whether a file may have entries of the window."""
-    return (file.low or FIRST) < window.high and (file.high or LAST) > window.low
+def _touches(file: DataFile, time: str, window: Stretch) -> bool:
+    """Whether a file may have entries of the window, by what the log says of it."""
+    low, high = file.low.get(time), file.high.get(time)
+    if low is None or high is None:
+        return True
+    return _ms(low) <= window.high.ms and _ms(high) >= window.low.ms
+
+
+def _ms(moment: datetime) -> int:
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 
 
 def _gone(now: StreamState | None) -> EntryId:

@@ -96,6 +96,7 @@ TABLE = (
     Option("maxEntriesPerTrigger", _integer, None, (STREAM,), "most entries of one micro-batch"),
     Option("minPartitions", _integer, 1, READS, "cut the work into at least so many tasks"),
     Option("failOnDataLoss", _boolean, True, READS, "fail when unread entries are gone"),
+    Option("reportDataLoss", _boolean, True, READS, "say what is lost where that is no failure"),
     Option("failOnDeletes", _boolean, True, READS, "count single deleted entries as data loss"),
     Option("group", _text, None, (STREAM,), "consumer group that mirrors the progress"),
     Option("mode", _one_of(*MODES), "PERMISSIVE", READS, "what to do with a malformed entry"),

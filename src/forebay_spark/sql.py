@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from forebay_spark.errors import OptionError
+from forebay_spark.lake.frames import frame_of
 from forebay_spark.lake.lake import Lake
 from forebay_spark.one_table import DEFAULT_URL, Moment, table
 
@@ -50,7 +51,7 @@ def open_tables(
     options: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Make the tables that a query may use; their names."""
-    if lake is not None and not Lake(spark, lake).state().about.is_archive:
+    if lake is not None and not Lake(lake).snapshot().about.is_archive:
         open_lake(spark, ENTRIES, lake)
         return [ENTRIES]
     frame = table(
@@ -66,7 +67,7 @@ def open_tables(
     )
     frame.createOrReplaceTempView(ENTRIES)
     column = "stream" if "stream" in frame.columns else "_stream"
-    known = [*streams, *(Lake(spark, lake).state().cuts if lake else ())]
+    known = [*streams, *(Lake(lake).snapshot().cuts if lake else ())]
     for stream in dict.fromkeys(known):
         frame.where(F.col(column) == stream).createOrReplaceTempView(name_of(stream))
     return [ENTRIES, *dict.fromkeys(map(name_of, known))]
@@ -74,8 +75,7 @@ def open_tables(
 
 def open_lake(spark: SparkSession, name: str, path: str) -> None:
     """A lake as a table of its own, as it is on disk."""
-    lake = Lake(spark, path)
-    lake.read(lake.state()).createOrReplaceTempView(name)
+    frame_of(spark, Lake(path).snapshot()).createOrReplaceTempView(name)
 
 
 def write_result(frame: DataFrame, kind: str, out: TextIO, most_rows: int) -> int:

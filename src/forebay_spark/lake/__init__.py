@@ -1,5 +1,14 @@
-"""A folder of files with a commit log, which makes writing to it atomic and exactly once.
+"""A lake: a Delta table that jobs of Forebay fill, each row once, and that everybody can open.
 
-Read ``commits.py`` (what a commit says), then ``log.py`` (how commits get their order),
-then ``lake.py`` (rows in, rows out).  docs/internals/pipeline.md tells why.
+    stores.py         where a lake is: a folder of this machine, or an object store
+    transactions.py   how far each stream and each query is in the table, inside of it
+    lake.py           the table: made, opened at a version, added to
+    parquet.py        files by the tasks that have the rows
+    results.py        the same for rows that come out of Spark
+    frames.py         the rows of a version, in Spark
+    upkeep.py         few large files instead of many small ones; what nobody needs goes
+    old.py            lakes of the format before, taken over
+
+Log, checkpoints, statistics, compaction and vacuum are those of the library ``deltalake``.
+docs/internals/pipeline.md tells why what is written is there once.
 """

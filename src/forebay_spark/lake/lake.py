@@ -1,187 +1,367 @@
-"""A lake: tables in, tables out.  Files and log are put together here.
+"""The table: made, opened at a version, and added to, all or nothing.
 
-    lake = Lake(spark, "/data/lake")
-    lake.create(about)                     commit 0, unless the same lake is there already
-    files = lake.write(frame)              files on disk that nobody sees yet
-    files = lake.adopt(folder, sizes)      the same, of files that others wrote to a new_folder()
-    lake.change(lambda state: Commit(...)) and now everybody does, or nobody
-    lake.read(state)                       the rows of some state, as a DataFrame
+    lake = Lake("/data/lake")
+    lake.create(about)                        unless the same lake is there already
+    snapshot = lake.snapshot()                a version: files, cuts, batches; it never changes
+    lake.commit(lambda snapshot: Change(...)) and now everybody sees it, or nobody does
 
-Every write goes to a folder of its own, ``data/commit=<random>/``, so that writers cannot
-disturb each other's scratch files.  Below it the folders are named ``column=value`` as Hive
-does it, so that any tool can read the files too; which of them count only the log knows.
+Files are written before the commit that names them (parquet.py).  ``commit`` hands the newest
+snapshot to a function that answers with a change; if another writer has moved the same cut or
+batch meanwhile, the library refuses the commit and the function is asked again, with the newer
+snapshot.  It may then decide otherwise: because its batch is there already, say.
+
+What only Forebay knows of a table (how entries were read) is among its properties.
+
+Invariants
+  1. A cut and the files that it promises are in one commit; so are a batch and its rows.
+  2. ``commit`` returns when the commit would survive a loss of power.
+  3. No file is committed before it is safe itself.
 """
 
 from __future__ import annotations
 
 import json
-import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from pyspark.sql import DataFrame, Observation, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
+import pyarrow as pa
+from deltalake import (
+    CommitProperties,
+    DeltaTable,
+    PostCommitHookProperties,
+    Schema,
+    Transaction,
+)
+from deltalake.exceptions import (
+    CommitFailedError,
+    DeltaError,
+    DeltaProtocolError,
+    TableNotFoundError,
+)
+from deltalake.transaction import AddAction
+from pyspark.sql.types import StructType
 
-from forebay_spark.ids import EntryId
-from forebay_spark.lake.commits import About, Commit, DataFile, State
+from forebay_spark.lake import stores, transactions
 from forebay_spark.lake.errors import LakeError
-from forebay_spark.lake.files import now_ms, open_files
-from forebay_spark.lake.log import CommitLog
+from forebay_spark.lake.stores import Place, place_of
+from forebay_spark.lake.transactions import Cut
 
-DATA = "data"
-COMMIT_FOLDER = "commit"
-OPEN_FILES = "spark.sql.maxConcurrentOutputFileWriters"
-MOST_OPEN_FILES = "16"
+ENTRY, READING = "forebay.entry", "forebay.reading"
+#: Every commit lists the log; a short one keeps that quick.  Entries have times of their own,
+#: so little is asked of old versions.
+PROPERTIES = {"delta.logRetentionDuration": "interval 1 days"}
+CHECKPOINT_EVERY = 100
+#: Checkpoints are made here, once in a hundred commits; the library looks at the log each time.
+NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+MOST_TRIES = 20
+#: What a table may ask of a reader that goes by the list of its files.
+UNDERSTOOD = frozenset({"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"})
+OLD_LOG = "_log"
+CHECKPOINTS = "_checkpoints"
 
-Range = tuple[EntryId, EntryId]
+
+class About(NamedTuple):
+    """What a lake is, said when it is made.
+
+    ``entry`` is how an entry of a stream is read to get a row of an archive; a lake of results
+    has none.
+    """
+
+    columns: StructType
+    partitions: tuple[str, ...]
+    entry: StructType | None = None
+    reading: Mapping[str, str] = {}
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether rows are entries of streams, with cuts."""
+        return self.entry is not None
 
 
-class Written(NamedTuple):
-    """Files that are on disk and in no commit yet."""
+class DataFile(NamedTuple):
+    """A file of the table: where, how large, the values that all its rows share, its times."""
 
-    folder: str
-    files: tuple[DataFile, ...]
+    path: str
+    size_bytes: int
+    rows: int | None
+    values: Mapping[str, Any]
+    low: Mapping[str, Any]
+    high: Mapping[str, Any]
+
+
+class NewFile(NamedTuple):
+    """A file that is safe on disk and in no commit yet."""
+
+    path: str
+    size_bytes: int
     rows: int
+    values: Mapping[str, str | None]
+    stats: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a commit adds."""
+
+    files: Sequence[NewFile] = ()
+    said: Sequence[Transaction] = ()
+    told: Mapping[str, str] = field(default_factory=dict)
+
+
+class Snapshot:
+    """A table at one version."""
+
+    def __init__(self, place: Place, table: DeltaTable) -> None:
+        self.place = place
+        self.table = table
+        self.version = table.version()
+        self.about = _about(table)
+        # The table moves on; this stays.
+        self._actions = table.get_add_actions()
+
+    @cached_property
+    def _transactions(self) -> dict[str, int]:
+        return transactions.read_all(self.place, self.version)
+
+    @cached_property
+    def cuts(self) -> dict[str, Cut]:
+        """How far each stream is in the table."""
+        return transactions.cuts_in(self._transactions)
+
+    def batch_of(self, writer: str) -> int:
+        """The last micro-batch of a query that is in the table; -1 if there is none."""
+        return self._transactions.get(f"{transactions.BATCH}:{writer}", -1)
+
+    @cached_property
+    def files(self) -> list[DataFile]:
+        """The files that are the table."""
+        return [_data_file(row) for row in pa.table(self._actions).to_pylist()]
 
 
 class Lake:
-    """One lake, as this Spark session sees it."""
+    """One lake; remembers the newest version that it has seen."""
 
-    def __init__(self, spark: SparkSession, root: str) -> None:
-        self.spark = spark
-        self.files = open_files(spark, root)
-        self.log = CommitLog(self.files)
+    def __init__(self, root: str, options: Mapping[str, str] | None = None) -> None:
+        self.place = place_of(root, options)
+        self._newest: Snapshot | None = None
 
     @property
     def root(self) -> str:
         """Where it is."""
-        return self.files.root
+        return self.place.root
 
-    def create(self, about: About) -> State:
-        """Make the lake, or check that the one which is there is the same."""
+    def create(self, about: About) -> Snapshot:
+        """Make the lake, or see that the one which is there is the same."""
+        stores.set_torn_commit_aside(self.place)
+        with in_words(self.place):
+            there = DeltaTable.is_deltatable(self.root, dict(self.place.options))
+        if not there:
+            self._make(about)
+        snapshot = self.snapshot()
+        _refuse_other(self.root, snapshot.about, about)
+        return snapshot
 
-        def first(state: State | None) -> Commit | None:
-            return Commit("create", now_ms(), about=about) if state is None else None
+    def _make(self, about: About) -> None:
+        _refuse_folder(self.place)
+        properties = {**PROPERTIES, **properties_of(about)}
+        with in_words(self.place):
+            try:
+                DeltaTable.create(
+                    self.root,
+                    Schema.from_json(about.columns.json()),
+                    mode="ignore",
+                    partition_by=list(about.partitions),
+                    configuration=properties,
+                    storage_options=dict(self.place.options),
+                    raise_if_key_not_exists=False,
+                )
+            except CommitFailedError:
+                return  # another job was quicker; what it made is looked at next
+        stores.sync_folders(self.place, [f"{stores.LOG}/0"])
+        stores.sync_commit(self.place, 0)
 
-        state = self.log.change(first)
-        if state is None:
-            raise AssertionError("a lake that was created is there")
-        if state.about != about:
+    def snapshot(self, version: int | None = None, as_of: datetime | str | None = None) -> Snapshot:
+        """The newest version, or one of before; LakeError if there is none."""
+        with in_words(self.place):
+            if version is not None or as_of is not None:
+                return self._earlier(as_of if as_of is not None else version or 0)
+            if self._newest is None:
+                self._newest = Snapshot(self.place, self._open())
+            else:
+                self._newest.table.update_incremental()
+                if self._newest.table.version() != self._newest.version:
+                    self._newest = Snapshot(self.place, self._newest.table)
+            return self._newest
+
+    def _open(self, version: int | None = None) -> DeltaTable:
+        options = dict(self.place.options) or None
+        return DeltaTable(self.root, version=version, storage_options=options)
+
+    def _earlier(self, when: int | datetime | str) -> Snapshot:
+        try:
+            table = self._open(when if isinstance(when, int) else None)
+            if not isinstance(when, int):
+                table.load_as_version(when)
+            return Snapshot(self.place, table)
+        except (DeltaError, ValueError) as error:
+            if isinstance(error, TableNotFoundError):
+                raise
             raise LakeError(
-                f"The lake {self.root} was made with {_difference(state.about, about)}. "
-                "Give this job a lake of its own, or the settings of the lake."
-            )
-        return state
+                f"The lake {self.root} has no version {when} any more, or not yet. "
+                "`forebay lake history` shows those that it has."
+            ) from None
 
-    def state(self) -> State:
-        """The newest state; LakeError if there is no lake."""
-        state = self.log.load()
-        if state is None:
-            raise LakeError(
-                f"There is no lake at {self.root}. Correct the path, or run an archive job first."
-            )
-        return state
+    def commit(self, decide: Callable[[Snapshot], Change | None]) -> Snapshot:
+        """Add what ``decide`` makes of the newest version; the version after it."""
+        for _ in range(MOST_TRIES):
+            snapshot = self.snapshot()
+            change = decide(snapshot)
+            if change is None:
+                return snapshot
+            with in_words(self.place):
+                try:
+                    self._write(snapshot, change)
+                except CommitFailedError:
+                    continue
+            return self._settled(snapshot)
+        raise LakeError(
+            f"Others write to {self.root} all the time, so that nothing could be added. Try again."
+        )
 
-    def write(self, frame: DataFrame, about: About, ranges: Mapping[str, Range] = {}) -> Written:
-        """Write rows to files of a new folder; ``ranges`` says what they are of each stream."""
-        folder = self.new_folder()
-        seen = Observation()
-        writer = frame.observe(seen, F.count(F.lit(1)).alias("rows")).write
-        with _without_sort(frame.sparkSession):
-            writer.format(about.format).partitionBy(*about.partitions).save(f"{self.root}/{folder}")
-        sizes = {info.path: info.size_bytes for info in self.files.walk(folder)}
-        return self.adopt(folder, sizes, ranges, seen.get["rows"])
+    def _write(self, snapshot: Snapshot, change: Change) -> None:
+        stores.sync_folders(self.place, [file.path for file in change.files])
+        now_ms = int(datetime.now().timestamp() * 1000)
+        snapshot.table.create_write_transaction(
+            [_action(file, now_ms) for file in change.files],
+            mode="append",
+            schema=snapshot.table.schema(),
+            partition_by=list(snapshot.about.partitions),
+            commit_properties=CommitProperties(
+                custom_metadata=dict(change.told), app_transactions=list(change.said)
+            ),
+            post_commithook_properties=NO_HOOKS,
+        )
 
-    def new_folder(self) -> str:
-        """Where the files of one more commit go."""
-        return f"{DATA}/{COMMIT_FOLDER}={uuid.uuid4().hex[:12]}"
+    def _settled(self, before: Snapshot) -> Snapshot:
+        """The version after a commit, which is safe on disk now."""
+        first = before.version + 1
+        after = self.snapshot()
+        for version in range(first, after.version + 1):
+            stores.sync_commit(self.place, version)
+        if after.version // CHECKPOINT_EVERY > before.version // CHECKPOINT_EVERY:
+            tidy_log(after.table)
+        return after
 
-    def adopt(
-        self, folder: str, sizes: Mapping[str, int], ranges: Mapping[str, Range], rows: int
-    ) -> Written:
-        """Files that somebody has written to a new folder, safe on disk and ready for a commit."""
-        self.files.sync(list(sizes))
-        files = tuple(_data_file(path, size, ranges) for path, size in sizes.items())
-        return Written(folder, files, rows)
 
-    def change(self, decide: Callable[[State], Commit | None]) -> State:
-        """Add a commit made of the newest state; see CommitLog.change."""
-
-        def known(state: State | None) -> Commit | None:
-            if state is None:
-                raise LakeError(f"The lake {self.root} is gone. Start the job again.")
-            return decide(state)
-
-        state = self.log.change(known)
-        if state is None:
-            raise AssertionError("decide has seen a state")
-        return state
-
-    def read(self, state: State, files: Iterable[DataFile] | None = None) -> DataFrame:
-        """The rows of all live files, or of some, with the columns of the lake."""
-        columns = StructType.fromJson(json.loads(state.about.columns))
-        chosen = list(state.files.values() if files is None else files)
-        if not chosen:
-            return self.spark.createDataFrame([], columns)
-        with_folder = StructType([*columns, StructField(COMMIT_FOLDER, StringType())])
-        reader = self.spark.read.format(state.about.format).schema(with_folder)
-        paths = [f"{self.root}/{file.path}" for file in chosen]
-        frame = reader.option("basePath", f"{self.root}/{DATA}").load(paths)
-        return frame.select(*(F.col(f"`{name}`") for name in columns.fieldNames()))
-
-    def discard(self, written: Written) -> None:
-        """Remove files that will not be committed."""
-        self.files.remove(written.folder)
+def tidy_log(table: DeltaTable) -> None:
+    """A checkpoint, and no commits from before it that nobody may ask for; it can wait."""
+    try:
+        table.create_checkpoint()
+        table.cleanup_metadata()
+    except DeltaError:
+        return
 
 
 @contextmanager
-def _without_sort(spark: SparkSession) -> Iterator[None]:
-    """Let a task keep a file open for each folder, instead of sorting all rows by folder first.
-
-    A task has the entries of one stream, mostly of one day.  One with more folders than
-    this goes on as Spark does by itself.
-    """
-    before = spark.conf.get(OPEN_FILES, None)
-    spark.conf.set(OPEN_FILES, MOST_OPEN_FILES)
+def in_words(place: Place) -> Iterator[None]:
+    """What the library or a store refuses, as a sentence about the lake."""
     try:
         yield
-    finally:
-        if before is None:
-            spark.conf.unset(OPEN_FILES)
-        else:
-            spark.conf.set(OPEN_FILES, before)
+    except TableNotFoundError:
+        _refuse_folder(place)
+        raise LakeError(
+            f"There is no lake at {place.root}. Correct the path, or run an archive job first."
+        ) from None
+    except DeltaProtocolError as error:
+        raise LakeError(
+            f"The table {place.root} is of a kind that this version cannot use "
+            f"({_first_line(error)}). Install a newer forebay[spark], or name another lake."
+        ) from None
+    except (DeltaError, OSError) as error:
+        raise stores.said(place, error) from None
 
 
-def partition_values(path: str) -> dict[str, str]:
-    """Column and value of each folder of a data file's path."""
-    folders = [part.partition("=") for part in path.split("/")[:-1]]
-    return {name: unquote(value) for name, equals, value in folders if equals}
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0].rstrip(".")
 
 
-def _data_file(path: str, size_bytes: int, ranges: Mapping[str, Range]) -> DataFile:
-    """A file with the range of its stream, which its folder names."""
-    values = partition_values(path)
-    for column in ("stream", "_stream"):
-        if values.get(column) in ranges:
-            low, high = ranges[values[column]]
-            return DataFile(path, size_bytes, values[column], low, high)
-    return DataFile(path, size_bytes)
+def _refuse_folder(place: Place) -> None:
+    """LakeError if a folder is there that is something else."""
+    if not place.is_local or not place.folder.exists():
+        return
+    if not place.folder.is_dir():
+        raise LakeError(f"{place.root} is a file. Name a folder for the lake.")
+    names = {path.name for path in place.folder.iterdir()}
+    if OLD_LOG in names:
+        raise LakeError(
+            f"The lake {place.root} has the format of an earlier version. "
+            f"Take it over, which copies no data: forebay lake upgrade {place.root}"
+        )
+    if names - {CHECKPOINTS, stores.LOG}:
+        raise LakeError(
+            f"The folder {place.root} is not empty and no Delta table. Name another folder."
+        )
 
 
-def _difference(there: About, wanted: About) -> str:
-    """The first thing in which two lakes differ, for a person."""
+def _about(table: DeltaTable) -> About:
+    """What a table says of itself; LakeError if it asks more than we can do."""
+    asked = set(table.protocol().reader_features or ()) - UNDERSTOOD
+    if asked:
+        raise LakeError(
+            f"The table {table.table_uri} uses {', '.join(sorted(asked))}, which cannot be read "
+            "here. Read it with Spark and Delta's own jar, or archive to another lake."
+        )
+    about = table.metadata()
+    columns = StructType.fromJson(json.loads(table.schema().to_json()))
+    entry = about.configuration.get(ENTRY)
+    return About(
+        columns,
+        tuple(about.partition_columns),
+        StructType.fromJson(json.loads(entry)) if entry else None,
+        json.loads(about.configuration.get(READING) or "{}"),
+    )
+
+
+def properties_of(about: About) -> dict[str, str]:
+    """What only Forebay knows of a table, as its properties."""
+    if about.entry is None:
+        return {}
+    return {ENTRY: about.entry.json(), READING: json.dumps(dict(about.reading))}
+
+
+def _refuse_other(root: str, there: About, wanted: About) -> None:
+    """LakeError if a lake was made otherwise than a job wants it."""
     for name, is_there, is_wanted in zip(About._fields, there, wanted, strict=True):
         if is_there != is_wanted:
-            return f"other settings: {name}: {_brief(is_there)}, not {_brief(is_wanted)}"
-    return "the same settings"
+            raise LakeError(
+                f"The lake {root} was made with other settings: {name}: {_brief(is_there)}, "
+                f"not {_brief(is_wanted)}. Give this job a lake of its own, or the settings of "
+                "the lake."
+            )
 
 
 def _brief(value: Any) -> str:
     """A setting as a person writes it; a schema as DDL."""
-    if isinstance(value, str) and value.startswith("{"):
-        fields = StructType.fromJson(json.loads(value))
-        return ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in fields)
-    return repr(value)
+    if isinstance(value, StructType):
+        return ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in value)
+    return "none" if value is None else repr(value)
+
+
+def _action(file: NewFile, now_ms: int) -> AddAction:
+    return AddAction(file.path, file.size_bytes, file.values, now_ms, True, file.stats)
+
+
+def _data_file(row: Mapping[str, Any]) -> DataFile:
+    return DataFile(
+        unquote(row["path"]),
+        row["size_bytes"],
+        row["num_records"],
+        row.get("partition") or {},
+        row.get("min") or {},
+        row.get("max") or {},
+    )

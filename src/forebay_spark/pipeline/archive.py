@@ -2,13 +2,12 @@
 
     stream --> micro-batch --> files of the lake --> commit with the new cuts --> trim
 
-Files are written by the tasks that read the entries (landing.py), or by Spark where that is
-not the same.
+Files are written by the tasks that read the entries (landing.py).
 
 Rows are the entries as the source delivers them: the plain columns, or those of a schema
 with what tells about the entry (``_stream``, ``_id``, ``_timestamp``, ``_seq``) always among
-them.  They are split by stream and by day (UTC).  The lake remembers how entries were read,
-so that a table can read hot ones alike.
+them.  They are split by stream and by day (UTC), or by other columns.  The lake remembers how
+entries were read, so that a table can read hot ones alike.
 
 The lake is the truth about what is archived, not the checkpoint: see ranges.py.
 """
@@ -20,26 +19,25 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import DateType, StructField, StructType
 
 from forebay_spark import loss, state
 from forebay_spark.connect import Server
-from forebay_spark.entries import EntryColumns, entry_schema
+from forebay_spark.entries import EntryColumns, dated_schema, entry_schema
 from forebay_spark.errors import OptionError
-from forebay_spark.lake.commits import About, Commit, Cut, State
-from forebay_spark.lake.files import now_ms, open_files
-from forebay_spark.lake.lake import Lake, Written
+from forebay_spark.lake import stores, transactions
+from forebay_spark.lake.lake import CHECKPOINTS, About, Change, Lake, NewFile, Snapshot
+from forebay_spark.lake.transactions import Cut
 from forebay_spark.offsets import Position
 from forebay_spark.pipeline import ranges, settings
+from forebay_spark.pipeline.checkpoint import open_checkpoint
 from forebay_spark.pipeline.flow import Flow, Settings
-from forebay_spark.pipeline.landing import Landing, codec_of, land, lands
+from forebay_spark.pipeline.landing import Landing, land
 from forebay_spark.pipeline.settings import setting
 from forebay_spark.pipeline.spec import Job, Source, offsets_json
-from forebay_spark.pipeline.trim import trim_streams
+from forebay_spark.pipeline.trim import now_ms, trim_streams
 from forebay_spark.reading import tasks_of
 from forebay_spark.server_help import Helper
 
-AUTO, SPARK = "auto", "spark"
 #: Options that change how an entry becomes a row; the lake must remember them.
 READING = ("mode", "timestampFormat")
 
@@ -64,12 +62,14 @@ def _trim(value: object, where: str) -> Trim | None:
 class Archive(Job):
     """Streams to a lake."""
 
-    lake: str = setting(settings.text, "the folder of the lake")
+    lake: str = setting(settings.text, "the folder or URL of the lake")
     name: str = setting(settings.text, "how the job is called", default="archive")
-    format: str = setting(settings.text, "format of the files", default="parquet")
     trim: Trim | None = setting(_trim, "true, or how long archived entries stay", default=None)
-    writer: str = setting(
-        settings.one_of(AUTO, SPARK), "who writes the files: auto or spark", default=AUTO
+    partitions: tuple[str, ...] | None = setting(
+        settings.texts, "columns to split by; stream and date if not given", default=None
+    )
+    lake_options: Mapping[str, str] = setting(
+        settings.mapping, "keys and endpoints of an object store", default_factory=dict
     )
 
     def start(self, spark: SparkSession) -> Flow:
@@ -77,18 +77,20 @@ class Archive(Job):
         return Archiver(spark, self).start()
 
 
-def about_archive(source: Source, format_name: str) -> About:
-    """What commit 0 of an archive says."""
+def about_archive(source: Source, partitions: tuple[str, ...] | None = None) -> About:
+    """What an archive is."""
     entry = entry_schema(source.schema)
     names = EntryColumns(entry)
-    columns = StructType([*entry, StructField(names.date, DateType())])
-    return About(
-        format_name,
-        columns.json(),
-        (names.stream, names.date),
-        entry.json(),
-        {name: source.options[name] for name in READING if name in source.options},
-    )
+    columns = dated_schema(entry)
+    chosen = (names.stream, names.date) if partitions is None else partitions
+    for name in chosen:
+        if name not in columns.fieldNames():
+            raise OptionError(
+                f"The archive is to be split by {name!r}, but it has only the columns "
+                f"{', '.join(columns.fieldNames())}. Correct partitions."
+            )
+    reading = {name: source.options[name] for name in READING if name in source.options}
+    return About(columns, chosen, entry, reading)
 
 
 class Archiver:
@@ -98,12 +100,11 @@ class Archiver:
         self._spark = spark
         self._job = job
         self._options = job.source.checked()
-        self._about = about_archive(job.source, job.format)
+        self._about = about_archive(job.source, job.partitions)
         self._entry = entry_schema(job.source.schema)
-        self._names = EntryColumns(self._entry)
-        self._lake = Lake(spark, job.lake)
-        self._checkpoint = open_files(
-            spark, job.checkpoint or f"{self._lake.root}/_checkpoints/{job.name}"
+        self._lake = Lake(job.lake, job.lake_options)
+        self._checkpoint = open_checkpoint(
+            spark, job.checkpoint or f"{self._lake.root}/{CHECKPOINTS}/{job.name}"
         )
 
     def start(self) -> Flow:
@@ -121,38 +122,36 @@ class Archiver:
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """One micro-batch: files, commit, trim; how many rows it has."""
-        spans = ranges.spans_of_batch(self._checkpoint, batch)
-        cuts = self._lake.state().cuts
+        spans = self._checkpoint.spans_of(batch)
+        cuts = self._lake.snapshot().cuts
         todo = ranges.plan(cuts, spans, allow_gaps=not self._job.source.fail_on_data_loss)
-        rows = 0 if todo is None else self._commit(frame, todo, cuts)
+        rows = 0
+        if todo is not None:
+            files = self._files(frame.sparkSession, todo)
+            self._commit(files, todo, cuts)
+            rows = sum(file.rows for file in files)
         self.trim()
         return rows
 
-    def _files(self, frame: DataFrame, todo: ranges.Todo) -> Written:
-        """The files of a batch, by the quicker way that is open."""
-        if self._job.writer == SPARK or not lands(frame.sparkSession, self._about, self._lake.root):
-            rows = frame.where(self._names.after(todo.known)) if todo.known else frame
-            return self._lake.write(self._names.dated(rows), self._about, todo.ranges)
+    def _files(self, spark: SparkSession, todo: ranges.Todo) -> list[NewFile]:
+        """The files of a batch, safe on disk."""
         with closing(Server(self._options)) as server:
             helper = Helper(server, self._options)
             tasks = tasks_of(todo.spans, server, helper, self._options)
-        landing = Landing(self._entry, self._options, codec_of(frame.sparkSession))
-        return land(frame.sparkSession, self._lake, tasks, landing, todo.ranges)
+        place, partitions = self._lake.place, self._about.partitions
+        return land(spark, tasks, Landing(self._entry, self._options, place, partitions))
 
-    def _commit(self, frame: DataFrame, todo: ranges.Todo, cuts: Mapping[str, Cut]) -> int:
-        written = self._files(frame, todo)
-
-        def decide(state: State) -> Commit | None:
-            if any(state.cuts.get(stream) != cuts.get(stream) for stream in todo.cuts):
-                self._lake.discard(written)
+    def _commit(self, files: list[NewFile], todo: ranges.Todo, cuts: Mapping[str, Cut]) -> Snapshot:
+        def decide(snapshot: Snapshot) -> Change:
+            if any(snapshot.cuts.get(stream) != cuts.get(stream) for stream in todo.cuts):
+                stores.remove(self._lake.place, [file.path for file in files])
                 raise OptionError(
                     f"Another archive job writes the same streams to {self._lake.root}. "
                     "Stop one of the two."
                 )
-            return Commit("append", now_ms(), written.files, cuts=todo.cuts, rows=written.rows)
+            return Change(files, transactions.of_cuts(todo.cuts), {"forebay": self._job.name})
 
-        self._lake.change(decide)
-        return written.rows
+        return self._lake.commit(decide)
 
     def trim(self) -> None:
         """Remove what is in the lake, is not asked for again by Spark, and nobody needs."""
@@ -160,7 +159,7 @@ class Archiver:
             return
         keep_ms = self._job.trim.keep_ms
         oldest_kept_ms = None if keep_ms is None else now_ms() - keep_ms
-        cuts, done = self._lake.state().cuts, ranges.committed(self._checkpoint)
+        cuts, done = self._lake.snapshot().cuts, self._checkpoint.committed()
         bounds = {stream: min(cuts[stream].id, done[stream]) for stream in cuts if stream in done}
         with closing(Server(self._options)) as server:
             trim_streams(server, bounds, self._job.source.group, oldest_kept_ms)

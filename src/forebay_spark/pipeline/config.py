@@ -29,7 +29,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from forebay_spark.errors import OptionError
-from forebay_spark.lake.compact import DAY_MS, Compaction, compact
+from forebay_spark.lake.lake import Lake
+from forebay_spark.lake.upkeep import WEEK_MS, Compaction, compact
 from forebay_spark.pipeline import settings
 from forebay_spark.pipeline.archive import Archive
 from forebay_spark.pipeline.jobs import Aggregate, Process, Quarantine, SinkJob
@@ -44,14 +45,17 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 class Compact:
     """Small files of a lake become large ones."""
 
-    lake: str = setting(settings.text, "the folder of the lake")
+    lake: str = setting(settings.text, "the folder or URL of the lake")
     target_mb: int = setting(settings.whole, "size of a file", default=128)
-    grace: int = setting(settings.duration, "how long old files stay", default=DAY_MS)
+    grace: int = setting(settings.duration, "how long old files stay", default=WEEK_MS)
     name: str = setting(settings.text, "how the job is called", default="compact")
+    lake_options: Mapping[str, str] = setting(
+        settings.mapping, "keys and endpoints of an object store", default_factory=dict
+    )
 
-    def run(self, spark: SparkSession) -> Compaction:
-        """Compact once."""
-        return compact(spark, self.lake, self.target_mb, self.grace)
+    def run(self, _spark: SparkSession | None = None) -> Compaction:
+        """Compact once; it needs no Spark."""
+        return compact(Lake(self.lake, self.lake_options), self.target_mb, self.grace)
 
     def told(self, done: Compaction) -> str:
         """What a run did, for a person."""

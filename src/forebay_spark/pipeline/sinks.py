@@ -1,7 +1,7 @@
 """Where the rows of a micro-batch go, each sink once per batch.
 
-    lake      files and the number of the batch in one commit; the batch that the lake has
-              already is passed over
+    lake      files and the number of the batch in one commit of a Delta table; the batch that
+              the lake has already is passed over
     stream    the connector's sink, told a name for this write (query and batch); it fences
               repeated rows off in the server itself
     format    any other format of Spark: as that format does it.  Delta is told query and
@@ -16,22 +16,19 @@ restarts, and a new checkpoint is a new writer.
 
 from __future__ import annotations
 
-import json
-
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
 from forebay_spark.connect import Server
 from forebay_spark.errors import OptionError, SinkError
-from forebay_spark.lake.commits import About, Commit, State
-from forebay_spark.lake.files import Files, now_ms, open_files
-from forebay_spark.lake.lake import Lake
+from forebay_spark.lake import results
+from forebay_spark.lake.lake import CHECKPOINTS, About, Lake
 from forebay_spark.lanes import MARKER_TTL_MS
 from forebay_spark.options import WRITE, read_options
+from forebay_spark.pipeline.checkpoint import open_checkpoint
 from forebay_spark.pipeline.spec import FormatSink, LakeSink, Sink, StreamSink
 from forebay_spark.sink import MARKER_GRACE_MS, MARKER_PREFIX, hash_tag, write_name
 
-CHECKPOINTS = "_checkpoints"
 #: How many partitions of a batch are cleaned up after; further ones expire by themselves.
 FENCES = 256
 
@@ -55,11 +52,11 @@ class Sinks:
     def __init__(self, spark: SparkSession, sinks: tuple[Sink, ...], checkpoint: str) -> None:
         self._spark = spark
         self._sinks = sinks
-        self._checkpoint = open_files(spark, checkpoint)
+        self._checkpoint = open_checkpoint(spark, checkpoint)
 
     def write(self, frame: DataFrame, batch: int) -> None:
         """Hand the rows of one batch to every sink."""
-        writer = query_id(self._checkpoint)
+        writer = self._checkpoint.query_id()
         if len(self._sinks) > 1:
             frame = frame.persist()
         try:
@@ -68,14 +65,6 @@ class Sinks:
         finally:
             if len(self._sinks) > 1:
                 frame.unpersist()
-
-
-def query_id(checkpoint: Files) -> str:
-    """The name that Spark gave the query when its checkpoint was made."""
-    content = checkpoint.read("metadata")
-    if content is None:
-        raise OptionError(f"The checkpoint {checkpoint.root} has lost its metadata. Use a new one.")
-    return str(json.loads(content)["id"])
 
 
 def write(frame: DataFrame, sink: Sink, writer: str, batch: int) -> None:
@@ -141,25 +130,16 @@ def write_format(frame: DataFrame, sink: FormatSink, writer: str, batch: int) ->
 
 def write_lake(frame: DataFrame, sink: LakeSink, writer: str, batch: int) -> None:
     """Files and the number of the batch, in one commit."""
-    lake = Lake(frame.sparkSession, sink.path)
+    lake = Lake(sink.path, sink.options)
     about = about_results(frame.schema, sink)
-    newest = lake.create(about).batches.get(writer, -1)
+    newest = lake.create(about).batch_of(writer)
     refuse_old_copy(newest, batch, sink.path)
-    if newest == batch:
-        return
-    written = lake.write(frame, about)
-
-    def decide(state: State) -> Commit | None:
-        if written.rows == 0 or state.batches.get(writer, -1) >= batch:
-            lake.discard(written)
-            return None
-        return Commit("append", now_ms(), written.files, batches={writer: batch}, rows=written.rows)
-
-    lake.change(decide)
+    if newest < batch:
+        results.append(frame, lake, about, writer, batch)
 
 
 def about_results(schema: StructType, sink: LakeSink) -> About:
-    """What commit 0 of a lake of results says."""
+    """What a lake of results is."""
     # Spark marks event times in the metadata of a column, which is not ours to keep.
     columns = StructType([StructField(field.name, field.dataType) for field in schema])
     missing = [name for name in sink.partitions if name not in columns.fieldNames()]
@@ -168,4 +148,4 @@ def about_results(schema: StructType, sink: LakeSink) -> About:
             f"The lake {sink.path} is split by {missing[0]!r}, but the rows have only the columns "
             f"{', '.join(columns.fieldNames())}. Correct partitions."
         )
-    return About(sink.format, columns.json(), sink.partitions)
+    return About(columns, sink.partitions)

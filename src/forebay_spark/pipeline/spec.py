@@ -127,9 +127,11 @@ class Transform:
 class LakeSink:
     """Rows go to files of a lake, once each."""
 
-    path: str = setting(settings.text, "the folder of the lake")
-    format: str = setting(settings.text, "format of the files", default="parquet")
+    path: str = setting(settings.text, "the folder or URL of the lake")
     partitions: tuple[str, ...] = setting(settings.texts, "columns to split by", default=())
+    options: Mapping[str, str] = setting(
+        settings.mapping, "keys and endpoints of an object store", default_factory=dict
+    )
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ A server does nothing else while it trims, so a long stretch goes in slices:
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,6 +33,11 @@ from forebay_spark.ids import LAST, EntryId
 
 #: How many entries one command may remove: some milliseconds of the server's time.
 SLICE_ENTRIES = 10_000
+
+
+def now_ms() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
 
 
 def safe_bound(

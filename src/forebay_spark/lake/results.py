@@ -1,0 +1,31 @@
+"""Rows that come out of Spark into a lake: files by its tasks, a batch by one commit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+
+from forebay_spark.lake.lake import About, Lake
+from forebay_spark.lake.source import FORMAT, SINK, LakeSource
+
+
+def register(spark: SparkSession) -> None:
+    """Make the source of lakes known to a session, once."""
+    manager = spark._jsparkSession.sessionState().dataSourceManager()
+    if not manager.dataSourceExists(FORMAT):
+        spark.dataSource.register(LakeSource)
+
+
+def append(frame: DataFrame, lake: Lake, about: About, writer: str, batch: int) -> None:
+    """Write one micro-batch of a query; a second time it is nothing."""
+    register(frame.sparkSession)
+    told: Mapping[str, object] = {
+        "root": lake.place.root,
+        "options": dict(lake.place.options),
+        "partitions": about.partitions,
+        "writer": writer,
+        "batch": batch,
+    }
+    frame.write.format(FORMAT).option(SINK, json.dumps(told)).mode("append").save()

@@ -1,0 +1,162 @@
+"""Where a lake is, and the few things that the library does not do there for us.
+
+    local     a path, or file:// ...; every machine of Spark sees it
+    store     s3://  gs://  az://  hdfs:// ...; delta-rs speaks to it, by its own names for
+              keys and endpoints, from the environment or from ``options``
+
+The library makes commits; files with rows come from tasks, through ``create``.  A file of a
+store is there whole when it is closed, and as durable as the store makes it.  A local file is
+made durable here: its bytes, and the folders on the way to it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+from urllib.parse import unquote, urlsplit
+
+from deltalake.fs import DeltaStorageHandler
+
+from forebay_spark.lake.errors import LakeError
+
+LOG = "_delta_log"
+
+
+class Place(NamedTuple):
+    """A lake's address: an absolute path or a URL, and how to get in."""
+
+    root: str
+    options: Mapping[str, str] = {}
+
+    @property
+    def is_local(self) -> bool:
+        """Whether files are reached through the operating system."""
+        return self.root.startswith("/")
+
+    @property
+    def folder(self) -> Path:
+        """The folder of a local lake."""
+        return Path(self.root)
+
+    def handler(self) -> Any:
+        """The library's own way to files of any store."""
+        return DeltaStorageHandler(self.root, dict(self.options))
+
+
+def place_of(root: str, options: Mapping[str, str] | None = None) -> Place:
+    """The address that somebody wrote, made absolute."""
+    parts = urlsplit(root)
+    if parts.scheme in ("", "file"):
+        path = unquote(parts.path) if parts.scheme else root
+        return Place(str(Path(path).expanduser().absolute()))
+    return Place(root.rstrip("/"), dict(options or {}))
+
+
+class _Upload:
+    """A file of a store while it grows.  The library takes bytes only; Arrow gives buffers."""
+
+    closed = False
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self._at = 0
+
+    def write(self, data: Any) -> int:
+        size = len(data)
+        self._inner.write(bytes(data))
+        self._at += size
+        return size
+
+    def tell(self) -> int:
+        return self._at
+
+    def flush(self) -> None:
+        """Parts go out by themselves; what counts is the end."""
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self._inner.close()
+
+
+def create(place: Place, path: str) -> BinaryIO:
+    """A new file of a lake, open for writing."""
+    if not place.is_local:
+        return cast("BinaryIO", _Upload(place.handler()._handler.open_output_stream(path, None)))
+    target = place.folder / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target.open("xb")
+
+
+def finish(out: BinaryIO) -> int:
+    """End a file; its size, when it would survive a loss of power."""
+    size = out.tell()
+    if not isinstance(out, _Upload):
+        out.flush()
+        os.fsync(out.fileno())
+    out.close()
+    return size
+
+
+def sync_folders(place: Place, paths: Iterable[str]) -> None:
+    """Return when the names of these files would survive a loss of power."""
+    if place.is_local:
+        folders = {parent for path in paths for parent in (place.folder / path).parents}
+        for folder in folders:
+            if folder.is_relative_to(place.folder):
+                _sync(folder)
+        _sync(place.folder.parent)
+
+
+def sync_commit(place: Place, version: int) -> None:
+    """Return when a commit would survive a loss of power; the library does not wait for that."""
+    if place.is_local:
+        log = place.folder / LOG
+        _sync(log / f"{version:020}.json")
+        _sync(log)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove(place: Place, paths: Iterable[str]) -> None:
+    """Remove files that no commit names; what cannot be removed now, vacuum removes."""
+    for path in paths:
+        if place.is_local:
+            (place.folder / path).unlink(missing_ok=True)
+        else:
+            place.handler().delete_file(path)
+
+
+def set_torn_commit_aside(place: Place) -> str | None:
+    """After a loss of power the newest commit may be a name without its bytes; its new name.
+
+    Nobody was told that it is there: that happens after ``sync_commit``.  A commit appears
+    whole under its name while the machine runs, so only a crash leaves such a file.
+    """
+    log = place.folder / LOG
+    if not place.is_local or not log.is_dir():
+        return None
+    commits = [path for path in log.glob("*.json") if path.stem.isdigit()]
+    newest = max(commits, default=None)
+    if newest is None or newest.read_bytes().rstrip().endswith(b"}"):
+        return None
+    aside = newest.with_suffix(".torn")
+    newest.rename(aside)
+    return aside.name
+
+
+def said(place: Place, error: Exception) -> LakeError:
+    """What a file system or a store has refused, as a sentence."""
+    reason = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
+    return LakeError(
+        f"The lake {place.root} cannot be used ({reason}). See that it can be reached and that "
+        "there is room, and that this user may read and write there."
+    )
