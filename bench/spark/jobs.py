@@ -22,6 +22,7 @@ from bench.spark.lines import Line, compare, warm_in_turns
 from bench.spark.reads import to_noop_s
 from bench.spark.stage import PARTITIONS, Stage, url
 from forebay_spark.entries import EntryColumns
+from forebay_spark.lake.frames import frame_of
 from forebay_spark.lake.lake import Lake
 from forebay_spark.pipeline.archive import Archive, about_archive
 from forebay_spark.pipeline.spec import Source
@@ -59,15 +60,15 @@ class Archives:
         seconds = time.perf_counter() - start
         (batch,) = (p for p in flow.query.recentProgress if "addBatch" in p["durationMs"])
         self.batches_s[name].append(batch["durationMs"]["triggerExecution"] / 1000)
-        lake = self.lakes[name] = Lake(self._stage.spark, path)
-        archived = lake.read(lake.state()).count()
+        lake = self.lakes[name] = Lake(path)
+        archived = frame_of(self._stage.spark, lake.snapshot()).count()
         assert archived == self._stage.plan.entries, f"{archived} rows are in the lake"
         return seconds
 
     def read_s(self, name: str) -> float:
         """The way back: all columns of a lake to nowhere."""
         lake = self.lakes[name]
-        return to_noop_s(lake.read(lake.state()))
+        return to_noop_s(frame_of(self._stage.spark, lake.snapshot()))
 
 
 def archive(stage: Stage) -> list[Line]:

@@ -12,9 +12,10 @@ import pytest
 from forebay_spark.errors import DataLossError, OptionError
 from forebay_spark.lake.errors import LakeError
 from forebay_spark.lake.lake import Lake
+from forebay_spark.pipeline import archive as archiving
 from forebay_spark.pipeline import flow as flow_module
 from forebay_spark.pipeline.archive import Archive, Archiver, Trim
-from tests.support.lakes import archive, lake_ids, run, same
+from tests.support.lakes import archive, lake_frame, lake_ids, newest, rows_in, run, same
 from tests.support.spark_streams import Target
 
 pytestmark = pytest.mark.spark
@@ -30,11 +31,11 @@ def test_streams_arrive_once_and_a_second_run_goes_on(
     wanted += target.add("orders", 10, first=700)
     run(spark, job)
     same(lake_ids(spark, tmp_path), wanted)
-    lake = Lake(spark, str(tmp_path))
-    state = lake.state()
-    assert state.cuts["orders"].n == (710 if target.counts else None)
-    assert state.rows == len(wanted)
-    row = lake.read(state).where("stream = 'pay:ments'").orderBy("id").first()
+    snapshot = newest(tmp_path)
+    assert snapshot is not None
+    assert snapshot.cuts["orders"].n == (710 if target.counts else None)
+    assert rows_in(tmp_path) == len(wanted)
+    row = lake_frame(spark, tmp_path).where("stream = 'pay:ments'").orderBy("id").first()
     assert row["fields"] == {"n": "0"}
     assert row["date"] == row["timestamp"].date()
 
@@ -51,13 +52,12 @@ def test_a_lost_checkpoint_neither_loses_nor_doubles(
     same(lake_ids(spark, tmp_path), wanted)
 
 
-@pytest.mark.parametrize("writer", ["auto", "spark"])
 def test_another_checkpoint_that_begins_too_early_writes_only_what_is_new(
-    spark: Any, redis_target: Target, tmp_path: Path, writer: str
+    spark: Any, redis_target: Target, tmp_path: Path
 ) -> None:
     def job(checkpoint: str, **more: Any) -> Archive:
         folder, where = tmp_path / "lake", str(tmp_path / checkpoint)
-        return archive(redis_target, folder, "s", checkpoint=where, writer=writer, **more)
+        return archive(redis_target, folder, "s", checkpoint=where, **more)
 
     wanted = redis_target.add("s", 100)
     run(spark, job("old", most=60))
@@ -93,10 +93,10 @@ def after(original: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("owner", "step", "when"),
     [
-        (Lake, "adopt", before),
-        (Lake, "adopt", after),
-        (Lake, "change", before),
-        (Lake, "change", after),
+        (archiving, "land", before),
+        (archiving, "land", after),
+        (Lake, "commit", before),
+        (Lake, "commit", after),
         (Archiver, "trim", after),
     ],
     ids=["before-files", "after-files", "before-commit", "after-commit", "after-trim"],
@@ -106,7 +106,7 @@ def test_a_crash_at_any_step_is_made_good_by_the_next_start(
     redis_target: Target,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    owner: type,
+    owner: Any,
     step: str,
     when: Callable[[Callable[..., Any]], Callable[..., Any]],
 ) -> None:
@@ -160,8 +160,7 @@ def test_a_schema_gives_typed_columns_and_names_the_entry(
     redis_target.client.xadd("s", {"rider": "Wood", "speed": "fast"})
     schema = "rider string, speed double, _corrupt string"
     run(spark, archive(redis_target, tmp_path, "s", schema=schema))
-    lake = Lake(spark, str(tmp_path))
-    rows = lake.read(lake.state()).orderBy("rider").collect()
+    rows = lake_frame(spark, tmp_path).orderBy("rider").collect()
     assert [(row["rider"], row["speed"]) for row in rows] == [("Sam", 31.5), ("Wood", None)]
     assert [row["_stream"] for row in rows] == ["s", "s"]
     assert rows[1]["_corrupt"] is not None and rows[0]["_date"] is not None
@@ -182,17 +181,17 @@ def test_two_archive_jobs_of_one_stream_do_not_mix(
     wanted = redis_target.add("s", 20)
     first = archive(redis_target, tmp_path, "s", name="first")
     second = archive(redis_target, tmp_path, "s", name="second")
-    original = Lake.adopt
+    original = archiving.land
     entered: list[str] = []
 
-    def adopt_while_another_commits(self: Lake, *args: Any) -> Any:
+    def land_while_another_commits(*args: Any) -> Any:
         entered.append("")
-        written = original(self, *args)
+        written = original(*args)
         if len(entered) == 1:
             run(spark, second)
         return written
 
-    monkeypatch.setattr(Lake, "adopt", adopt_while_another_commits)
+    monkeypatch.setattr(archiving, "land", land_while_another_commits)
     with pytest.raises(OptionError, match="Another archive job"):
         run(spark, first)
     same(lake_ids(spark, tmp_path), wanted)
@@ -207,7 +206,9 @@ def test_streams_that_match_a_pattern_share_a_lake(
     wanted += target.add("orders:{2}", 10)
     run(spark, job)
     same(lake_ids(spark, tmp_path), wanted)
-    assert sorted(Lake(spark, str(tmp_path)).state().cuts) == [f"orders:{{{i}}}" for i in range(3)]
+    snapshot = newest(tmp_path)
+    assert snapshot is not None
+    assert sorted(snapshot.cuts) == [f"orders:{{{i}}}" for i in range(3)]
 
 
 def test_a_flow_that_runs_for_long_keeps_only_the_counts_of_its_last_batches(

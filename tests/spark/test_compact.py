@@ -1,76 +1,82 @@
-"""Compaction: the same rows in fewer files, while others read and write."""
+"""Compaction and vacuum: the same rows in fewer files, while others read and write."""
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from forebay_spark.ids import EntryId
-from forebay_spark.lake import compact as compaction
-from forebay_spark.lake.commits import About, DataFile, State
-from forebay_spark.lake.compact import compact, plans
+from forebay_spark.lake import upkeep
 from forebay_spark.lake.lake import Lake
+from forebay_spark.lake.upkeep import compact, vacuum
 from forebay_spark.pipeline.config import Compact
-from tests.support.lakes import archive, ids_of, lake_ids, run, same
+from tests.support.lakes import archive, ids_of, lake_frame, lake_ids, run, same
 from tests.support.spark_streams import Target
 
 pytestmark = pytest.mark.spark
-
-
-def data_file(name: str, size: int, day: str = "1") -> DataFile:
-    path = f"data/commit=x/stream=s/date={day}/{name}"
-    return DataFile(path, size, "s", EntryId(1, 0), EntryId(2, 0))
-
-
-def test_only_partitions_with_several_small_files_are_planned() -> None:
-    files = [
-        *(data_file(f"small{i}", 40) for i in range(5)),
-        data_file("large", 60),
-        data_file("alone", 10, "2"),
-    ]
-    state = State(1, About("parquet", "{}", ()), {file.path: file for file in files})
-    (plan,) = plans(state, 100)
-    assert sorted(file.path[-6:] for file in plan.files) == [f"small{i}" for i in range(5)]
-    assert plan.count == 2
 
 
 def test_small_files_become_one_and_every_row_stays(
     spark: Any, redis_target: Target, tmp_path: Path
 ) -> None:
     wanted = redis_target.add("s", 40)
-    run(spark, archive(redis_target, tmp_path, "s", most=10))
-    lake = Lake(spark, str(tmp_path))
-    before = lake.read(lake.state())
-    done = Compact(lake=str(tmp_path)).run(spark)
+    job = archive(redis_target, tmp_path, "s", most=10)
+    run(spark, job)
+    before = lake_frame(spark, tmp_path)
+    done = Compact(lake=str(tmp_path)).run()
     assert (done.files_before, done.files_after, done.deleted_files) == (4, 1, 0)
     same(lake_ids(spark, tmp_path), wanted)
     same(ids_of(before), wanted)
-    (merged,) = lake.state().files.values()
-    assert (merged.stream, str(merged.high)) == ("s", wanted[-1])
     wanted += redis_target.add("s", 5)
-    run(spark, archive(redis_target, tmp_path, "s"))
+    run(spark, job)
     same(lake_ids(spark, tmp_path), wanted)
-    orphan = tmp_path / "data" / "commit=killed" / "stream=s" / "part.parquet"
+    orphan = tmp_path / "stream=killed" / "date=2026-01-01" / "part.parquet"
     orphan.parent.mkdir(parents=True)
     orphan.write_bytes(b"half")
-    done = compact(spark, str(tmp_path), grace_ms=-1)
+    done = compact(Lake(str(tmp_path)), keep_ms=0)
     assert (done.files_after, done.deleted_files) == (1, 7)
-    assert not orphan.exists()
+    assert not orphan.parent.parent.exists()
     same(lake_ids(spark, tmp_path), wanted)
-    assert len(list(tmp_path.glob("data/**/*.parquet"))) == 1
+    assert len(list(tmp_path.glob("stream=*/**/*.parquet"))) == 1
+    # Spark's own record of the job is inside of the lake, and vacuum must not touch it.
+    wanted += redis_target.add("s", 5)
+    run(spark, job)
+    same(lake_ids(spark, tmp_path), wanted)
 
 
 def test_of_two_compactions_at_once_one_gives_way(
-    spark: Any, redis_target: Target, tmp_path: Path
+    spark: Any, redis_target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = redis_target.add("s", 20)
     run(spark, archive(redis_target, tmp_path, "s", most=10))
-    lake = Lake(spark, str(tmp_path))
-    state = lake.state()
-    (plan,) = plans(state, 1 << 20)
-    compact(spark, str(tmp_path))
-    compaction.merge(lake, state, plan)
-    assert len(lake.state().files) == 1
+    original = Lake.snapshot
+    entered: list[str] = []
+
+    def another_comes_first(self: Lake, *args: Any) -> Any:
+        entered.append("")
+        found = original(self, *args)
+        if len(entered) == 2:
+            compact(Lake(str(tmp_path)))
+        return found
+
+    monkeypatch.setattr(Lake, "snapshot", another_comes_first)
+    done = compact(Lake(str(tmp_path)))
+    monkeypatch.undo()
+    assert done.files_after == 1
     same(lake_ids(spark, tmp_path), wanted)
+
+
+def test_vacuum_only_says_what_it_would_remove_if_it_is_asked_to(tmp_path: Path) -> None:
+    from tests.spark.test_lake import make_lake
+
+    lake = make_lake(tmp_path)
+    orphan = tmp_path / "stream=x" / "part.parquet"
+    orphan.parent.mkdir(parents=True)
+    orphan.write_bytes(b"")
+    assert vacuum(lake, 0, dry_run=True) == ["stream=x/part.parquet"]
+    assert orphan.exists()
+    assert vacuum(lake, upkeep.WEEK_MS) == []
+    assert vacuum(lake, 0) == ["stream=x/part.parquet"]
+    assert not orphan.exists()

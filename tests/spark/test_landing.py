@@ -1,8 +1,9 @@
-"""Files that tasks write: the same rows, in the same folders, as Spark's own writer gives."""
+"""Files that tasks write: every entry, in the folders and with the statistics of the table."""
 
 from __future__ import annotations
 
 import gc
+import json
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,34 +16,27 @@ from hypothesis import strategies as st
 
 from forebay_spark.errors import MalformedError, explain
 from forebay_spark.ids import EntryId
-from forebay_spark.lake.compact import clean
+from forebay_spark.lake import parquet
 from forebay_spark.lake.errors import LakeError
-from forebay_spark.lake.files import now_ms
-from forebay_spark.lake.lake import Lake, partition_values
+from forebay_spark.lake.lake import Lake
+from forebay_spark.lake.old import partition_values
+from forebay_spark.lake.parquet import PartitionedFiles, folder_of
+from forebay_spark.lake.stores import place_of
+from forebay_spark.lake.upkeep import vacuum
 from forebay_spark.offsets import Piece, Position
 from forebay_spark.options import STREAM
 from forebay_spark.pipeline import landing
-from forebay_spark.pipeline.archive import about_archive
-from forebay_spark.pipeline.landing import (
-    ESCAPED,
-    NO_VALUE,
-    Landing,
-    day_text,
-    escaped,
-    land_task,
-    lands,
-)
-from forebay_spark.pipeline.spec import Source
+from forebay_spark.pipeline.landing import Landing, land_task
 from forebay_spark.reading import FIRST_PAGE_ENTRIES, Task
 from forebay_spark.schema import PLAIN
-from tests.support.lakes import archive, lake_ids, run, same
+from tests.support.lakes import archive, lake_frame, lake_ids, rows_in, run, same
 from tests.support.spark_faults import land_and_die
 from tests.support.spark_streams import Target, struct
 
 DAY_MS = 86_400_000
 #: Two days, the year 33658, and a time that no timestamp can hold.
 IDS = ("1-1", "5-0", f"{DAY_MS}-0", f"{DAY_MS}-7", "999999999999999-0", f"{2**64 - 1}-3")
-DAYS = ("1970-01-01", "1970-01-02", "+33658-09-27", NO_VALUE)
+DAYS = ("1970-01-01", "1970-01-02", None)
 WHOLE = Piece(EntryId(0, 0), EntryId(2**64 - 1, 2**64 - 1), None)
 
 TYPED = """
@@ -70,15 +64,16 @@ FIELDS = {
 
 def land_here(target: Target, folder: Path, stream: str = "s", **options: Any) -> list[Any]:
     """What one task writes, without Spark."""
-    plan = Landing(PLAIN, target.options(STREAM, streams=stream, **options), "snappy")
-    return land_task(plan, str(folder), Task(stream, WHOLE, Position(EntryId(0, 0), None)))
+    options = target.options(STREAM, streams=stream, **options)
+    plan = Landing(PLAIN, options, place_of(str(folder)), ("stream", "date"))
+    return land_task(plan, Task(stream, WHOLE, Position(EntryId(0, 0), None)))
 
 
 def test_a_task_writes_one_file_for_each_day_of_its_entries(target: Target, tmp_path: Path) -> None:
     target.add_at("s", IDS)
     landed = land_here(target, tmp_path)
-    assert [partition_values(file.path)["date"] for file in landed] == list(DAYS)
-    assert [file.rows for file in landed] == [2, 2, 1, 1]
+    assert [file.values["date"] for file in landed] == list(DAYS)
+    assert [file.rows for file in landed] == [2, 2, 2]
     for file in landed:
         assert (tmp_path / file.path).stat().st_size == file.size_bytes
     ids = [pq.read_table(tmp_path / file.path)["id"].to_pylist() for file in landed]
@@ -88,7 +83,7 @@ def test_a_task_writes_one_file_for_each_day_of_its_entries(target: Target, tmp_
 def test_rows_wait_for_their_row_group_only_up_to_a_bound(
     target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(landing, "GROUP_BYTES", 1_000)
+    monkeypatch.setattr(parquet, "GROUP_BYTES", 1_000)
     target.add_at("s", [f"5-{seq}" for seq in range(1000)])
     (file,) = land_here(target, tmp_path, pageBytes=1_000)
     groups = pq.ParquetFile(tmp_path / file.path).metadata
@@ -96,15 +91,16 @@ def test_rows_wait_for_their_row_group_only_up_to_a_bound(
     assert groups.num_row_groups > 3
 
 
-def test_times_have_bounds_so_that_a_query_can_pass_over_row_groups(
+def test_the_log_gets_bounds_of_times_so_that_a_query_can_pass_over_files(
     redis_target: Target, tmp_path: Path
 ) -> None:
     redis_target.add_at("s", ["5-0", "9-0"])
     (file,) = land_here(redis_target, tmp_path)
-    group = pq.ParquetFile(tmp_path / file.path).metadata.row_group(0)
-    columns = {column["path_in_schema"]: column for column in group.to_dict()["columns"]}
-    bounds = columns["timestamp"]["statistics"]
-    assert (bounds["min"].microsecond, bounds["max"].microsecond) == (5000, 9000)
+    told = json.loads(file.stats)
+    assert told["numRecords"] == 2
+    assert told["minValues"]["timestamp"] == "1970-01-01T00:00:00.005000Z"
+    assert told["maxValues"]["timestamp"] == "1970-01-01T00:00:00.009000Z"
+    assert told["nullCount"]["timestamp"] == 0
 
 
 def test_an_attempt_that_is_repeated_leaves_the_files_of_the_first_alone(
@@ -130,9 +126,9 @@ def test_a_task_that_fails_lets_go_of_its_file_in_silence(
     redis_target.client.xadd("s", {"n": "x"}, id="6-0")
     options = redis_target.options(STREAM, streams="s", mode="FAILFAST")
     with_number = struct(_stream="string", _id="string", _timestamp="timestamp", n="integer")
-    plan = Landing(with_number, options, "snappy")
+    plan = Landing(with_number, options, place_of(str(tmp_path)), ("_stream",))
     with pytest.raises(MalformedError, match="6-0"):
-        land_task(plan, str(tmp_path), Task("s", WHOLE, Position(EntryId(0, 0), None)))
+        land_task(plan, Task("s", WHOLE, Position(EntryId(0, 0), None)))
     assert len(list(tmp_path.rglob("*.parquet"))) == 1
     gc.collect()
     assert capfd.readouterr().err == ""
@@ -144,8 +140,22 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(
     redis_target.add("s", 3)
     taken = tmp_path / "file"
     taken.touch()
-    with pytest.raises(LakeError, match=r"cannot be written by a task .* Make room and see"):
+    with pytest.raises(LakeError, match=r"cannot be used .* there is room"):
         land_here(redis_target, taken)
+
+
+def test_a_full_disk_in_the_middle_of_a_file_is_one_sentence(redis_target: Target) -> None:
+    redis_target.add("s", 3)
+    with pytest.raises(LakeError, match=r"No space left on device"):
+        land_full(redis_target)
+
+
+def land_full(target: Target) -> None:
+    """What a task says when the device takes nothing more."""
+    full = Path("/dev/full").open("wb", buffering=0)  # noqa: SIM115
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parquet.stores, "create", lambda *_: full)
+        land_here(target, Path("/nowhere"))
 
 
 def test_explain_finds_the_sentence_of_a_lake_in_what_spark_tells() -> None:
@@ -155,52 +165,65 @@ def test_explain_finds_the_sentence_of_a_lake_in_what_spark_tells() -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
 def test_any_name_of_a_stream_comes_back_from_the_name_of_its_folder(name: str) -> None:
-    spelled = escaped(name)
-    assert partition_values(f"stream={spelled}/x.parquet")["stream"] == name
-    assert not set(spelled) & (ESCAPED - {"%"}) and min(spelled) >= " "
+    spelled = folder_of({"stream": name})
+    assert partition_values(f"{spelled}x.parquet")["stream"] == name
+    assert spelled.isascii() and spelled.count("/") == 1
 
 
-@given(st.integers(0, 2_932_896))
-def test_days_are_named_as_python_names_them_as_far_as_it_goes(day: int) -> None:
-    named = pa.scalar(day, pa.int32()).cast(pa.date32()).as_py()
-    assert day_text(day) == named.isoformat()
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 2)), max_size=40))
+def test_rows_go_to_the_folder_of_their_values_whatever_their_order(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str | None, int]]
+) -> None:
+    folder = tmp_path_factory.mktemp("lake")
+    files = PartitionedFiles(place_of(str(folder)), ("kind", "day"))
+    columns = {
+        "kind": pa.array([kind for kind, _ in rows], pa.string()),
+        "day": pa.array([day for _, day in rows], pa.int32()).cast(pa.date32()),
+        "n": pa.array(range(len(rows)), pa.int64()),
+    }
+    batch = pa.record_batch(columns)
+    for part in (batch[:7], batch[7:]):
+        if part.num_rows:
+            files.add(part)
+    found = []
+    for file in files.finish():
+        values = (file.values["kind"], file.values["day"])
+        found += [(n, *values) for n in pq.read_table(folder / file.path)["n"].to_pylist()]
+    wanted = [(n, kind, f"1970-01-0{day + 1}") for n, (kind, day) in enumerate(rows)]
+    assert sorted(found, key=lambda row: row[0]) == wanted
 
 
-@pytest.mark.spark
-def test_later_days_are_named_as_spark_names_them(spark: Any) -> None:
-    days = [2_932_896, 2_932_897, 11_574_074, 106_751_991]
-    rows = spark.createDataFrame([(day,) for day in days], "day int")
-    named = rows.selectExpr("cast(date_from_unix_date(day) as string)").collect()
-    assert [day_text(day) for day in days] == [row[0] for row in named]
+def test_more_folders_than_files_may_be_open_make_more_files(tmp_path: Path) -> None:
+    files = PartitionedFiles(place_of(str(tmp_path)), ("kind",))
+    for _ in range(2):
+        for kind in range(parquet.MOST_OPEN + 1):
+            files.add(pa.record_batch({"kind": [str(kind)], "n": [kind]}))
+    landed = files.finish()
+    assert sum(file.rows for file in landed) == 2 * (parquet.MOST_OPEN + 1)
+    assert len(landed) > parquet.MOST_OPEN + 1
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("schema", [None, TYPED], ids=["plain", "typed"])
-def test_tasks_and_spark_write_the_same_rows_into_the_same_folders(
+def test_what_tasks_write_is_what_spark_reads_from_the_source(
     spark: Any, target: Target, tmp_path: Path, schema: str | None
 ) -> None:
     stream = "a b:c/%é"
     fill(target, stream)
-    for writer in ("auto", "spark"):
-        run(spark, archive(target, tmp_path / writer, stream, schema=schema, writer=writer))
-    assert contents(spark, tmp_path / "auto") == contents(spark, tmp_path / "spark")
-    assert are_of_tasks(tmp_path / "auto") == {True}
-    assert are_of_tasks(tmp_path / "spark") == {False}
+    job = archive(target, tmp_path, stream, schema=schema)
+    run(spark, job)
+    frame = lake_frame(spark, tmp_path)
+    wanted = spark.read.format("forebay").schema(frame.drop("date", "_date").schema)
+    hot = wanted.options(url=target.url, streams=stream).load()
+    assert texts(frame.drop("date", "_date")) == texts(hot)
+    assert rows_in(tmp_path) == len(IDS)
+    days = {row[0] for row in frame.select("date" if schema is None else "_date").collect()}
+    assert {str(day) if day else None for day in days} == set(DAYS)
 
 
-@pytest.mark.spark
-@pytest.mark.parametrize("codec", landing.CODECS)
-def test_the_compression_is_the_one_that_spark_was_told(
-    spark: Any, redis_target: Target, tmp_path: Path, codec: str
-) -> None:
-    fill(redis_target, "s")
-    spark.conf.set(landing.CODEC, codec)
-    run(spark, archive(redis_target, tmp_path, "s"))
-    spark.conf.unset(landing.CODEC)
-    assert len(contents(spark, tmp_path)[0]) == len(IDS)
-    stored = pq.ParquetFile(min(tmp_path.rglob("*.parquet"))).metadata.row_group(0).column(0)
-    told = {"lz4_raw": "LZ4", "none": "UNCOMPRESSED"}.get(codec, codec.upper())
-    assert stored.compression == told
+def texts(frame: Any) -> list[str]:
+    """All rows as text, in order."""
+    return sorted(row[0] for row in frame.selectExpr("to_json(struct(*))").collect())
 
 
 def fill(target: Target, stream: str) -> None:
@@ -212,33 +235,6 @@ def fill(target: Target, stream: str) -> None:
     target.client.xadd(stream, dict.fromkeys(FIELDS, "?"), id=IDS[5])
 
 
-def contents(spark: Any, folder: Path) -> tuple[list[str], set[str]]:
-    """All rows as text, in order, and the folders that hold them."""
-    lake = Lake(spark, str(folder))
-    state = lake.state()
-    frame = lake.read(state)
-    rows = sorted(row[0] for row in frame.selectExpr("to_json(struct(*))").collect())
-    assert len(rows) == state.rows == len(IDS)
-    return rows, {file.partition for file in state.files.values()}
-
-
-def are_of_tasks(folder: Path) -> set[bool]:
-    """Whether tasks wrote the files, by their names: Spark's have the number of a task."""
-    return {"-" not in path.name.removeprefix("part-") for path in folder.rglob("*.parquet")}
-
-
-@pytest.mark.spark
-def test_what_only_sparks_writer_can_do_is_left_to_it(spark: Any, tmp_path: Path) -> None:
-    about = about_archive(Source(("s",)), "parquet")
-    assert lands(spark, about, str(tmp_path))
-    assert not lands(spark, about_archive(Source(("s",)), "orc"), str(tmp_path))
-    assert not lands(spark, about, "hdfs://name/lake")
-    for name, value in ((landing.CODEC, "brotli"), ("parquet.block.size", "1000000")):
-        spark.conf.set(name, value)
-        assert not lands(spark, about, str(tmp_path))
-        spark.conf.unset(name)
-
-
 @pytest.mark.spark
 def test_a_file_that_is_half_written_when_its_worker_dies_counts_for_nothing(
     spark: Any, target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -248,6 +244,6 @@ def test_a_file_that_is_half_written_when_its_worker_dies_counts_for_nothing(
         patch.setattr(landing, "land_task", land_and_die)
         run(spark, archive(target, tmp_path, "s"))
     same(lake_ids(spark, tmp_path), wanted)
-    assert len(list(tmp_path.rglob("*.parquet"))) == 2
-    assert clean(Lake(spark, str(tmp_path)), before_ms=now_ms() + 1000) == 1
+    assert len(list(tmp_path.glob("stream=*/**/*.parquet"))) == 2
+    assert len(vacuum(Lake(str(tmp_path)), keep_ms=0)) == 1
     same(lake_ids(spark, tmp_path), wanted)

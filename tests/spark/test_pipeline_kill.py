@@ -20,11 +20,8 @@ from typing import Any
 
 import pytest
 
-from forebay_spark.lake.files import LocalFiles
-from forebay_spark.lake.lake import Lake
-from forebay_spark.lake.log import CommitLog
 from tests.support import pipeline_driver
-from tests.support.lakes import lake_ids, run, same
+from tests.support.lakes import lake_frame, lake_ids, newest, run, same
 from tests.support.servers import environment
 from tests.support.spark_streams import Target
 from tests.support.waiting import wait_until
@@ -38,7 +35,7 @@ WINDOW_S = 10
 #: Both servers get half of the steps, in a chain: a start of Spark is what a kill costs.
 STEPS = {
     "redis-server": (
-        "files are written",
+        "files are safe",
         "one sink of two has the batch",
         "entries are trimmed",
     ),
@@ -53,8 +50,8 @@ ROUNDS = int(os.environ.get("FOREBAY_KILL_ROUNDS", "0"))
 
 
 def version(lake: Path) -> int:
-    state = CommitLog(LocalFiles(lake)).load()
-    return state.version if state else -1
+    snapshot = newest(lake)
+    return snapshot.version if snapshot else -1
 
 
 @contextmanager
@@ -120,12 +117,12 @@ def test_no_kill_loses_or_doubles_an_entry_and_ctrl_c_ends_in_peace(
     assert "stopping after this batch" in told
     assert "Traceback" not in told and "Exception" not in told
     assert '"lag_entries"' in told
-    state = CommitLog(LocalFiles(lake)).load()
-    assert state is not None
+    snapshot = newest(lake)
+    assert snapshot is not None
     cold = lake_ids(spark, lake)
     hot = [entry for entry in target.ids("s") if entry not in set(cold)]
     same(cold + hot, added)
-    assert state.cuts["s"].n == len(cold)
+    assert snapshot.cuts["s"].n == len(cold)
     events = [fields[b"event"] for _, fields in target.client.xrange("forebay:pipelines")]
     assert events[-1] == b"stopped" and events.count(b"started") == 3
 
@@ -152,8 +149,7 @@ def windows_of(count: int) -> list[tuple[int, int]]:
 
 
 def lake_rows(spark: Any, path: Path, *columns: str) -> list[tuple[int, ...]]:
-    lake = Lake(spark, str(path))
-    return sorted(tuple(row) for row in lake.read(lake.state()).select(*columns).collect())
+    return sorted(tuple(row) for row in lake_frame(spark, path).select(*columns).collect())
 
 
 def stream_rows(target: Target, stream: str, *fields: bytes) -> list[tuple[int, ...]]:

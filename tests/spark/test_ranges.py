@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from forebay_spark.errors import OptionError
+
 from forebay_spark.ids import EntryId
-from forebay_spark.lake.commits import Cut
 from forebay_spark.lake.errors import LakeError
-from forebay_spark.lake.files import LocalFiles
+from forebay_spark.lake.transactions import Cut
 from forebay_spark.offsets import Piece, Position, Span
-from forebay_spark.pipeline.ranges import plan, spans_of_batch
+from forebay_spark.pipeline.checkpoint import Checkpoint, LocalFiles
+from forebay_spark.pipeline.ranges import plan
 
 
 def entry(ms: int) -> EntryId:
@@ -30,14 +32,13 @@ def cut(at: int) -> dict[str, Cut]:
 def test_a_batch_that_begins_at_the_cut_is_written_whole() -> None:
     todo = plan(cut(5), span(5, 9), allow_gaps=False)
     assert todo is not None
-    assert todo.ranges == {"s": (entry(5), entry(9))}
+    assert todo.spans == span(5, 9)
     assert todo.cuts == cut(9)
-    assert todo.known == {}
 
 
 def test_a_stream_that_the_lake_does_not_know_begins_anywhere() -> None:
     todo = plan({}, span(5, 9), allow_gaps=False)
-    assert todo is not None and todo.ranges == {"s": (entry(5), entry(9))}
+    assert todo is not None and todo.spans == span(5, 9)
 
 
 @pytest.mark.parametrize("low", [0, 4])
@@ -48,8 +49,8 @@ def test_a_batch_that_the_lake_has_is_passed_over(low: int) -> None:
 def test_of_a_batch_that_begins_before_the_cut_the_rest_is_written() -> None:
     todo = plan(cut(5), span(2, 9), allow_gaps=False)
     assert todo is not None
-    assert todo.known == {"s": entry(5)}
-    assert todo.ranges == {"s": (entry(5), entry(9))}
+    assert todo.cuts == cut(9)
+    assert todo.spans["s"].pieces == (Piece(entry(5), entry(9), None),)
 
 
 def test_what_is_left_of_a_batch_begins_at_the_cut_and_is_counted_where_it_was_not_cut() -> None:
@@ -67,7 +68,6 @@ def test_one_stream_may_be_known_while_another_is_new() -> None:
     both = {**span(0, 5), "t": span(0, 7)["s"]}
     todo = plan(cut(5), both, allow_gaps=False)
     assert todo is not None
-    assert todo.known == {"s": entry(5)}
     assert list(todo.cuts) == ["t"]
 
 
@@ -75,7 +75,7 @@ def test_a_gap_stops_the_job_unless_it_is_allowed() -> None:
     with pytest.raises(LakeError, match="up to 5-0, but this batch begins after 6-0"):
         plan(cut(5), span(6, 9), allow_gaps=False)
     todo = plan(cut(5), span(6, 9), allow_gaps=True)
-    assert todo is not None and todo.ranges == {"s": (entry(6), entry(9))}
+    assert todo is not None and todo.spans == span(6, 9)
 
 
 def test_ranges_come_from_the_record_that_spark_wrote(tmp_path: Path) -> None:
@@ -85,11 +85,11 @@ def test_ranges_come_from_the_record_that_spark_wrote(tmp_path: Path) -> None:
     (folder / "1").write_text(
         'v1\n{}\n{"s": {"id": "9-0", "n": 9, "from": {"id": "4-0", "n": 4}, "cuts": [["9-0", 5]]}}'
     )
-    files = LocalFiles(tmp_path)
-    assert spans_of_batch(files, 0) == {}
-    assert spans_of_batch(files, 1) == span(4, 9)
+    checkpoint = Checkpoint("here", LocalFiles(tmp_path))
+    assert checkpoint.spans_of(0) == {}
+    assert checkpoint.spans_of(1) == span(4, 9)
 
 
 def test_a_checkpoint_without_the_record_is_told(tmp_path: Path) -> None:
-    with pytest.raises(LakeError, match="no offsets of batch 3"):
-        spans_of_batch(LocalFiles(tmp_path), 3)
+    with pytest.raises(OptionError, match="no offsets of batch 3"):
+        Checkpoint("here", LocalFiles(tmp_path)).spans_of(3)

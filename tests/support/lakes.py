@@ -6,7 +6,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from forebay_spark.lake.lake import Lake
+from forebay_spark.lake.errors import LakeError
+from forebay_spark.lake.frames import frame_of
+from forebay_spark.lake.lake import Lake, Snapshot
 from forebay_spark.pipeline.archive import Archive
 from forebay_spark.pipeline.spec import Source
 from tests.support.spark_streams import Target
@@ -30,8 +32,26 @@ def run(spark: Any, job: Any) -> None:
 
 def lake_ids(spark: Any, lake: Path, column: str = "id") -> list[str]:
     """The IDs of all rows of a lake, sorted as text; repeated ones stay repeated."""
-    opened = Lake(spark, str(lake))
-    return ids_of(opened.read(opened.state()), column)
+    return ids_of(lake_frame(spark, lake), column)
+
+
+def lake_frame(spark: Any, lake: Path) -> Any:
+    """All rows of a lake."""
+    return frame_of(spark, Lake(str(lake)).snapshot())
+
+
+def newest(lake: Path) -> Snapshot | None:
+    """The newest version of a lake, if there is one."""
+    try:
+        return Lake(str(lake)).snapshot()
+    except LakeError:
+        return None
+
+
+def rows_in(lake: Path) -> int:
+    """How many rows the log of a lake counts."""
+    snapshot = newest(lake)
+    return sum(file.rows or 0 for file in snapshot.files) if snapshot else 0
 
 
 def ids_of(frame: Any, column: str = "id") -> list[str]:

@@ -30,9 +30,9 @@ PER_BATCH = 150
 
 #: Step -> where it is, and whether the kill comes before or after it.
 FAULTS: dict[str, tuple[Any, str, str]] = {
-    "files are written": (Lake, "adopt", "before"),
-    "files are safe": (Lake, "adopt", "after"),
-    "files are committed": (Lake, "change", "after"),
+    "files are to be written": (archive, "land", "before"),
+    "files are safe": (archive, "land", "after"),
+    "files are committed": (Lake, "commit", "after"),
     "entries are to be trimmed": (archive, "trim_streams", "before"),
     "entries are trimmed": (archive, "trim_streams", "after"),
     "one sink of two has the batch": (sinks, "write_lake", "after"),

@@ -32,9 +32,13 @@ from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
 from forebay_spark.batch import BatchReader
+from forebay_spark.entries import EntryColumns
+from forebay_spark.lake.lake import NewFile
+from forebay_spark.lake.parquet import PartitionedFiles
 from forebay_spark.micro_batch import MicroBatchReader
 from forebay_spark.options import BATCH, STREAM, WRITE, Options, read_options
-from forebay_spark.pipeline.landing import DayFiles, Landed, Landing, land_task
+from forebay_spark.pipeline import landing
+from forebay_spark.pipeline.landing import Landing, land_task
 from forebay_spark.reading import Task, read_task
 from forebay_spark.sink import BATCH_ID, BatchWriter, MicroBatchWriter, Written
 from forebay_spark.source import ForebaySource
@@ -43,15 +47,15 @@ Json = dict[str, Any]
 OURS = ("fault", "faultAt", "victims")
 
 
-def land_and_die(landing: Landing, base: str, task: Task) -> list[Landed]:
+def land_and_die(plan: Landing, task: Task) -> list[NewFile]:
     """A task of an archive whose worker dies in its first attempt, with a file half written."""
     context = TaskContext.get()
     if context is not None and context.attemptNumber() == 0:
-        files = DayFiles(landing, base, task.stream)
-        for batch in read_task(landing.schema, landing.options, task):
-            files.add(batch)
+        files = PartitionedFiles(plan.place, plan.partitions)
+        for batch in read_task(plan.schema, plan.options, task):
+            files.add(landing.dated(batch, EntryColumns(plan.schema)))
         os.kill(os.getpid(), signal.SIGKILL)
-    return land_task(landing, base, task)
+    return land_task(plan, task)
 
 
 class Fault:

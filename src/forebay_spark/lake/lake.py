@@ -158,6 +158,7 @@ class Lake:
     def create(self, about: About) -> Snapshot:
         """Make the lake, or see that the one which is there is the same."""
         stores.set_torn_commit_aside(self.place)
+        _refuse_file(self.place)
         with in_words(self.place):
             there = DeltaTable.is_deltatable(self.root, dict(self.place.options))
         if not there:
@@ -199,6 +200,7 @@ class Lake:
             return self._newest
 
     def _open(self, version: int | None = None) -> DeltaTable:
+        _refuse_file(self.place)
         options = dict(self.place.options) or None
         return DeltaTable(self.root, version=version, storage_options=options)
 
@@ -290,12 +292,15 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0].rstrip(".")
 
 
+def _refuse_file(place: Place) -> None:
+    if place.is_local and place.folder.is_file():
+        raise LakeError(f"{place.root} is a file. Name a folder for the lake.")
+
+
 def _refuse_folder(place: Place) -> None:
     """LakeError if a folder is there that is something else."""
     if not place.is_local or not place.folder.exists():
         return
-    if not place.folder.is_dir():
-        raise LakeError(f"{place.root} is a file. Name a folder for the lake.")
     names = {path.name for path in place.folder.iterdir()}
     if OLD_LOG in names:
         raise LakeError(

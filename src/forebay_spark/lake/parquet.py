@@ -51,7 +51,7 @@ class PartitionedFiles:
         self,
         place: Place,
         partitions: tuple[str, ...],
-        differences: Mapping[str, str] | None = None,
+        differences: Mapping[str, str] = NONE,
     ) -> None:
         self._place = place
         self._partitions = partitions
@@ -70,7 +70,7 @@ class PartitionedFiles:
         file = self._open.get(values)
         if file is None:
             if len(self._open) >= MOST_OPEN:
-                self._done.append(self._open.popitem(last=False)[1].finish())
+                self._finish_oldest()
             file = OpenFile(self._place, self._named(values), schema, self._differences)
             self._open[values] = file
         self._open.move_to_end(values)
@@ -82,8 +82,13 @@ class PartitionedFiles:
     def finish(self) -> list[NewFile]:
         """All files, which are now safe on disk."""
         while self._open:
-            self._done.append(self._open.popitem(last=False)[1].finish())
+            self._finish_oldest()
         return self._done
+
+    def _finish_oldest(self) -> None:
+        values, file = next(iter(self._open.items()))
+        self._done.append(file.finish())
+        del self._open[values]
 
     def close(self) -> None:
         """Let go of files that will not be finished."""

@@ -20,7 +20,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-import pyarrow as pa
 import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 from deltalake import Transaction
@@ -116,10 +115,8 @@ def _in_checkpoint(files: pa_fs.FileSystem, name: str) -> dict[str, int]:
         parquet = pq.ParquetFile(content)
         if "txn" not in parquet.schema_arrow.names:
             return {}
-        column = parquet.read(columns=["txn"]).column("txn").combine_chunks()
-    app, number = (column.field(part) for part in ("appId", "version"))
-    rows = pa.table({"app": app, "number": number}).drop_null().to_pylist()
-    return {row["app"]: row["number"] for row in rows}
+        told = parquet.read(columns=["txn"]).column("txn").drop_null().to_pylist()
+    return {action["appId"]: action["version"] for action in told}
 
 
 def _in_commit(content: bytes) -> dict[str, int]:
