@@ -2,14 +2,12 @@
 
 The job does more than write: it starts a streaming query, fetches and decodes, syncs its
 files to the disk and commits.  It is compared with the least that Spark could do, to write the
-same rows, ready in its memory, to Parquet files of the same partitions; and with itself when
-Spark writes its files.
+same rows, ready in its memory, to Parquet files of the same partitions.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from functools import partial
 from itertools import count
 
@@ -30,8 +28,7 @@ from forebay_spark.schema import PLAIN
 
 WRITTEN = "race:written"
 FROM_MEMORY = "Parquet from Spark's memory"
-BY_SPARK = "the job, files by Spark"
-WRITERS = {"archive": "auto", BY_SPARK: "spark"}
+ARCHIVE = "archive"
 
 
 class Archives:
@@ -43,32 +40,43 @@ class Archives:
         self.source = Source(
             (STREAM.decode(),), url=url(stage.forebay), options={"minPartitions": str(PARTITIONS)}
         )
-        self.batches_s: dict[str, list[float]] = {name: [] for name in WRITERS}
-        self.lakes: dict[str, Lake] = {}
+        self.batches_s: list[float] = []
+        self.lake = Lake(stage.folder)
+        self.saved = ""
 
     def folder(self) -> str:
         """One that nobody has used."""
         return f"{self._stage.folder}/{next(self._numbers)}"
 
-    def run_s(self, name: str) -> float:
+    def run_s(self) -> float:
         """The job on an empty lake; what its one micro-batch took alone is kept."""
         path = self.folder()
         start = time.perf_counter()
-        job = Archive(source=self.source, lake=path, writer=WRITERS[name])
-        flow = job.start(self._stage.spark)
+        flow = Archive(source=self.source, lake=path).start(self._stage.spark)
         flow.wait()
         seconds = time.perf_counter() - start
         (batch,) = (p for p in flow.query.recentProgress if "addBatch" in p["durationMs"])
-        self.batches_s[name].append(batch["durationMs"]["triggerExecution"] / 1000)
-        lake = self.lakes[name] = Lake(path)
-        archived = frame_of(self._stage.spark, lake.snapshot()).count()
+        self.batches_s.append(batch["durationMs"]["triggerExecution"] / 1000)
+        self.lake = Lake(path)
+        archived = frame_of(self._stage.spark, self.lake.snapshot()).count()
         assert archived == self._stage.plan.entries, f"{archived} rows are in the lake"
         return seconds
 
-    def read_s(self, name: str) -> float:
+    def save_s(self, rows: DataFrame) -> float:
+        """A plain write of the same rows."""
+        self.saved = self.folder()
+        partitions = about_archive(self.source).partitions
+        start = time.perf_counter()
+        rows.write.format("parquet").partitionBy(*partitions).save(self.saved)
+        return time.perf_counter() - start
+
+    def read_s(self) -> float:
         """The way back: all columns of a lake to nowhere."""
-        lake = self.lakes[name]
-        return to_noop_s(frame_of(self._stage.spark, lake.snapshot()))
+        return to_noop_s(frame_of(self._stage.spark, self.lake.snapshot()))
+
+    def read_saved_s(self) -> float:
+        """The same of the files that Spark wrote."""
+        return to_noop_s(self._stage.spark.read.parquet(self.saved))
 
 
 def archive(stage: Stage) -> list[Line]:
@@ -77,39 +85,20 @@ def archive(stage: Stage) -> list[Line]:
     archives = Archives(stage)
     rows = EntryColumns(PLAIN).dated(stage.read(stage.forebay)).cache()
     assert rows.count() == stage.plan.entries
-    partitions = about_archive(archives.source, "parquet").partitions
-    runs: dict[str, Callable[[], float]] = {
-        "archive": partial(archives.run_s, "archive"),
-        FROM_MEMORY: lambda: save_s(rows, partitions, archives.folder()),
-        BY_SPARK: partial(archives.run_s, BY_SPARK),
-    }
+    runs = {ARCHIVE: archives.run_s, FROM_MEMORY: partial(archives.save_s, rows)}
     whole = warm_in_turns(stage.plan.rounds, runs)
     rows.unpersist()
-    batches = {
-        "archive": archives.batches_s["archive"][1:],
-        FROM_MEMORY: whole[FROM_MEMORY],
-        BY_SPARK: archives.batches_s[BY_SPARK][1:],
-    }
-    back = warm_in_turns(
-        stage.plan.rounds, {name: partial(archives.read_s, name) for name in WRITERS}
-    )
+    batches = {ARCHIVE: archives.batches_s[1:], FROM_MEMORY: whole[FROM_MEMORY]}
+    ways_back = {ARCHIVE: archives.read_s, FROM_MEMORY: archives.read_saved_s}
     lines = []
     for title, samples in (
-        ("archive to Parquet, the whole job", whole),
-        ("archive to Parquet, its micro-batch", batches),
-        ("archive, reading it back", back),
+        ("archive to a lake, the whole job", whole),
+        ("archive to a lake, its micro-batch", batches),
+        ("archive, reading it back", warm_in_turns(stage.plan.rounds, ways_back)),
     ):
         stage.samples[title] = samples
-        targets = {FROM_MEMORY: 1.5, BY_SPARK: None} if FROM_MEMORY in samples else {BY_SPARK: None}
-        lines += compare(title, "s", samples, targets, smaller_is_better=True)
+        lines += compare(title, "s", samples, {FROM_MEMORY: 1.5}, smaller_is_better=True)
     return lines
-
-
-def save_s(rows: DataFrame, partitions: tuple[str, ...], path: str) -> float:
-    """A plain write."""
-    start = time.perf_counter()
-    rows.write.format("parquet").partitionBy(*partitions).save(path)
-    return time.perf_counter() - start
 
 
 def sink(stage: Stage) -> list[Line]:

@@ -21,6 +21,7 @@ from bench.rows import FOREVER_S, PIPELINE, fill
 from bench.spark.lines import Line, compare, in_turns
 from bench.spark.stage import Stage, url
 from forebay_spark.batch import BatchReader
+from forebay_spark.lake.stores import place_of
 from forebay_spark.offsets import Piece
 from forebay_spark.options import BATCH, read_options
 from forebay_spark.pipeline.landing import Landing, land_task
@@ -99,7 +100,8 @@ def read_all(address: str, stream: str, folder: str = "") -> None:
     reader = BatchReader(PLAIN, options)
     task = whole(reader.partitions())
     if folder:
-        land_task(Landing(PLAIN, options, "snappy"), folder, task)
+        plan = Landing(PLAIN, options, place_of(folder), ("stream", "date"))
+        land_task(plan, task)
         return
     for _ in reader.read(task):
         pass

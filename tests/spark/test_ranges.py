@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from forebay_spark.errors import OptionError
-
 from forebay_spark.ids import EntryId
 from forebay_spark.lake.errors import LakeError
 from forebay_spark.lake.transactions import Cut

@@ -4,16 +4,19 @@ Spark's own Parquet reader gets the list of the files that count, so that neithe
 replaced nor what was never committed is seen.  The values by which a table is partitioned stand
 in the names of folders, as all writers of Delta spell them.
 
-    local     root/stream=a/date=d/part-1.parquet             Spark's reader
-    upgraded  root/data/commit=x/stream=a/date=d/part-1...    the same, one folder deeper
-    else      another tool's layout, or a store that this     Arrow in Python workers
-              Spark has no jar for                            (lake/source.py)
+    plain     root/stream=a/date=d/part-1.parquet             Spark's reader finds the values
+    old       root/data/commit=x/stream=a/date=d/part-1...    the same, one folder deeper
+    spelled   root/stream=%C3%A9/..., or another tool's way   Spark's reader, values by the log,
+                                                              a part for each folder
+    store     s3://...: this Spark has no jar for it          Arrow in Python workers
+                                                              (lake/source.py)
 
 With Delta's jar in the session, ``spark.read.format("delta").load(path)`` gives the same rows.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -23,8 +26,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from forebay_spark.lake.lake import DataFile, Snapshot
-from forebay_spark.lake.parquet import folder_of, value_text
+from forebay_spark.lake.lake import DataFile, Snapshot, value_text
+from forebay_spark.lake.parquet import NO_VALUE
 from forebay_spark.lake.results import register
 from forebay_spark.lake.source import FILES, FORMAT, encode_files
 
@@ -32,7 +35,9 @@ OLD_DATA, OLD_FOLDER = "data", "commit"
 #: From so many paths on, Spark lists them by a job of its own, which takes seconds.
 DISCOVERY = "spark.sql.sources.parallelPartitionDiscovery.threshold"
 NEVER = str(1 << 30)
-PLAIN, OLD, FOREIGN = "plain", "old", "foreign"
+PLAIN, OLD, SPELLED, STORE = "plain", "old", "spelled", "store"
+#: Parts of a query that Spark can bear; with more folders than that, workers read the files.
+MOST_PARTS = 100
 
 
 def frame_of(
@@ -46,25 +51,63 @@ def frame_of(
         groups[_layout(snapshot, file)].append(file)
     if not groups:
         return spark.createDataFrame([], columns)
-    parts = [_read(spark, snapshot, layout, group) for layout, group in sorted(groups.items())]
+    parts = []
+    for layout, group in sorted(groups.items()):
+        parts += _parts(spark, snapshot, layout, group)
     return reduce(DataFrame.unionByName, parts)
 
 
 def _layout(snapshot: Snapshot, file: DataFile) -> str:
     """How Spark can get at a file."""
     if not snapshot.place.is_local or "://" in file.path:
-        return FOREIGN
-    parts = [(name, value_text(file.values.get(name))) for name in snapshot.about.partitions]
-    folder = file.path.rpartition("/")[0]
-    if folder == folder_of(dict(parts)).rstrip("/"):
-        return PLAIN
-    return OLD if file.path.startswith(f"{OLD_DATA}/{OLD_FOLDER}=") else FOREIGN
+        return STORE
+    wanted = [(name, value_text(file.values.get(name))) for name in snapshot.about.partitions]
+    folders = file.path.split("/")[:-1]
+    is_old = file.path.startswith(f"{OLD_DATA}/{OLD_FOLDER}=")
+    found = [_as_spark_reads(folder) for folder in (folders[2:] if is_old else folders)]
+    if found != wanted:
+        return SPELLED
+    return OLD if is_old else PLAIN
+
+
+def _as_spark_reads(folder: str) -> tuple[str, str | None]:
+    """Column and value of a folder; Spark takes each %xx for a character of its own."""
+    name, _, value = folder.partition("=")
+    text = re.sub("%([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), value)
+    return name, None if value == NO_VALUE else text
+
+
+def _parts(
+    spark: SparkSession, snapshot: Snapshot, layout: str, files: list[DataFile]
+) -> list[DataFrame]:
+    if layout in (PLAIN, OLD):
+        return [_read(spark, snapshot, layout, files)]
+    folders: dict[tuple[object, ...], list[DataFile]] = defaultdict(list)
+    for file in files:
+        folders[tuple(map(file.values.get, snapshot.about.partitions))].append(file)
+    if layout == STORE or len(folders) > MOST_PARTS:
+        return [_read_in_python(spark, snapshot, files)]
+    return [_read_spelled(spark, snapshot, group) for group in folders.values()]
+
+
+def _read_spelled(spark: SparkSession, snapshot: Snapshot, files: list[DataFile]) -> DataFrame:
+    """Files of one folder, whose values the log says."""
+    columns, values = snapshot.about.columns, files[0].values
+    inside = StructType([field for field in columns if field.name not in values])
+    with _listed_here(spark):
+        paths = [f"{snapshot.place.root}/{file.path}" for file in files]
+        frame = spark.read.schema(inside).parquet(*paths)
+    chosen = [
+        F.lit(values[field.name]).cast(field.dataType).alias(field.name)
+        if field.name in values
+        else F.col(f"`{field.name}`")
+        for field in columns
+    ]
+    return frame.select(*chosen)
 
 
 def _read(spark: SparkSession, snapshot: Snapshot, layout: str, files: list[DataFile]) -> DataFrame:
     columns, root = snapshot.about.columns, snapshot.place.root
-    if layout == FOREIGN:
-        return _read_in_python(spark, snapshot, files)
     deeper = [StructField(OLD_FOLDER, StringType())] if layout == OLD else []
     base = f"{root}/{OLD_DATA}" if layout == OLD else root
     reader = spark.read.schema(StructType([*columns, *deeper])).option("basePath", base)

@@ -21,6 +21,7 @@ Invariants
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -43,7 +44,7 @@ from deltalake.exceptions import (
     DeltaProtocolError,
     TableNotFoundError,
 )
-from deltalake.transaction import AddAction
+from deltalake.transaction import AddAction, RemoveAction
 from pyspark.sql.types import StructType
 
 from forebay_spark.lake import stores, transactions
@@ -106,11 +107,12 @@ class NewFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """What a commit adds."""
+    """What a commit adds; files that it takes away in return have the same rows."""
 
     files: Sequence[NewFile] = ()
     said: Sequence[Transaction] = ()
     told: Mapping[str, str] = field(default_factory=dict)
+    instead_of: Sequence[DataFile] = ()
 
 
 class Snapshot:
@@ -125,17 +127,18 @@ class Snapshot:
         self._actions = table.get_add_actions()
 
     @cached_property
-    def _transactions(self) -> dict[str, int]:
+    def transactions(self) -> dict[str, int]:
+        """Every name that a writer has for itself, and its number."""
         return transactions.read_all(self.place, self.version)
 
     @cached_property
     def cuts(self) -> dict[str, Cut]:
         """How far each stream is in the table."""
-        return transactions.cuts_in(self._transactions)
+        return transactions.cuts_in(self.transactions)
 
     def batch_of(self, writer: str) -> int:
         """The last micro-batch of a query that is in the table; -1 if there is none."""
-        return self._transactions.get(f"{transactions.BATCH}:{writer}", -1)
+        return self.transactions.get(f"{transactions.BATCH}:{writer}", -1)
 
     @cached_property
     def files(self) -> list[DataFile]:
@@ -237,9 +240,8 @@ class Lake:
 
     def _write(self, snapshot: Snapshot, change: Change) -> None:
         stores.sync_folders(self.place, [file.path for file in change.files])
-        now_ms = int(datetime.now().timestamp() * 1000)
         snapshot.table.create_write_transaction(
-            [_action(file, now_ms) for file in change.files],
+            _actions(change, time.time_ns() // 1_000_000),
             mode="append",
             schema=snapshot.table.schema(),
             partition_by=list(snapshot.about.partitions),
@@ -357,8 +359,30 @@ def _brief(value: Any) -> str:
     return "none" if value is None else repr(value)
 
 
-def _action(file: NewFile, now_ms: int) -> AddAction:
-    return AddAction(file.path, file.size_bytes, file.values, now_ms, True, file.stats)
+def _actions(change: Change, now_ms: int) -> list[AddAction | RemoveAction]:
+    is_news = not change.instead_of
+    return [
+        *(
+            AddAction(file.path, file.size_bytes, file.values, now_ms, is_news, file.stats)
+            for file in change.files
+        ),
+        *(
+            RemoveAction(file.path, is_news, now_ms, file.size_bytes, texts(file.values))
+            for file in change.instead_of
+        ),
+    ]
+
+
+def texts(values: Mapping[str, Any]) -> dict[str, str | None]:
+    """The values of a partition, as the log writes them."""
+    return {name: value_text(value) for name, value in values.items()}
+
+
+def value_text(value: Any) -> str | None:
+    """A value by which a table is partitioned, as the log writes it."""
+    if value is None or isinstance(value, str):
+        return value
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _data_file(row: Mapping[str, Any]) -> DataFile:

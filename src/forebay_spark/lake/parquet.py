@@ -28,7 +28,9 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyspark.sql.types import StructType
 
+from forebay_spark.entries import EntryColumns
 from forebay_spark.lake import stores
 from forebay_spark.lake.lake import NewFile
 from forebay_spark.lake.stores import Place
@@ -109,7 +111,11 @@ class OpenFile:
         self._values = values
         self._path = f"{folder_of(values)}part-{uuid.uuid4().hex}.{CODEC}.parquet"
         self._out = stores.create(place, self._path)
-        self._writer = parquet_writer(self._out, schema, differences)
+        try:
+            self._writer = parquet_writer(self._out, schema, differences)
+        except OSError:
+            self._out.close()
+            raise
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_bytes = 0
         self._rows = 0
@@ -165,6 +171,14 @@ def leaves(schema: pa.Schema) -> list[str]:
     return [parquet.column(at).path for at in range(len(parquet))]
 
 
+def differences(entry: StructType | None) -> dict[str, str]:
+    """How the columns are written that rise from entry to entry."""
+    if entry is None:
+        return {}
+    names = EntryColumns(entry)
+    return {names.id: "DELTA_BYTE_ARRAY", names.timestamp: "DELTA_BINARY_PACKED"}
+
+
 # Rows by their folder.
 
 
@@ -208,13 +222,6 @@ def value_texts(column: pa.Array) -> pa.Array:
         known = pc.and_(pc.less_equal(days, LAST_DAY), pc.greater_equal(days, 0))
         return pc.if_else(known, column, pa.scalar(None, column.type)).cast(pa.string())
     return column.cast(pa.string())
-
-
-def value_text(value: Any) -> str | None:
-    """One value as the log writes it."""
-    if value is None or isinstance(value, str):
-        return value
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 LAST_DAY = (date(9999, 12, 31) - date(1970, 1, 1)).days

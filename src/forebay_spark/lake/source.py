@@ -30,8 +30,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from forebay_spark.lake import stores, transactions
-from forebay_spark.lake.lake import Change, DataFile, Lake, NewFile, Snapshot
-from forebay_spark.lake.parquet import PartitionedFiles, value_text
+from forebay_spark.lake.lake import Change, DataFile, Lake, NewFile, Snapshot, texts
+from forebay_spark.lake.parquet import PartitionedFiles
 from forebay_spark.lake.stores import Place
 
 FORMAT = "forebay-lake"
@@ -63,9 +63,7 @@ class LakeSource(DataSource):
 
 def encode_files(snapshot: Snapshot, files: Iterable[DataFile]) -> str:
     """The option that says what to read."""
-    listed = [
-        [f.path, f.size_bytes, {name: value_text(v) for name, v in f.values.items()}] for f in files
-    ]
+    listed = [[file.path, file.size_bytes, texts(file.values)] for file in files]
     place = snapshot.place
     return json.dumps({"root": place.root, "options": dict(place.options), "files": listed})
 

@@ -4,6 +4,7 @@
     forebay:cut:seq:<stream>    its sequence number
     forebay:cut:n:<stream>      entries ever added up to there; -1 if the server does not count
     forebay:batch:<query>       number of the last micro-batch
+    forebay:compaction          number of the last compaction
 
 A transaction is a name and a signed number of 64 bits, changed in the same commit as the files,
 so that both are there or neither.  Halves of an ID are unsigned; they go in as the signed number
@@ -27,7 +28,7 @@ from deltalake import Transaction
 from forebay_spark.ids import EntryId
 from forebay_spark.lake.stores import LOG, Place
 
-CUT, BATCH = "forebay:cut", "forebay:batch"
+CUT, BATCH, COMPACTION = "forebay:cut", "forebay:batch", "forebay:compaction"
 HALVES = ("ms", "seq", "n")
 UNKNOWN = -1
 
@@ -72,6 +73,11 @@ def of_cuts(cuts: Mapping[str, Cut]) -> list[Transaction]:
 def of_batch(writer: str, batch: int) -> list[Transaction]:
     """What a commit says that adds a micro-batch."""
     return [Transaction(f"{BATCH}:{writer}", batch)]
+
+
+def of_compaction(versions: Mapping[str, int]) -> list[Transaction]:
+    """What a commit says that compacts, after all others that did."""
+    return [Transaction(COMPACTION, versions.get(COMPACTION, 0) + 1)]
 
 
 def cuts_in(versions: Mapping[str, int]) -> dict[str, Cut]:

@@ -1,8 +1,14 @@
 """Upkeep: many small files become few large ones, and what nobody needs goes away.
 
-Both are the library's: compaction is a commit that replaces files by others with the same rows,
-made while jobs go on; vacuum removes files that no version of the last week names, those of
-writers that were killed too.  Readers of an older version keep their files until then.
+    before   stream=s/date=d   a.parquet b.parquet c.parquet     (each micro-batch left one)
+    commit   remove a b c, add x; the rows are the same
+    after    stream=s/date=d   x.parquet       a b c stay on disk until vacuum
+
+Each partition is a commit of its own, made while jobs go on.  The library has a compaction too,
+but of two at once (1.6) it does not notice that both replace the same files, and rows are there
+twice; so files are merged here, and a transaction keeps two of ours apart.  Vacuum is the
+library's: it removes files that no version of the last week names, those of writers that were
+killed too.  Readers of an older version keep their files until then.
 
 Files are merged within a partition.  Where partitions are tiny (thousands of streams with a few
 entries a day), let the lake be split by fewer columns when it is made: ``partitions = ["date"]``,
@@ -11,19 +17,36 @@ or none; then files hold many streams and days, and compaction goes across them.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from deltalake.exceptions import CommitFailedError
+import pyarrow.fs as pa_fs
+import pyarrow.parquet as pq
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
-from forebay_spark.lake.lake import CHECKPOINTS, Lake, in_words, tidy_log
+from forebay_spark.lake import stores, transactions
+from forebay_spark.lake.lake import (
+    CHECKPOINTS,
+    Change,
+    DataFile,
+    Lake,
+    NewFile,
+    Snapshot,
+    in_words,
+    texts,
+    tidy_log,
+)
+from forebay_spark.lake.parquet import OpenFile, differences
+from forebay_spark.lake.source import conformed
 from forebay_spark.lake.stores import LOG, Place
 
 MEBIBYTE = 1 << 20
 HOUR_MS = 3_600_000
 WEEK_MS = 7 * 24 * HOUR_MS
-TRIES = 3
 
 
 class Compaction(NamedTuple):
@@ -36,23 +59,69 @@ class Compaction(NamedTuple):
 
 def compact(lake: Lake, target_mb: int = 128, keep_ms: int = WEEK_MS) -> Compaction:
     """Compact a lake and remove what is older than ``keep_ms`` and in no version."""
-    before = len(lake.snapshot().files)
-    _merge(lake, target_mb * MEBIBYTE)
-    after = len(lake.snapshot().files)
-    return Compaction(before, after, len(vacuum(lake, keep_ms)))
+    before = lake.snapshot()
+    for group in plans(before.files, target_mb * MEBIBYTE):
+        merge(lake, before, group)
+    after = lake.snapshot()
+    tidy_log(after.table)
+    return Compaction(len(before.files), len(after.files), len(vacuum(lake, keep_ms)))
 
 
-def _merge(lake: Lake, target_bytes: int) -> None:
-    """One compaction; another one at the same time may take its files away."""
-    for _ in range(TRIES):
-        table = lake.snapshot().table
-        with in_words(lake.place):
-            try:
-                table.optimize.compact(target_size=target_bytes)
-                tidy_log(table)
-                return
-            except CommitFailedError:
-                continue
+def plans(files: Sequence[DataFile], target_bytes: int) -> list[list[DataFile]]:
+    """Small files of one partition each, about as many as one file should hold."""
+    small: dict[tuple[str, ...], list[DataFile]] = defaultdict(list)
+    for file in files:
+        if file.size_bytes < target_bytes // 2:
+            small[tuple(map(str, file.values.items()))].append(file)
+    chosen = []
+    for group in small.values():
+        chosen += _bins(sorted(group, key=_age), target_bytes)
+    return [group for group in chosen if len(group) > 1]
+
+
+def _bins(files: Iterable[DataFile], target_bytes: int) -> list[list[DataFile]]:
+    bins: list[list[DataFile]] = [[]]
+    room = target_bytes
+    for file in files:
+        if file.size_bytes > room:
+            bins.append([])
+            room = target_bytes
+        bins[-1].append(file)
+        room -= file.size_bytes
+    return bins
+
+
+def _age(file: DataFile) -> tuple[str, str]:
+    """Older entries first, as far as the log knows; the order only matters for compression."""
+    return str(sorted(file.low.items())), file.path
+
+
+def merge(lake: Lake, snapshot: Snapshot, old: Sequence[DataFile]) -> None:
+    """Write the rows of some files as one, and put it in their place."""
+    files = rewritten(snapshot, old)
+
+    def decide(now: Snapshot) -> Change | None:
+        if not {file.path for file in old} <= {file.path for file in now.files}:
+            stores.remove(lake.place, [file.path for file in files])
+            return None
+        said = transactions.of_compaction(now.transactions)
+        return Change(files, said, instead_of=old)
+
+    lake.commit(decide)
+
+
+def rewritten(snapshot: Snapshot, old: Sequence[DataFile]) -> list[NewFile]:
+    """The rows of some files of one partition in a new file."""
+    about, store = snapshot.about, pa_fs.PyFileSystem(snapshot.place.handler())
+    inside = [field for field in about.columns if field.name not in about.partitions]
+    wanted = to_arrow_schema(StructType(inside), timezone="UTC")
+    out = OpenFile(snapshot.place, texts(old[0].values), wanted, differences(about.entry))
+    with in_words(snapshot.place):
+        for file in old:
+            with store.open_input_file(file.path) as content:
+                for batch in pq.ParquetFile(content).iter_batches():
+                    out.add(conformed(batch, {}, wanted))
+        return [out.finish()]
 
 
 def vacuum(lake: Lake, keep_ms: int = WEEK_MS, *, dry_run: bool = False) -> list[str]:

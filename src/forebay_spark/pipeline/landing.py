@@ -21,7 +21,7 @@ from pyspark.sql.types import StructType
 from forebay_spark.entries import MS_PER_DAY, EntryColumns
 from forebay_spark.lake import stores
 from forebay_spark.lake.lake import NewFile
-from forebay_spark.lake.parquet import LAST_DAY, PartitionedFiles
+from forebay_spark.lake.parquet import LAST_DAY, PartitionedFiles, differences
 from forebay_spark.lake.stores import Place
 from forebay_spark.options import Options
 from forebay_spark.reading import Task, read_task
@@ -48,8 +48,7 @@ def land(spark: SparkSession, tasks: list[Task], landing: Landing) -> list[NewFi
 def land_task(landing: Landing, task: Task) -> list[NewFile]:
     """In a worker: the entries of one task, in a file for each of their folders."""
     names = EntryColumns(landing.schema)
-    differences = {names.id: "DELTA_BYTE_ARRAY", names.timestamp: "DELTA_BINARY_PACKED"}
-    files = PartitionedFiles(landing.place, landing.partitions, differences)
+    files = PartitionedFiles(landing.place, landing.partitions, differences(landing.schema))
     try:
         for batch in read_task(landing.schema, landing.options, task):
             files.add(dated(batch, names))
