@@ -8,6 +8,7 @@ same rows, ready in its memory, to Parquet files of the same partitions.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
 from itertools import count
 
@@ -41,7 +42,7 @@ class Archives:
             (STREAM.decode(),), url=url(stage.forebay), options={"minPartitions": str(PARTITIONS)}
         )
         self.batches_s: list[float] = []
-        self.lake = Lake(stage.folder)
+        self.lake = Lake(str(stage.folder))
         self.saved = ""
 
     def folder(self) -> str:
@@ -85,7 +86,10 @@ def archive(stage: Stage) -> list[Line]:
     archives = Archives(stage)
     rows = EntryColumns(PLAIN).dated(stage.read(stage.forebay)).cache()
     assert rows.count() == stage.plan.entries
-    runs = {ARCHIVE: archives.run_s, FROM_MEMORY: partial(archives.save_s, rows)}
+    runs: dict[str, Callable[[], float]] = {
+        ARCHIVE: archives.run_s,
+        FROM_MEMORY: partial(archives.save_s, rows),
+    }
     whole = warm_in_turns(stage.plan.rounds, runs)
     rows.unpersist()
     batches = {ARCHIVE: archives.batches_s[1:], FROM_MEMORY: whole[FROM_MEMORY]}
