@@ -45,7 +45,7 @@ class Pairs(NamedTuple):
         return pc.list_parent_indices(lists).cast(pa.int64())
 
     def last_of_each(self) -> pa.Array | None:
-        """For each pair the last one of its entry that has its name; None if no name is repeated."""
+        """For each pair the last of its entry with its name; None if no name is repeated."""
         if self.names_alike:
             return None
         codes = pc.dictionary_encode(self.names)
@@ -53,7 +53,7 @@ class Pairs(NamedTuple):
         keys = pc.add(each, codes.indices.cast(pa.int64()))
         if len(pc.unique(keys)) == len(keys):
             return None
-        last_first = keys.take(positions(len(keys) - 1, -1, -1))
+        last_first = keys.take(pc.subtract(len(keys) - 1, positions(len(keys))))
         return pc.subtract(len(keys) - 1, pc.index_in(keys, last_first)).cast(pa.int64())
 
     def chosen(self, mask: pa.Array) -> Pairs:
@@ -73,12 +73,12 @@ class Pairs(NamedTuple):
     def without_repeats(self) -> Pairs:
         """Of a name that is repeated in an entry the last pair alone."""
         last = self.last_of_each()
-        return self if last is None else self.chosen(pc.equal(last, positions(0, len(last))))
+        return self if last is None else self.chosen(pc.equal(last, positions(len(last))))
 
 
-def positions(start: int, end: int, step: int = 1) -> pa.Array:
+def positions(count: int) -> pa.Array:
     """Numbers of rows or pairs, one after the other."""
-    return pa.array(range(start, end, step), pa.int64())
+    return pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=-1)
 
 
 def edges(lengths: pa.Array) -> pa.Array:
