@@ -38,7 +38,7 @@ def text_of(values: pa.Array, timestamp_format: str = ISO) -> pa.Array:
 
 def is_its_own_text(kind: pa.DataType) -> bool:
     """Whether values of a type are the very bytes that they were read from."""
-    return pa.types.is_string(kind) or pa.types.is_binary(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_binary(kind))
 
 
 def _scalar(values: pa.Array, timestamp_format: str) -> pa.Array:

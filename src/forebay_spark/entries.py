@@ -55,12 +55,12 @@ class EntryColumns:
 
 def entry_schema(schema: str | None) -> StructType:
     """How the archive reads entries: as asked for, and so that none of them loses anything."""
-    return ARCHIVED if schema is None else exact_schema(row_schema(schema))
+    return completed_schema(row_schema(schema))
 
 
-def exact_schema(schema: StructType) -> StructType:
-    """A schema, and what it cannot say of an entry."""
-    return StructType([*schema, *_lacking(schema, (REST, RAW))])
+def completed_schema(entry: StructType) -> StructType:
+    """A schema of entries, and what its columns cannot say of them."""
+    return ARCHIVED if is_plain(entry) else StructType([*entry, *_lacking(entry, (REST, RAW))])
 
 
 def row_schema(schema: str | None) -> StructType:

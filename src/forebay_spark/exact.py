@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -46,7 +46,15 @@ REST_TYPE = pa.map_(TEXT, TEXT)
 #: What an archive adds to a row; it says nothing about the entry that the ID does not.
 DATE = "_date"
 
-Fields = list[tuple[bytes, bytes]]
+
+class Field(NamedTuple):
+    """A field of an entry."""
+
+    name: bytes
+    value: bytes
+
+
+Fields = list[Field]
 
 
 class Read(NamedTuple):
@@ -185,19 +193,17 @@ def rebuilt(rows: pa.RecordBatch, timestamp_format: str = ISO) -> list[Fields]:
     if raw not in rows.schema.names or rows.column(raw).null_count == rows.num_rows:
         return said
     return [
-        columns if exact is None else _filled(exact, dict(columns))
-        for exact, columns in zip(rows.column(raw).to_pylist(), said, strict=True)
+        columns if pairs is None else _filled(pairs, dict(columns))
+        for pairs, columns in zip(rows.column(raw).to_pylist(), said, strict=True)
     ]
 
 
-def _filled(exact: list[dict[str, bytes | None]], columns: dict[bytes, bytes]) -> Fields:
-    filled = []
-    for pair in exact:
-        name, value = pair["name"], pair["value"]
-        if name is None:
-            raise AssertionError("every field has a name")
-        filled.append((name, columns[name] if value is None else value))
-    return filled
+def _filled(pairs: list[dict[str, Any]], columns: dict[bytes, bytes]) -> Fields:
+    """The pairs of ``_raw``, with the values that only the columns have."""
+    return [
+        Field(pair["name"], columns[pair["name"]] if pair["value"] is None else pair["value"])
+        for pair in pairs
+    ]
 
 
 def _said(rows: pa.RecordBatch, mark: str, timestamp_format: str) -> Iterator[Fields]:
@@ -213,7 +219,7 @@ def _said(rows: pa.RecordBatch, mark: str, timestamp_format: str) -> Iterator[Fi
     ]
     rest = _maps(rows.column(REST)) if REST in rows.schema.names else iter([[]] * rows.num_rows)
     return (
-        [(name, texts[row]) for name, texts in typed if texts[row] is not None] + left
+        [Field(name, texts[row]) for name, texts in typed if texts[row] is not None] + left
         for row, left in enumerate(rest)
     )
 
@@ -221,7 +227,7 @@ def _said(rows: pa.RecordBatch, mark: str, timestamp_format: str) -> Iterator[Fi
 def _maps(maps: pa.Array) -> Iterator[Fields]:
     """The pairs of each map that have a value; none of a map that is null."""
     for pairs in maps.cast(pa.map_(BYTES, BYTES)).to_pylist():
-        yield [(name, value) for name, value in pairs or () if value is not None]
+        yield [Field(name, value) for name, value in pairs or () if value is not None]
 
 
 def leftovers(rows: pa.RecordBatch) -> Counter[str]:
