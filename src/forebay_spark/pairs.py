@@ -87,5 +87,9 @@ def edges(lengths: pa.Array) -> pa.Array:
 
 
 def is_text(values: pa.Array) -> pa.Array:
-    """Which byte strings are UTF-8; null stays null."""
-    return pc.match_substring_regex(values.cast(pa.binary()), _UTF8)
+    """Which byte strings are UTF-8; none of them is null."""
+    try:
+        values.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pc.match_substring_regex(values.cast(pa.binary()), _UTF8)
+    return pa.repeat(pa.scalar(True), len(values))

@@ -180,11 +180,6 @@ def test_a_value_that_is_read_but_written_otherwise_keeps_its_bytes() -> None:
     assert [pair["value"] for pair in row["_raw"]] == [b"07", b"1.50"]
 
 
-def test_bytes_of_every_value_are_there_by_option() -> None:
-    row = decode(PLAIN_BYTES, [(b"n", b"1"), (b"avro", b"\xff\x00")]).to_pylist()[0]
-    assert dict(row["fields"]) == {"n": b"1", "avro": b"\xff\x00"}
-
-
 def test_rows_of_older_lakes_give_what_their_columns_say() -> None:
     entry = [(b"b", b"x"), (b"a", b"07")]
     assert exact.rebuilt(decode(PLAIN, entry)) == [entry]

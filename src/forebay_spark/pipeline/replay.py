@@ -117,9 +117,9 @@ def entries_of(frame: DataFrame, entry: StructType, timestamp_format: str = ISO)
     entry_id = F.col(EntryColumns(entry).id)
     ms, seq = (F.split(entry_id, "-")[at].cast("decimal(20,0)") for at in (0, 1))
     whole = F.struct(*(F.col(f"`{name}`") for name in names))
-    fields = arrow_udf(rebuild, SPECIAL[RAW])(whole)
+    rebuilt = arrow_udf(rebuild, SPECIAL[RAW])  # type: ignore[call-overload]
     return frame.select(
-        entry_id.alias("id"), ms.alias("ms"), seq.alias("seq"), fields.alias("fields")
+        entry_id.alias("id"), ms.alias("ms"), seq.alias("seq"), rebuilt(whole).alias("fields")
     )
 
 
