@@ -13,14 +13,14 @@ in their place is made once and used for every page of that length.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from forebay_spark.ids import EntryId
-from forebay_spark.pages import map_of_dicts, repeated
+from forebay_spark.pages import even_edges, repeated
+from forebay_spark.pairs import Pairs
 
 WORD_BYTES = 8
 BINARY = pa.binary()
@@ -39,12 +39,6 @@ def texts(
     array = pa.Array.from_buffers(kind, rows, parts)
     array.validate()
     return array
-
-
-@lru_cache(maxsize=16)
-def even_edges(rows: int, width: int) -> pa.Array:
-    """Offsets of entries that all have as many pairs."""
-    return pa.array(range(0, rows * width + 1, width), pa.int32())
 
 
 class IdColumns(NamedTuple):
@@ -104,6 +98,10 @@ class FieldsPage(ColumnPage):
         """Not there: whoever needs all fields asks for a map."""
         raise AssertionError("only some fields were asked for")
 
+    def pairs(self) -> Pairs:
+        """Not there either."""
+        raise AssertionError("only some fields were asked for")
+
 
 class MapPage(ColumnPage):
     """Entries with all their fields."""
@@ -111,46 +109,35 @@ class MapPage(ColumnPage):
     def __init__(self, ids: IdColumns, parts: list[bytes]) -> None:
         super().__init__(ids, parts)
         edges, key_offsets, keys, value_offsets, values = parts
-        self._keys = texts(len(key_offsets) // 4 - 1, key_offsets, keys)
-        self._values = texts(len(value_offsets) // 4 - 1, value_offsets, values)
+        keys_sent = texts(len(key_offsets) // 4 - 1, key_offsets, keys)
+        all_values = texts(len(value_offsets) // 4 - 1, value_offsets, values)
         #: The names, if all entries have the same ones in the same order.
-        self._names: list[bytes] | None = None if edges else self._keys.to_pylist()
-        self._map = self._as_map(edges)
+        self._names: list[bytes] | None = None if edges else keys_sent.to_pylist()
+        self._pairs = self._paired(edges, keys_sent, all_values)
 
     def column(self, name: str) -> pa.Array:
         """The values of one field as binary, null where an entry lacks it."""
         wanted = name.encode()
-        if self._names is None or self._names.count(wanted) > 1:
-            found = pc.map_lookup(self._map, pa.scalar(wanted, self._map.type.key_type), "last")
-            return found.cast(pa.binary())
-        if wanted not in self._names:
+        if not self._pairs.names_alike:
+            pairs = self._pairs.as_map()
+            return pc.map_lookup(pairs, pa.scalar(wanted, pairs.type.key_type), "last")
+        if self._names is None or wanted not in self._names:
             return pa.nulls(self.rows, pa.binary())
-        rows = pa.FixedSizeListArray.from_arrays(self._values, len(self._names))
+        rows = pa.FixedSizeListArray.from_arrays(self._pairs.values, len(self._names))
         return pc.list_element(rows, self._names.index(wanted))
 
     def fields(self) -> pa.MapArray:
         """All fields of each entry, as a map; of a field named twice the last one counts."""
-        if not self._has_twins():
-            return self._map
-        return map_of_dicts([dict(pairs) for pairs in self._map.to_pylist()])
+        return self._pairs.without_repeats().as_map()
 
-    def _as_map(self, edges: bytes) -> pa.MapArray:
+    def pairs(self) -> Pairs:
+        """The same, exactly as they came."""
+        return self._pairs
+
+    def _paired(self, edges: bytes, keys: pa.Array, values: pa.Array) -> Pairs:
         if self._names is None:
             offsets = pa.Array.from_buffers(pa.int32(), self.rows + 1, [None, buffer(edges)])
-            return pa.MapArray.from_arrays(offsets, self._keys, self._values)
-        return pa.MapArray.from_arrays(
-            even_edges(self.rows, len(self._names)),
-            repeated(tuple(self._names), self.rows),
-            self._values,
-        )
-
-    def _has_twins(self) -> bool:
-        """Whether an entry names a field twice."""
-        if self._names is not None:
-            return len(set(self._names)) < len(self._names)
-        codes = pc.dictionary_encode(self._map.keys)
-        # Of a list, not of the map: for a map Arrow aborts the process.
-        lists = pa.ListArray.from_arrays(self._map.offsets, self._map.keys)
-        rows = pc.list_parent_indices(lists).cast(pa.int64())
-        pairs = pc.add(pc.multiply(rows, len(codes.dictionary) + 1), codes.indices.cast(pa.int64()))
-        return len(pc.unique(pairs)) < len(pairs)
+            return Pairs(offsets, keys, values, False)
+        names = repeated(tuple(self._names), self.rows)
+        alike = len(set(self._names)) == len(self._names)
+        return Pairs(even_edges(self.rows, len(self._names)), names, values, alike)

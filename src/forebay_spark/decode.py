@@ -21,11 +21,21 @@ import pyarrow.compute as pc
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from forebay_spark import values
+from forebay_spark import exact, values
 from forebay_spark.errors import MalformedError
+from forebay_spark.exact import Read
 from forebay_spark.options import Options
 from forebay_spark.pages import Page
-from forebay_spark.schema import CORRUPT, REASON, Column, columns_of
+from forebay_spark.schema import (
+    CORRUPT,
+    FIELDS,
+    RAW,
+    REASON,
+    REST,
+    SPECIAL,
+    Column,
+    columns_of,
+)
 
 _SIGNED_MAX = 2**63 - 1
 _SHOWN_CHARACTERS = 60
@@ -38,68 +48,83 @@ class Decoder:
         self._columns = columns_of(schema)
         self._arrow = to_arrow_schema(schema, timezone="UTC")
         self._mode = options.mode
-        self._converters = [
-            None if column.special else values.converter(field.type, options.timestampFormat)
+        self._timestamp_format = options.timestampFormat
+        self._special = {column.special: column.type for column in self._columns}
+        self._typed = [
+            (column, field.type, values.converter(field.type, options.timestampFormat))
             for column, field in zip(self._columns, self._arrow, strict=True)
+            if column.special is None
         ]
 
     def batch(self, stream: str, page: Page) -> pa.RecordBatch:
         """The record batch of a page."""
         bad: dict[int, str] = {}
-        arrays: list[pa.Array | None] = []
-        for at, column in enumerate(self._columns):
-            if column.special in (CORRUPT, REASON):
-                arrays.append(None)
-            elif column.special:
-                arrays.append(_SPECIAL[column.special](stream, page))
-            else:
-                arrays.append(self._field(at, column, page, bad))
+        reads = [_read(page, bad, *typed) for typed in self._typed]
         if bad and self._mode == "FAILFAST":
-            raise self._failure(stream, page, bad)
-        filled = [
-            self._tell(column, page, bad) if array is None else array
-            for column, array in zip(self._columns, arrays, strict=True)
-        ]
-        batch = pa.RecordBatch.from_arrays(filled, schema=self._arrow)
+            raise _failure(stream, page, bad)
+        arrays = {read.name: read.array for read in reads}
+        arrays |= {f: make(stream, page) for f, make in _SPECIAL.items() if f in self._special}
+        arrays |= self._kept(page, reads)
+        arrays |= {n: tell(page, bad) for n, tell in _TOLD.items() if n in self._special}
+        batch = pa.RecordBatch.from_arrays(
+            [arrays[column.special or column.name] for column in self._columns], schema=self._arrow
+        )
         if bad and self._mode == "DROPMALFORMED":
             batch = batch.filter(pa.array([row not in bad for row in range(page.rows)]))
         return batch
 
-    def _field(self, at: int, column: Column, page: Page, bad: dict[int, str]) -> pa.Array:
-        """One field of all entries; rows where it does not fit are added to ``bad``."""
-        raw = page.column(column.name)
-        convert = self._converters[at]
-        if convert is None:
-            raise AssertionError("special columns are not converted")
-        array, rows = values.tolerant(raw, convert, self._arrow.field(at).type)
-        kind = column.type.simpleString()
-        for row in rows:
-            shown = raw[row].as_py().decode("utf-8", "replace")[:_SHOWN_CHARACTERS]
-            bad.setdefault(row, f"{column.name}: {shown!r} is not {_article(kind)}")
-        if column.required and array.null_count > len(rows):
-            for row in range(page.rows):
-                if not array[row].is_valid:
-                    bad.setdefault(row, f"{column.name}: missing")
-        return array
+    def _kept(self, page: Page, reads: list[Read]) -> dict[str, pa.Array]:
+        """The columns that have all fields of an entry, or what the others do not say."""
+        has = self._special.keys()
+        kept: dict[str, pa.Array] = {}
+        if REST in has or (RAW in has and FIELDS not in has):
+            kept[REST], kept[RAW] = exact.by_columns(page.pairs(), reads, self._timestamp_format)
+        if FIELDS in has:
+            as_text = self._special[FIELDS] == SPECIAL[FIELDS]
+            if RAW in has:
+                kept[FIELDS], kept[RAW] = exact.by_map(page.pairs(), as_text)
+            else:
+                kept[FIELDS] = _fields(page, as_text)
+        return kept
 
-    def _tell(self, column: Column, page: Page, bad: dict[int, str]) -> pa.Array:
-        """_corrupt or _reason: null but for the bad rows."""
-        told: list[str | None] = [None] * page.rows
-        if bad and column.special == CORRUPT:
-            maps = page.fields()
-            for row in bad:
-                told[row] = json.dumps(_readable(maps[row].as_py()), ensure_ascii=False)
-        elif bad:
-            for row, reason in bad.items():
-                told[row] = reason
-        return pa.array(told, pa.string())
 
-    def _failure(self, stream: str, page: Page, bad: dict[int, str]) -> MalformedError:
-        row = min(bad)
-        return MalformedError(
-            f"Entry {page.ids()[row].as_py()} of stream {stream!r} does not fit the schema "
-            f"({bad[row]}). Correct the schema, or set mode to PERMISSIVE or DROPMALFORMED."
-        )
+def _read(
+    page: Page, bad: dict[int, str], column: Column, kind: pa.DataType, convert: values.Convert
+) -> Read:
+    """One field of all entries; rows where it does not fit are added to ``bad``."""
+    given = page.column(column.name)
+    array, rows = values.tolerant(given, convert, kind)
+    for row in rows:
+        shown = given[row].as_py().decode("utf-8", "replace")[:_SHOWN_CHARACTERS]
+        wanted = _article(column.type.simpleString())
+        bad.setdefault(row, f"{column.name}: {shown!r} is not {wanted}")
+    if column.required and array.null_count > len(rows):
+        for row in range(page.rows):
+            if not array[row].is_valid:
+                bad.setdefault(row, f"{column.name}: missing")
+    return Read(column.name, given, array, rows)
+
+
+def _corrupt(page: Page, bad: dict[int, str]) -> pa.Array:
+    """The fields of the bad entries as JSON."""
+    told: list[str | None] = [None] * page.rows
+    maps = page.fields() if bad else []
+    for row in bad:
+        told[row] = json.dumps(_readable(maps[row].as_py()), ensure_ascii=False)
+    return pa.array(told, pa.string())
+
+
+def _reason(page: Page, bad: dict[int, str]) -> pa.Array:
+    """Why they are bad."""
+    return pa.array([bad.get(row) for row in range(page.rows)], pa.string())
+
+
+def _failure(stream: str, page: Page, bad: dict[int, str]) -> MalformedError:
+    row = min(bad)
+    return MalformedError(
+        f"Entry {page.ids()[row].as_py()} of stream {stream!r} does not fit the schema "
+        f"({bad[row]}). Correct the schema, or set mode to PERMISSIVE or DROPMALFORMED."
+    )
 
 
 def _article(kind: str) -> str:
@@ -145,9 +170,10 @@ def _signed(numbers: pa.Array, most: int) -> pa.Array:
     return pc.if_else(small, numbers, pa.scalar(None, pa.uint64())).cast(pa.int64())
 
 
-def _fields(_stream: str, page: Page) -> pa.Array:
+def _fields(page: Page, as_text: bool) -> pa.Array:
     maps = page.fields()
-    return pa.MapArray.from_arrays(maps.offsets, _text(maps.keys), _text(maps.items))
+    items = _text(maps.items) if as_text else maps.items
+    return pa.MapArray.from_arrays(maps.offsets, _text(maps.keys), items)
 
 
 def _text(raw: pa.Array) -> pa.Array:
@@ -165,5 +191,5 @@ _SPECIAL: dict[str, Callable[[str, Page], Any]] = {
     "_id": _id,
     "_timestamp": _timestamp,
     "_seq": _seq,
-    "_fields": _fields,
 }
+_TOLD: dict[str, Callable[[Page, dict[int, str]], Any]] = {CORRUPT: _corrupt, REASON: _reason}

@@ -1,10 +1,11 @@
 """Rows that are entries of streams: which columns tell about the entry.
 
 The source delivers plain columns, or those of a schema; an archive always has what tells
-about the entry among them, and adds the day, by which its files are split:
+about the entry among them and what keeps it exact (exact.py), and adds the day, by which its
+files are split:
 
-    plain         stream   id   timestamp   seq   fields   date
-    with schema   _stream  _id  _timestamp  _seq  fields of the schema ...  _date
+    plain         stream   id   timestamp   seq   fields  raw   date
+    with schema   _stream  _id  _timestamp  _seq  fields of the schema ...  _rest  _raw  _date
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pyspark.sql.types import DateType, StructField, StructType
 
 from forebay_spark.errors import OptionError
 from forebay_spark.ids import EntryId
-from forebay_spark.schema import PLAIN, SPECIAL, columns_of
+from forebay_spark.schema import ARCHIVED, PLAIN, RAW, REST, SPECIAL, columns_of, is_plain
 
 MS_PER_DAY = 86_400_000
 
@@ -27,7 +28,7 @@ class EntryColumns:
 
     def __init__(self, entry: StructType) -> None:
         columns_of(entry)
-        mark = "" if entry == PLAIN else "_"
+        mark = "" if is_plain(entry) else "_"
         self.stream, self.id, self.timestamp = f"{mark}stream", f"{mark}id", f"{mark}timestamp"
         self.date = f"{mark}date"
         if self.date in entry.fieldNames():
@@ -63,10 +64,23 @@ def completed_schema(entry: StructType) -> StructType:
 
 
 def entry_schema(schema: str | None) -> StructType:
-    """How the archive reads entries: as asked for, with what tells about the entry."""
+    """How the archive reads entries: as asked for, and so that none of them loses anything."""
+    return completed_schema(row_schema(schema))
+
+
+def completed_schema(entry: StructType) -> StructType:
+    """A schema of entries, and what its columns cannot say of them."""
+    return ARCHIVED if is_plain(entry) else StructType([*entry, *_lacking(entry, (REST, RAW))])
+
+
+def row_schema(schema: str | None) -> StructType:
+    """How a job reads entries that it does not keep: with what tells about the entry."""
     if schema is None:
         return PLAIN
     wanted = StructType(list(StructType.fromDDL(schema)))  # type: ignore[call-overload]
-    told = [name for name in SPECIAL if name in ("_stream", "_id", "_timestamp", "_seq")]
-    missing = [StructField(n, SPECIAL[n]) for n in told if n not in wanted.fieldNames()]
-    return StructType([*missing, *wanted])
+    return StructType([*_lacking(wanted, ("_stream", "_id", "_timestamp", "_seq")), *wanted])
+
+
+def _lacking(schema: StructType, names: tuple[str, ...]) -> list[StructField]:
+    known = schema.fieldNames()
+    return [StructField(name, SPECIAL[name]) for name in names if name not in known]

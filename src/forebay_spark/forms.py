@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from forebay_spark.column_pages import FieldsPage, IdColumns, MapPage
 from forebay_spark.ids import EntryId
 from forebay_spark.pages import EntryPage, Page
-from forebay_spark.schema import CORRUPT, Column
+from forebay_spark.schema import CORRUPT, FIELDS, RAW, REST, Column
 
 Command = tuple[Any, ...]
 
@@ -53,7 +53,7 @@ class ColumnsForm:
 
     def __init__(self, columns: tuple[Column, ...]) -> None:
         special = {column.special for column in columns}
-        self._as_map = bool(special & {"_fields", CORRUPT})
+        self._as_map = bool(special & {FIELDS, CORRUPT, REST, RAW})
         self._names = tuple(column.name for column in columns if column.special is None)
         fields = () if self._as_map else ("FIELDS", len(self._names), *self._names)
         self._with_ids = "_id" in special

@@ -23,6 +23,7 @@ MODES = ("PERMISSIVE", "DROPMALFORMED", "FAILFAST")
 EXACTLY_ONCE, AT_LEAST_ONCE = "exactly-once", "at-least-once"
 ISO, EPOCH_S, EPOCH_MS = "iso", "epoch_s", "epoch_ms"
 AUTO, COLUMNS, RANGE = "auto", "columns", "range"
+TEXT, BINARY = "text", "binary"
 
 
 def _text(value: str) -> str:
@@ -101,6 +102,7 @@ TABLE = (
     Option("group", _text, None, (STREAM,), "consumer group that mirrors the progress"),
     Option("mode", _one_of(*MODES), "PERMISSIVE", READS, "what to do with a malformed entry"),
     Option("timestampFormat", _one_of(ISO, EPOCH_S, EPOCH_MS), ISO, READS, "how times are written"),
+    Option("fieldValues", _one_of(TEXT, BINARY), TEXT, READS, "what the map fields has as values"),
     Option("pushFilters", _boolean, False, (BATCH,), "let filters on ID and time cut the range"),
     Option("fetch", _one_of(AUTO, COLUMNS, RANGE), AUTO, READS, "how entries are asked for"),
     Option("pageBytes", _integer, 8 << 20, READS, "about how much a task asks for at once"),

@@ -6,8 +6,8 @@ after this point is shared: one reading, one result.
 
 Values are bytes until the schema says otherwise, so columns are Arrow ``binary``.
 Entries written by one producer have the same fields in the same order; then columns
-are strides of one flat list and no row is touched in Python.  Entries that differ go
-the slow way, through a dictionary each (of a field named twice the last one counts).
+are strides of one flat list and no row is touched in Python.  Entries that differ become
+pairs (pairs.py); of a field named twice the last one counts.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 
 from forebay_spark import ids
 from forebay_spark.ids import EntryId
+from forebay_spark.pairs import Pairs
 
 SAMPLED_ENTRIES = 32
 
@@ -54,6 +55,9 @@ class Page(Protocol):
     def fields(self) -> pa.MapArray:
         """All fields of each entry, as a map from binary or text to binary."""
 
+    def pairs(self) -> Pairs:
+        """The same, exactly as they came."""
+
 
 @lru_cache(maxsize=16)
 def repeated(names: tuple[bytes, ...], rows: int) -> pa.Array:
@@ -65,13 +69,10 @@ def repeated(names: tuple[bytes, ...], rows: int) -> pa.Array:
         return array
 
 
-def map_of_dicts(dicts: Sequence[dict[bytes, bytes]]) -> pa.MapArray:
-    """The slow way to a map."""
-    return pa.MapArray.from_arrays(
-        pa.array(accumulate(map(len, dicts), initial=0), pa.int32()),
-        pa.array(chain.from_iterable(dicts), pa.binary()),
-        pa.array(chain.from_iterable(fields.values() for fields in dicts), pa.binary()),
-    )
+@lru_cache(maxsize=16)
+def even_edges(rows: int, width: int) -> pa.Array:
+    """Offsets of entries that all have as many pairs."""
+    return pa.array(range(0, rows * width + 1, width), pa.int32())
 
 
 class EntryPage:
@@ -111,25 +112,31 @@ class EntryPage:
         """The values of one field as binary, null where an entry lacks it."""
         wanted = name.encode()
         if self._names is None:
-            return pa.array([fields.get(wanted) for fields in self._rows_as_dicts()], pa.binary())
+            return pc.map_lookup(self.pairs().as_map(), pa.scalar(wanted, pa.binary()), "last")
         if wanted not in self._names:
             return pa.nulls(self.rows, pa.binary())
         at = 2 * self._names.index(wanted) + 1
         return pa.array(self._flat[at :: 2 * len(self._names)], pa.binary())
 
     def fields(self) -> pa.MapArray:
-        """All fields of each entry, as a map from binary to binary."""
-        if self._names is None:
-            return map_of_dicts(self._rows_as_dicts())
-        width = len(self._names)
-        return pa.MapArray.from_arrays(
-            pa.array(range(0, self.rows * width + 1, width), pa.int32()),
-            repeated(tuple(self._names), self.rows),
-            pa.array(self._flat[1::2], pa.binary()),
-        )
+        """All fields of each entry, as a map from binary or text to binary."""
+        return self.pairs().without_repeats().as_map()
 
-    def _rows_as_dicts(self) -> list[dict[bytes, bytes]]:
-        return [dict(zip(row[0::2], row[1::2], strict=True)) for row in self._lists]
+    def pairs(self) -> Pairs:
+        """The same, exactly as they came."""
+        return self._pairs
+
+    @cached_property
+    def _pairs(self) -> Pairs:
+        values = pa.array(self._flat[1::2], pa.binary())
+        if self._names is not None:
+            width = len(self._names)
+            return Pairs(
+                even_edges(self.rows, width), repeated(tuple(self._names), self.rows), values, True
+            )
+        widths = (len(fields) // 2 for fields in self._lists)
+        offsets = pa.array(accumulate(widths, initial=0), pa.int32())
+        return Pairs(offsets, pa.array(self._flat[0::2], pa.binary()), values, False)
 
     def _common_names(self) -> list[bytes] | None:
         """The field names if every entry has the same ones in the same order."""

@@ -4,7 +4,8 @@
     fields      every other column (or those of ``fieldColumns``), by its name
                 a map column named ``fields`` gives its members instead, so that what the
                 source has read can be written as it stands; then id, timestamp and seq,
-                which the source has made, are not fields
+                which the source has made, are not fields; the column ``raw`` of an archive
+                fills in what the map cannot hold
     null        the field is left out
 
 Values are written in the form that the source reads back: numbers and booleans as text,
@@ -14,7 +15,7 @@ times as ISO 8601 in UTC, binary as it is, nested values as JSON.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -22,12 +23,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.types import BinaryType, MapType, StructType
 
+from forebay_spark import exact
 from forebay_spark.connect import bulk, pack
 from forebay_spark.errors import OptionError, SinkError
 from forebay_spark.options import Options
-from forebay_spark.schema import PLAIN
+from forebay_spark.schema import PLAIN, RAW, SPECIAL
 
-FIELDS = "fields"
+FIELDS, RAW_FIELDS = "fields", "raw"
 MADE_BY_THE_SOURCE = frozenset({"id", "timestamp", "seq"})
 
 
@@ -67,11 +69,14 @@ class Layout:
             _check("fieldColumns", name, names)
         self.field_columns = options.fieldColumns or self._fields(schema)
         self.map_column = FIELDS if _has_map(schema) and FIELDS in self.field_columns else None
+        #: Rows of an archive say there what the map cannot, and become the entries they were.
+        self._is_exact = self.map_column is not None and _has_raw(schema)
 
     def _fields(self, schema: StructType) -> tuple[str, ...]:
         parts = {self.stream_column, self.id_column, self.key_column}
         if _has_map(schema):
             parts |= MADE_BY_THE_SOURCE | {PLAIN[0].name}
+            parts |= {RAW_FIELDS} if _has_raw(schema) else set()
         return tuple(name for name in schema.fieldNames() if name not in parts)
 
     def rows(self, batch: pa.RecordBatch) -> Iterator[Row]:
@@ -132,7 +137,11 @@ class Layout:
             pairs = [part for name, values in zip(plain, columns, strict=True)
                      for part in (repeat(name), values)]  # fmt: skip
             return zip(*pairs, strict=False)
-        maps = batch.column(self.map_column).to_pylist() if self.map_column else repeat(())
+        maps: Iterable[Any] = repeat(())
+        if self._is_exact:
+            maps = _rebuilt(batch)
+        elif self.map_column:
+            maps = batch.column(self.map_column).to_pylist()
         rows = zip(*columns, strict=True) if columns else repeat(())
         return map(
             lambda row, members, _: _without_nulls(plain, row, members or ()),
@@ -187,8 +196,23 @@ def _without_nulls(names: list[str], row: Any, members: Any) -> tuple[Any, ...]:
     return tuple(part for name, value in pairs if value is not None for part in (name, value))
 
 
+def _rebuilt(batch: pa.RecordBatch) -> list[exact.Fields]:
+    try:
+        return exact.rebuilt(batch.select([FIELDS, RAW_FIELDS]))
+    except KeyError as error:
+        name = error.args[0].decode("utf-8", "replace")
+        raise SinkError(
+            f"A row has no field {name!r} in its map fields, but its column raw counts on it. "
+            "Drop the column raw where fields are changed."
+        ) from None
+
+
 def _has_map(schema: StructType) -> bool:
     return FIELDS in schema.fieldNames() and isinstance(schema[FIELDS].dataType, MapType)
+
+
+def _has_raw(schema: StructType) -> bool:
+    return RAW_FIELDS in schema.fieldNames() and schema[RAW_FIELDS].dataType == SPECIAL[RAW]
 
 
 def _check(option: str, name: str | None, names: list[str]) -> None:

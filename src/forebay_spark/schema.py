@@ -4,12 +4,15 @@ Without a schema an entry is
 
     stream string, id string, timestamp timestamp, seq bigint, fields map<string,string>
 
-With a schema every column is a field of the entry, read as the column's type, but for
-these names, which tell about the entry itself:
+or, where values are no text, ``fields map<string,binary>``.  An archive adds ``raw``, which
+makes rows exact (exact.py).  With a schema every column is a field of the entry, read as the
+column's type, but for these names, which tell about the entry itself:
 
     _stream _id _timestamp _seq _fields      the plain columns
     _corrupt                                 the fields as JSON, if one did not fit the schema
     _reason                                  and why
+    _rest                                    the fields that no column of the schema could take
+    _raw                                     the entry as it came, where nothing else says it
 
 A sequence number past 2^63, or a time past the year 292277, is null; ``id`` is exact.
 
@@ -25,6 +28,7 @@ from typing import NamedTuple
 from pyspark.sql.types import (
     ArrayType,
     AtomicType,
+    BinaryType,
     DataType,
     LongType,
     MapType,
@@ -38,24 +42,37 @@ from pyspark.sql.types import (
 from forebay_spark.errors import OptionError
 
 _TEXT_MAP = MapType(StringType(), StringType())
+_BYTES_MAP = MapType(StringType(), BinaryType())
+_PAIRS = ArrayType(StructType([StructField(n, BinaryType()) for n in ("name", "value")]))
 
-PLAIN = StructType(
-    [
-        StructField("stream", StringType()),
-        StructField("id", StringType()),
-        StructField("timestamp", TimestampType()),
-        StructField("seq", LongType()),
-        StructField("fields", _TEXT_MAP),
-    ]
-)
 
-CORRUPT, REASON = "_corrupt", "_reason"
+def _plain(fields: DataType) -> StructType:
+    return StructType(
+        [
+            StructField("stream", StringType()),
+            StructField("id", StringType()),
+            StructField("timestamp", TimestampType()),
+            StructField("seq", LongType()),
+            StructField("fields", fields),
+        ]
+    )
+
+
+PLAIN = _plain(_TEXT_MAP)
+#: The same with values as bytes (option fieldValues).
+PLAIN_BYTES = _plain(_BYTES_MAP)
+#: What an archive without a schema keeps.
+ARCHIVED = StructType([*PLAIN, StructField("raw", _PAIRS)])
+
+FIELDS, CORRUPT, REASON, REST, RAW = "_fields", "_corrupt", "_reason", "_rest", "_raw"
 
 #: Columns of a user's schema that are not fields: name and type.
 SPECIAL: dict[str, DataType] = {
     **{f"_{field.name}": field.dataType for field in PLAIN},
     CORRUPT: StringType(),
     REASON: StringType(),
+    REST: _TEXT_MAP,
+    RAW: _PAIRS,
 }
 
 
@@ -73,8 +90,10 @@ class Column(NamedTuple):
 
 
 def is_plain(schema: StructType) -> bool:
-    """Whether a schema is the one that the source has by itself."""
-    return [(f.name, f.dataType) for f in schema] == [(f.name, f.dataType) for f in PLAIN]
+    """Whether a schema is one that the source or an archive has by itself."""
+    columns = [(field.name, field.dataType) for field in schema]
+    own = (PLAIN, PLAIN_BYTES, ARCHIVED)
+    return any(columns == [(field.name, field.dataType) for field in one] for one in own)
 
 
 def columns_of(schema: StructType) -> tuple[Column, ...]:
@@ -105,12 +124,12 @@ def refuse_broken_promises(schema: StructType, mode: str) -> None:
 def _column(field: StructField) -> Column:
     special = SPECIAL.get(field.name)
     if special is not None:
-        if field.dataType != special:
+        if field.dataType not in (special, _BYTES_MAP if field.name == FIELDS else special):
             raise OptionError(
                 f"Column {field.name} is of type {field.dataType.simpleString()} in the schema, "
                 f"but it tells about the entry and is {special.simpleString()}. Change its type."
             )
-        return Column(field.name, field.name, special, False)
+        return Column(field.name, field.name, field.dataType, False)
     if not _readable(field.dataType):
         raise OptionError(
             f"Column {field.name} is of type {field.dataType.simpleString()}, "

@@ -28,8 +28,8 @@ from pyspark.sql.types import StructType
 
 from forebay_spark import batch, micro_batch, offsets, sink
 from forebay_spark.errors import ConnectorError
-from forebay_spark.options import BATCH, STREAM, WRITE, read_options
-from forebay_spark.schema import PLAIN, refuse_broken_promises
+from forebay_spark.options import BATCH, BINARY, STREAM, TEXT, WRITE, read_options
+from forebay_spark.schema import PLAIN, PLAIN_BYTES, refuse_broken_promises
 
 
 class Refusal(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -77,7 +77,9 @@ class ForebaySource(DataSource):
 
     def schema(self) -> StructType:
         """The columns if the user gives no schema."""
-        return PLAIN
+        # A word that means nothing is refused by the reader, which can say so in one sentence.
+        asked = self.options.get("fieldValues", TEXT).strip().lower()
+        return PLAIN_BYTES if asked == BINARY else PLAIN
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A bounded read."""

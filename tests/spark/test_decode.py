@@ -8,15 +8,24 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 from forebay_spark.decode import Decoder
 from forebay_spark.errors import MalformedError, OptionError
 from forebay_spark.pages import EntryPage
-from forebay_spark.schema import PLAIN, SPECIAL, columns_of, refuse_broken_promises
+from forebay_spark.schema import (
+    PLAIN,
+    PLAIN_BYTES,
+    SPECIAL,
+    columns_of,
+    refuse_broken_promises,
+)
+from forebay_spark.source import ForebaySource
 from tests.support.spark_streams import batch_options, rows_of, struct
 
+BYTES = PLAIN_BYTES["fields"].dataType
 GOOD = [b"1000-1", [b"n", b"1", b"name", b"ann"]]
 BAD = [b"2000-2", [b"n", b"one", b"name", b"bob"]]
 THIN = [b"3000-3", [b"name", b"cid"]]
@@ -44,6 +53,21 @@ def test_without_a_schema_an_entry_is_its_parts() -> None:
 def test_bytes_that_are_not_text_are_replaced_in_the_plain_map() -> None:
     row = rows_of([decode(PLAIN, [b"1-1", [b"k", b"\xff!"]])])[0]
     assert row["fields"] == {"k": "\ufffd!"}
+
+
+def test_values_are_bytes_by_option() -> None:
+    def columns(**options: str) -> StructType:
+        return ForebaySource(CaseInsensitiveDict(options)).schema()
+
+    assert columns() == columns(fieldValues="text") == PLAIN
+    assert columns(fieldvalues=" Binary") == PLAIN_BYTES
+    with pytest.raises(OptionError, match=r"fieldValues cannot be 'bytes'. Give it text or binary"):
+        batch_options(fieldValues="bytes")
+    row = rows_of([decode(PLAIN_BYTES, [b"1-1", [b"n", b"1", b"avro", b"\xff\x00"]])])[0]
+    assert row["fields"] == {"n": b"1", "avro": b"\xff\x00"}
+    typed = StructType([StructField("n", IntegerType()), StructField("_fields", BYTES)])
+    row = decode(typed, [b"1-1", [b"n", b"1", b"avro", b"\xff"]]).to_pylist()[0]
+    assert (row["n"], dict(row["_fields"])) == (1, {"n": b"1", "avro": b"\xff"})
 
 
 def test_numbers_that_spark_cannot_hold_are_null_and_the_id_is_exact() -> None:

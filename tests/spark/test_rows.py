@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from forebay_spark.connect import pack
+from forebay_spark.decode import Decoder
 from forebay_spark.errors import OptionError, SinkError
+from forebay_spark.pages import EntryPage
 from forebay_spark.rows import Layout, Row
-from forebay_spark.schema import PLAIN
-from tests.support.spark_streams import struct, write_options
+from forebay_spark.schema import ARCHIVED, PLAIN
+from tests.support.spark_streams import batch_options, struct, write_options
 
 
 def rows(table: dict[str, Any], **given: Any) -> list[Row]:
@@ -82,6 +84,18 @@ def test_what_the_source_has_read_is_written_as_it_was() -> None:
     assert list(with_id.rows(batch)) == [Row("t", "1-1", None, ("a", "1"))]
 
 
+def test_rows_of_an_archive_become_the_entries_that_they_were() -> None:
+    entry = (b"b", b"\xff", b"a", b"1", b"b", b"2")
+    page = EntryPage([[b"1-1", list(entry)], [b"1-2", [b"a", b"1"]]])
+    batch = Decoder(ARCHIVED, batch_options()).batch("s", page)
+    made = Layout(ARCHIVED, write_options()).rows(batch)
+    assert [row.fields for row in made] == [entry, (b"a", b"1")]
+    less = pa.array([[("b", "2")], []], pa.map_(pa.string(), pa.string()))
+    changed = batch.set_column(4, "fields", less)
+    with pytest.raises(SinkError, match=r"no field 'a' in its map .* Drop the column raw"):
+        list(Layout(ARCHIVED, write_options()).rows(changed))
+
+
 def test_columns_can_be_chosen() -> None:
     table = {"a": [1], "b": [2], "c": [3]}
     assert rows(table, stream="s", fieldColumns="c, a")[0].fields == ("c", "3", "a", "1")
@@ -108,7 +122,7 @@ def test_a_column_that_names_things_is_not_binary() -> None:
 
 
 def test_a_row_without_stream_or_fields_cannot_be_an_entry() -> None:
-    with pytest.raises(SinkError, match="no field that is not null"):
+    with pytest.raises(SinkError, match=r"no field that is not null"):
         rows({"a": pa.array([None], pa.string())}, stream="s")
     with pytest.raises(SinkError, match="no stream name"):
         rows({"stream": pa.array([None], pa.string()), "a": [1]})

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from forebay_spark.entries import EntryColumns, entry_schema
+from forebay_spark.entries import EntryColumns, row_schema
 from forebay_spark.errors import OptionError
 from forebay_spark.pipeline import settings
 from forebay_spark.pipeline.flow import BatchFunction, Flow, Settings
@@ -111,7 +111,7 @@ class Aggregate(SinkJob):
                 "Updates of windows can go to a stream only; a lake takes each window once. "
                 "Set emit to final, or leave only sinks of kind stream."
             )
-        entry = entry_schema(self.source.schema)
+        entry = row_schema(self.source.schema)
         rows = transformed(self.source.stream(spark, entry), self.transform)
         frame = self.windows(rows, self.time or EntryColumns(entry).timestamp)
         mode = "append" if self.emit == FINAL else "update"
@@ -153,7 +153,7 @@ class Quarantine(SinkJob):
                 "schema = 'rider string not null, speed double'."
             )
         rows = self.source.stream(spark, judged_schema(self.source.schema))
-        frame = judged(rows, entry_schema(self.source.schema))
+        frame = judged(rows, row_schema(self.source.schema))
         return self.run_flow(spark, frame, self._split(spark))
 
     def every_sink(self) -> tuple[Sink, ...]:
@@ -185,7 +185,7 @@ def judged_schema(schema: str) -> StructType:
     Spark trusts that a column is never null where the schema says so, and breaks on the
     very rows that a quarantine is for.  ``judged`` looks at those columns instead.
     """
-    entry = [StructField(field.name, field.dataType) for field in entry_schema(schema)]
+    entry = [StructField(field.name, field.dataType) for field in row_schema(schema)]
     names = [field.name for field in entry]
     told = [StructField(n, SPECIAL[n]) for n in (FIELDS, CORRUPT, REASON) if n not in names]
     return StructType([*entry, *told])

@@ -11,6 +11,9 @@ A transaction of Redis is not undone if one of its commands fails: the position 
 although entries are missing.  So what can fail is asked before, under WATCH where the
 answer could change: whether the key is a stream, and whether kept IDs still fit.
 
+Entries are what they were, to the byte (exact.py); rows of lakes from before that was kept give
+what their columns say.  They are made again by Spark's tasks, and come here one by one.
+
 One writer, in order: a stream is a log, and order is what is replayed.  Entries get new IDs
 (the old ones lie in the past of the stream); with ``ids = "keep"`` they keep theirs, which
 needs a stream that ends before them.
@@ -23,20 +26,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 import redis
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, MapType, StructType
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import StructType
 
-from forebay_spark import ids, state
+from forebay_spark import exact, ids, state
 from forebay_spark.connect import PASSING, RETRY_PAUSES_S, Link, Server, translate
+from forebay_spark.entries import EntryColumns
 from forebay_spark.errors import OptionError
-from forebay_spark.one_table import cold_table
-from forebay_spark.options import WRITE, read_options
+from forebay_spark.lake.lake import Lake
+from forebay_spark.one_table import cold_table, entry_of
+from forebay_spark.options import ISO, WRITE, read_options
 from forebay_spark.pipeline import settings
 from forebay_spark.pipeline.settings import setting
 from forebay_spark.pipeline.spec import DEFAULT_URL
-from forebay_spark.schema import SPECIAL
+from forebay_spark.schema import RAW, SPECIAL
 from forebay_spark.sink import hash_tag
 
 CHUNK_ENTRIES = 500
@@ -78,8 +85,11 @@ class Replay:
         server = Server(read_options({"url": self.url, "stream": self.to}, WRITE))
         writer = Writer(server, self)
         try:
-            frame = entries_of(cold_table(spark, self.stream, self.lake, self.since, self.until))
-            rows = read_after(frame, writer.position())
+            frame = cold_table(spark, self.stream, self.lake, self.since, self.until)
+            known = Lake(spark, self.lake).state()
+            times = known.about.reading.get("timestampFormat", ISO)
+            entries = entries_of(frame, entry_of(known), times)
+            rows = read_after(entries, writer.position())
             total = 0
             for chunk in chunks(rows, Pace(self.speed)):
                 writer.write(chunk)
@@ -95,27 +105,22 @@ class Replay:
         return f"replayed {total} entries of {self.stream} to {self.to}"
 
 
-def entries_of(frame: DataFrame) -> DataFrame:
-    """Columns ``id, ms, seq`` and ``fields`` of an archive, with a schema or without."""
-    mark = "" if "fields" in frame.columns and "id" in frame.columns else "_"
-    halves = F.split(F.col(f"{mark}id"), "-")
-    ms, seq = (halves[at].cast("decimal(20,0)") for at in (0, 1))
-    fields = F.col("fields") if not mark else _fields(frame.schema)
+def entries_of(frame: DataFrame, entry: StructType, timestamp_format: str = ISO) -> DataFrame:
+    """Columns ``id, ms, seq`` and ``fields``: the names and values of each entry, in order."""
+
+    def rebuild(rows: pa.Array) -> pa.Array:
+        entries = exact.rebuilt(pa.RecordBatch.from_struct_array(rows), timestamp_format)
+        return pa.array([[pair._asdict() for pair in fields] for fields in entries], exact.RAW_TYPE)
+
+    # In the order in which entries were read: Spark has columns that split a table at the end.
+    names = [name for name in entry.fieldNames() if name in frame.columns]
+    entry_id = F.col(EntryColumns(entry).id)
+    ms, seq = (F.split(entry_id, "-")[at].cast("decimal(20,0)") for at in (0, 1))
+    whole = F.struct(*(F.col(f"`{name}`") for name in names))
+    rebuilt = arrow_udf(rebuild, SPECIAL[RAW])  # type: ignore[call-overload]
     return frame.select(
-        F.col(f"{mark}id").alias("id"), ms.alias("ms"), seq.alias("seq"), fields.alias("fields")
+        entry_id.alias("id"), ms.alias("ms"), seq.alias("seq"), rebuilt(whole).alias("fields")
     )
-
-
-def _fields(schema: StructType) -> Column:
-    """The typed columns of a row as the fields they were read from; null ones were not there."""
-    pairs: list[Column] = []
-    for field in schema:
-        if field.name in SPECIAL or field.name == "_date":
-            continue
-        column = F.col(f"`{field.name}`")
-        nested = isinstance(field.dataType, StructType | ArrayType | MapType)
-        pairs += [F.lit(field.name), F.to_json(column) if nested else column.cast("string")]
-    return F.map_filter(F.create_map(*pairs), lambda _, value: value.isNotNull())
 
 
 def read_after(frame: DataFrame, position: str | None) -> Iterator[Entry]:
@@ -125,7 +130,7 @@ def read_after(frame: DataFrame, position: str | None) -> Iterator[Entry]:
         later = (F.col("ms") > ms) | ((F.col("ms") == ms) & (F.col("seq") > seq))
         frame = frame.where(later)
     for row in frame.orderBy("ms", "seq").toLocalIterator(prefetchPartitions=True):
-        flat = [part for pair in row["fields"].items() for part in pair]
+        flat = [bytes(part) for pair in row["fields"] for part in pair]
         yield Entry(row["id"], int(row["ms"]), flat)
 
 

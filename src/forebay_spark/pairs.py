@@ -1,0 +1,95 @@
+"""Fields of entries as they came: every name and value, in order, repeated names too.
+
+    offsets   0        2           5        where the pairs of each entry begin
+    names     a  b     a  b  a              binary, or text if all of them are
+    values    1  2     3  4  5              binary
+
+From pairs everything else is made: columns, the map of an entry (of a name that is repeated
+the last pair counts), and what keeps a row exact (exact.py).  ``names_alike`` says that all
+entries have the same names in the same order and none twice: entries of one producer, which
+need no look at single pairs.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+#: What a byte string must be to be UTF-8, byte by byte: no overlong forms, no surrogates.
+_UTF8 = (
+    r"\A(?:[\x00-\x7F]|[\xC2-\xDF][\x80-\xBF]|\xE0[\xA0-\xBF][\x80-\xBF]"
+    r"|[\xE1-\xEC\xEE\xEF][\x80-\xBF]{2}|\xED[\x80-\x9F][\x80-\xBF]|\xF0[\x90-\xBF][\x80-\xBF]{2}"
+    r"|[\xF1-\xF3][\x80-\xBF]{3}|\xF4[\x80-\x8F][\x80-\xBF]{2})*\z"
+)
+
+
+class Pairs(NamedTuple):
+    """The fields of some entries."""
+
+    offsets: pa.Array
+    names: pa.Array
+    values: pa.Array
+    names_alike: bool
+
+    @property
+    def rows(self) -> int:
+        """How many entries there are."""
+        return len(self.offsets) - 1
+
+    def entry_of_each(self) -> pa.Array:
+        """To which entry each pair belongs."""
+        # Of a list, not of a map: for a map Arrow aborts the process.
+        lists = pa.ListArray.from_arrays(self.offsets, self.names)
+        return pc.list_parent_indices(lists).cast(pa.int64())
+
+    def last_of_each(self) -> pa.Array | None:
+        """For each pair the last of its entry with its name; None if no name is repeated."""
+        if self.names_alike:
+            return None
+        codes = pc.dictionary_encode(self.names)
+        each = pc.multiply(self.entry_of_each(), len(codes.dictionary) + 1)
+        keys = pc.add(each, codes.indices.cast(pa.int64()))
+        if len(pc.unique(keys)) == len(keys):
+            return None
+        last_first = keys.take(pc.subtract(len(keys) - 1, positions(len(keys))))
+        return pc.subtract(len(keys) - 1, pc.index_in(keys, last_first)).cast(pa.int64())
+
+    def chosen(self, mask: pa.Array) -> Pairs:
+        """Some of the pairs, with their entries as they are."""
+        offsets = edges(self.counts(mask))
+        return Pairs(offsets, self.names.filter(mask), self.values.filter(mask), False)
+
+    def counts(self, mask: pa.Array) -> pa.Array:
+        """How many chosen pairs each entry has."""
+        upto = edges(mask.cast(pa.int32())).take(self.offsets)
+        return pc.subtract(upto[1:], upto[:-1])
+
+    def as_map(self) -> pa.MapArray:
+        """As Arrow and Spark have it, for pairs without repeated names."""
+        return pa.MapArray.from_arrays(self.offsets, self.names, self.values)
+
+    def without_repeats(self) -> Pairs:
+        """Of a name that is repeated in an entry the last pair alone."""
+        last = self.last_of_each()
+        return self if last is None else self.chosen(pc.equal(last, positions(len(last))))
+
+
+def positions(count: int) -> pa.Array:
+    """Numbers of rows or pairs, one after the other."""
+    return pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=-1)
+
+
+def edges(lengths: pa.Array) -> pa.Array:
+    """Where lists of these lengths begin and the last one ends."""
+    return pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
+
+
+def is_text(values: pa.Array) -> pa.Array:
+    """Which byte strings are UTF-8; none of them is null."""
+    try:
+        values.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pc.match_substring_regex(values.cast(pa.binary()), _UTF8)
+    return pa.repeat(pa.scalar(True), len(values))
