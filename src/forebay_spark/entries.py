@@ -58,11 +58,6 @@ def dated_schema(entry: StructType) -> StructType:
     return StructType([*entry, StructField(EntryColumns(entry).date, DateType())])
 
 
-def completed_schema(entry: StructType) -> StructType:
-    """A schema of entries from before, with what archives have now."""
-    return entry
-
-
 def entry_schema(schema: str | None) -> StructType:
     """How the archive reads entries: as asked for, and so that none of them loses anything."""
     return completed_schema(row_schema(schema))

@@ -66,7 +66,7 @@ def land_here(target: Target, folder: Path, stream: str = "s", **options: Any) -
     """What one task writes, without Spark."""
     options = target.options(STREAM, streams=stream, **options)
     plan = Landing(PLAIN, options, place_of(str(folder)), ("stream", "date"))
-    return land_task(plan, Task(stream, WHOLE, Position(EntryId(0, 0), None)))
+    return land_task(plan, Task(stream, WHOLE, Position(EntryId(0, 0), None))).files
 
 
 def test_a_task_writes_one_file_for_each_day_of_its_entries(target: Target, tmp_path: Path) -> None:

@@ -33,12 +33,11 @@ from pyspark.sql.types import StructType
 
 from forebay_spark.batch import BatchReader
 from forebay_spark.entries import EntryColumns
-from forebay_spark.lake.lake import NewFile
 from forebay_spark.lake.parquet import PartitionedFiles
 from forebay_spark.micro_batch import MicroBatchReader
 from forebay_spark.options import BATCH, STREAM, WRITE, Options, read_options
 from forebay_spark.pipeline import landing
-from forebay_spark.pipeline.landing import Landing, land_task
+from forebay_spark.pipeline.landing import Landed, Landing, land_task
 from forebay_spark.reading import Task, read_task
 from forebay_spark.sink import BATCH_ID, BatchWriter, MicroBatchWriter, Written
 from forebay_spark.source import ForebaySource
@@ -47,7 +46,7 @@ Json = dict[str, Any]
 OURS = ("fault", "faultAt", "victims")
 
 
-def land_and_die(plan: Landing, task: Task) -> list[NewFile]:
+def land_and_die(plan: Landing, task: Task) -> Landed:
     """A task of an archive whose worker dies in its first attempt, with a file half written."""
     context = TaskContext.get()
     if context is not None and context.attemptNumber() == 0:

@@ -52,7 +52,7 @@ from forebay_spark.lake.errors import LakeError
 from forebay_spark.lake.stores import Place, place_of
 from forebay_spark.lake.transactions import Cut
 
-ENTRY, READING = "forebay.entry", "forebay.reading"
+DATE, READING = "forebay.date", "forebay.reading"
 #: Every commit lists the log; a short one keeps that quick.  Entries have times of their own,
 #: so little is asked of old versions.
 PROPERTIES = {"delta.logRetentionDuration": "interval 1 days"}
@@ -69,8 +69,8 @@ CHECKPOINTS = "_checkpoints"
 class About(NamedTuple):
     """What a lake is, said when it is made.
 
-    ``entry`` is how an entry of a stream is read to get a row of an archive; a lake of results
-    has none.
+    ``entry`` is how an entry of a stream is read to get a row of an archive: all columns but the
+    day.  A lake of results has none.
     """
 
     columns: StructType
@@ -325,20 +325,18 @@ def _about(table: DeltaTable) -> About:
         )
     about = table.metadata()
     columns = StructType.fromJson(json.loads(table.schema().to_json()))
-    entry = about.configuration.get(ENTRY)
-    return About(
-        columns,
-        tuple(about.partition_columns),
-        StructType.fromJson(json.loads(entry)) if entry else None,
-        json.loads(about.configuration.get(READING) or "{}"),
-    )
+    date = about.configuration.get(DATE)
+    entry = StructType([field for field in columns if field.name != date]) if date else None
+    reading = json.loads(about.configuration.get(READING) or "{}")
+    return About(columns, tuple(about.partition_columns), entry, reading)
 
 
 def properties_of(about: About) -> dict[str, str]:
     """What only Forebay knows of a table, as its properties."""
     if about.entry is None:
         return {}
-    return {ENTRY: about.entry.json(), READING: json.dumps(dict(about.reading))}
+    (date,) = set(about.columns.fieldNames()) - set(about.entry.fieldNames())
+    return {DATE: date, READING: json.dumps(dict(about.reading))}
 
 
 def _refuse_other(root: str, there: About, wanted: About) -> None:

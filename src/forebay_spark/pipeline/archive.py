@@ -14,6 +14,9 @@ The lake is the truth about what is archived, not the checkpoint: see ranges.py.
 
 from __future__ import annotations
 
+import json
+import logging
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -24,20 +27,22 @@ from forebay_spark import loss, state
 from forebay_spark.connect import Server
 from forebay_spark.entries import EntryColumns, dated_schema, entry_schema
 from forebay_spark.errors import OptionError
+from forebay_spark.exact import refuses_loss
 from forebay_spark.lake import stores, transactions
-from forebay_spark.lake.lake import CHECKPOINTS, About, Change, Lake, NewFile, Snapshot
+from forebay_spark.lake.lake import CHECKPOINTS, About, Change, Lake, Snapshot
 from forebay_spark.lake.transactions import Cut
 from forebay_spark.offsets import Position
 from forebay_spark.pipeline import ranges, settings
 from forebay_spark.pipeline.checkpoint import open_checkpoint
 from forebay_spark.pipeline.flow import Flow, Settings
-from forebay_spark.pipeline.landing import Landing, land
+from forebay_spark.pipeline.landing import Landed, Landing, land
 from forebay_spark.pipeline.settings import setting
 from forebay_spark.pipeline.spec import Job, Source, offsets_json
 from forebay_spark.pipeline.trim import now_ms, trim_streams
 from forebay_spark.reading import tasks_of
 from forebay_spark.server_help import Helper
 
+_LOG = logging.getLogger("forebay_spark")
 #: Options that change how an entry becomes a row; the lake must remember them.
 READING = ("mode", "timestampFormat")
 
@@ -102,10 +107,18 @@ class Archiver:
         self._options = job.source.checked()
         self._about = about_archive(job.source, job.partitions)
         self._entry = entry_schema(job.source.schema)
+        self._refuse_loss()
+        self._told: set[str] = set()
         self._lake = Lake(job.lake, job.lake_options)
         self._checkpoint = open_checkpoint(
             spark, job.checkpoint or f"{self._lake.root}/{CHECKPOINTS}/{job.name}"
         )
+
+    def _refuse_loss(self) -> None:
+        """OptionError if the lake would not have all of what is trimmed."""
+        why = refuses_loss(self._entry, self._options.mode) if self._job.trim else None
+        if why:
+            raise OptionError(why)
 
     def start(self) -> Flow:
         """Make the lake if it is not there, see that nothing is lost, and begin at the cuts."""
@@ -127,13 +140,13 @@ class Archiver:
         todo = ranges.plan(cuts, spans, allow_gaps=not self._job.source.fail_on_data_loss)
         rows = 0
         if todo is not None:
-            files = self._files(frame.sparkSession, todo)
-            self._commit(files, todo, cuts)
-            rows = sum(file.rows for file in files)
+            landed = self._land(frame.sparkSession, todo)
+            self._commit(landed, todo, cuts)
+            rows = landed.rows
         self.trim()
         return rows
 
-    def _files(self, spark: SparkSession, todo: ranges.Todo) -> list[NewFile]:
+    def _land(self, spark: SparkSession, todo: ranges.Todo) -> Landed:
         """The files of a batch, safe on disk."""
         with closing(Server(self._options)) as server:
             helper = Helper(server, self._options)
@@ -141,17 +154,33 @@ class Archiver:
         place, partitions = self._lake.place, self._about.partitions
         return land(spark, tasks, Landing(self._entry, self._options, place, partitions))
 
-    def _commit(self, files: list[NewFile], todo: ranges.Todo, cuts: Mapping[str, Cut]) -> Snapshot:
+    def _commit(self, landed: Landed, todo: ranges.Todo, cuts: Mapping[str, Cut]) -> None:
         def decide(snapshot: Snapshot) -> Change:
             if any(snapshot.cuts.get(stream) != cuts.get(stream) for stream in todo.cuts):
-                stores.remove(self._lake.place, [file.path for file in files])
+                stores.remove(self._lake.place, [file.path for file in landed.files])
                 raise OptionError(
                     f"Another archive job writes the same streams to {self._lake.root}. "
                     "Stop one of the two."
                 )
-            return Change(files, transactions.of_cuts(todo.cuts), {"forebay": self._job.name})
+            told = {"forebay.job": self._job.name}
+            if landed.left:
+                told["forebay.left"] = json.dumps(landed.left)
+            return Change(landed.files, transactions.of_cuts(todo.cuts), told)
 
-        return self._lake.commit(decide)
+        self._lake.commit(decide)
+        self._tell(landed.left)
+
+    def _tell(self, left: Counter[str]) -> None:
+        """Say for each name once that the schema has no place for its values."""
+        news = [f"{name} ({count})" for name, count in left.items() if name not in self._told]
+        if news:
+            _LOG.warning(
+                "Values that the schema lacks or cannot read are kept in the column _rest of %s: "
+                "%s. forebay pipeline infer proposes a schema.",
+                self._lake.root,
+                ", ".join(news),
+            )
+        self._told.update(left)
 
     def trim(self) -> None:
         """Remove what is in the lake, is not asked for again by Spark, and nobody needs."""

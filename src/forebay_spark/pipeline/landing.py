@@ -10,6 +10,7 @@ its files when they are safe on disk; the driver commits them.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from forebay_spark.entries import MS_PER_DAY, EntryColumns
+from forebay_spark.exact import leftovers
 from forebay_spark.lake import stores
 from forebay_spark.lake.lake import NewFile
 from forebay_spark.lake.parquet import LAST_DAY, PartitionedFiles, differences
@@ -38,21 +40,39 @@ class Landing(NamedTuple):
     partitions: tuple[str, ...]
 
 
-def land(spark: SparkSession, tasks: list[Task], landing: Landing) -> list[NewFile]:
+class Landed(NamedTuple):
+    """What tasks have written, and how many values of each name no column could take."""
+
+    files: list[NewFile]
+    left: Counter[str]
+
+    @property
+    def rows(self) -> int:
+        """How many entries that is."""
+        return sum(file.rows for file in self.files)
+
+
+def land(spark: SparkSession, tasks: list[Task], landing: Landing) -> Landed:
     """Run the tasks of a batch; the files that they have written."""
     # Not mapInArrow, which wants pandas to be there without using it.
     pieces = spark.sparkContext.parallelize(tasks, max(len(tasks), 1))
-    return pieces.flatMap(partial(land_task, landing)).collect()
+    parts = pieces.map(partial(land_task, landing)).collect()
+    return Landed(
+        [file for part in parts for file in part.files],
+        sum((part.left for part in parts), Counter()),
+    )
 
 
-def land_task(landing: Landing, task: Task) -> list[NewFile]:
+def land_task(landing: Landing, task: Task) -> Landed:
     """In a worker: the entries of one task, in a file for each of their folders."""
     names = EntryColumns(landing.schema)
     files = PartitionedFiles(landing.place, landing.partitions, differences(landing.schema))
+    left: Counter[str] = Counter()
     try:
         for batch in read_task(landing.schema, landing.options, task):
             files.add(dated(batch, names))
-        return files.finish()
+            left += leftovers(batch)
+        return Landed(files.finish(), left)
     except OSError as error:
         raise stores.said(landing.place, error) from None
     finally:

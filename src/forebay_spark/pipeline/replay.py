@@ -86,7 +86,7 @@ class Replay:
         writer = Writer(server, self)
         try:
             frame = cold_table(spark, self.stream, self.lake, self.since, self.until)
-            known = Lake(spark, self.lake).state()
+            known = Lake(self.lake).snapshot()
             times = known.about.reading.get("timestampFormat", ISO)
             entries = entries_of(frame, entry_of(known), times)
             rows = read_after(entries, writer.position())
