@@ -78,7 +78,8 @@ def _no_raw(rows: int) -> pa.Array:
 
 def by_map(pairs: Pairs, as_text: bool) -> tuple[pa.Array, pa.Array]:
     """The map ``fields`` and ``_raw``; the map has what is text, a value that is not is null."""
-    if pairs.last_of_each() is None:
+    last = pairs.last_of_each()
+    if last is None:
         try:
             names = pairs.names.cast(TEXT)
             values = pairs.values.cast(TEXT) if as_text else pairs.values
@@ -86,8 +87,7 @@ def by_map(pairs: Pairs, as_text: bool) -> tuple[pa.Array, pa.Array]:
             return whole, _no_raw(pairs.rows)
         except pa.ArrowInvalid:
             pass
-    named, last = is_text(pairs.names), pairs.last_of_each()
-    shown = pairs.values
+    named, shown = is_text(pairs.names), pairs.values
     if as_text:
         shown = pc.if_else(is_text(shown), shown, pa.scalar(None, BYTES)).view(TEXT)
     held = _at(shown.view(BYTES), last)
