@@ -111,20 +111,18 @@ class MapPage(ColumnPage):
         edges, key_offsets, keys, value_offsets, values = parts
         keys_sent = texts(len(key_offsets) // 4 - 1, key_offsets, keys)
         all_values = texts(len(value_offsets) // 4 - 1, value_offsets, values)
-        #: The names, if all entries have the same ones in the same order.
-        self._names: list[bytes] | None = None if edges else keys_sent.to_pylist()
-        self._pairs = self._paired(edges, keys_sent, all_values)
+        self._pairs = _paired(ids.rows, edges, keys_sent, all_values)
 
     def column(self, name: str) -> pa.Array:
         """The values of one field as binary, null where an entry lacks it."""
-        wanted = name.encode()
-        if not self._pairs.names_alike:
+        wanted, common = name.encode(), self._pairs.common
+        if common is None:
             pairs = self._pairs.as_map()
             return pc.map_lookup(pairs, pa.scalar(wanted, pairs.type.key_type), "last")
-        if self._names is None or wanted not in self._names:
+        if wanted not in common:
             return pa.nulls(self.rows, pa.binary())
-        rows = pa.FixedSizeListArray.from_arrays(self._pairs.values, len(self._names))
-        return pc.list_element(rows, self._names.index(wanted))
+        rows = pa.FixedSizeListArray.from_arrays(self._pairs.values, len(common))
+        return pc.list_element(rows, common.index(wanted))
 
     def fields(self) -> pa.MapArray:
         """All fields of each entry, as a map; of a field named twice the last one counts."""
@@ -134,10 +132,12 @@ class MapPage(ColumnPage):
         """The same, exactly as they came."""
         return self._pairs
 
-    def _paired(self, edges: bytes, keys: pa.Array, values: pa.Array) -> Pairs:
-        if self._names is None:
-            offsets = pa.Array.from_buffers(pa.int32(), self.rows + 1, [None, buffer(edges)])
-            return Pairs(offsets, keys, values, False)
-        names = repeated(tuple(self._names), self.rows)
-        alike = len(set(self._names)) == len(self._names)
-        return Pairs(even_edges(self.rows, len(self._names)), names, values, alike)
+
+def _paired(rows: int, edges: bytes, keys: pa.Array, values: pa.Array) -> Pairs:
+    """Without edges all entries have the same keys in the same order."""
+    if edges:
+        offsets = pa.Array.from_buffers(pa.int32(), rows + 1, [None, buffer(edges)])
+        return Pairs(offsets, keys, values)
+    names = tuple(keys.to_pylist())
+    common = names if len(set(names)) == len(names) else None
+    return Pairs(even_edges(rows, len(names)), repeated(names, rows), values, common)

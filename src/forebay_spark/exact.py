@@ -66,31 +66,39 @@ class Read(NamedTuple):
     unread: Sequence[int]
 
 
-@lru_cache(maxsize=16)
-def _nothing(rows: int, kind: pa.DataType) -> pa.Array:
-    return pa.nulls(rows, kind)
+@lru_cache(maxsize=4)
+def _no_rest(rows: int) -> pa.Array:
+    return pa.nulls(rows, REST_TYPE)
+
+
+@lru_cache(maxsize=4)
+def _no_raw(rows: int) -> pa.Array:
+    return pa.nulls(rows, RAW_TYPE)
 
 
 def by_map(pairs: Pairs, as_text: bool) -> tuple[pa.Array, pa.Array]:
     """The map ``fields`` and ``_raw``; the map has what is text, a value that is not is null."""
-    if pairs.last_of_each() is None:
+    last = pairs.last_of_each()
+    if last is None:
         try:
             names = pairs.names.cast(TEXT)
             values = pairs.values.cast(TEXT) if as_text else pairs.values
             whole = pa.MapArray.from_arrays(pairs.offsets, names, values)
-            return whole, _nothing(pairs.rows, RAW_TYPE)
+            return whole, _no_raw(pairs.rows)
         except pa.ArrowInvalid:
             pass
-    named = is_text(pairs.names)
-    shown = pairs.values
+    named, shown = is_text(pairs.names), pairs.values
     if as_text:
         shown = pc.if_else(is_text(shown), shown, pa.scalar(None, BYTES)).view(TEXT)
-    last, is_last = _last(pairs)
-    chosen = pairs._replace(values=shown).chosen(pc.and_(named, is_last))
-    held = shown.view(BYTES).take(last)
+    held = _at(shown.view(BYTES), last)
     same = pc.and_(named, pc.equal(held, pairs.values).fill_null(False))
-    raw = _raw(pairs, same, pc.invert(pc.and_(same, is_last)))
-    return pa.MapArray.from_arrays(chosen.offsets, chosen.names.cast(TEXT), chosen.values), raw
+    flawed = pc.invert(same)
+    if last is not None:
+        is_last = pc.equal(last, positions(len(last)))
+        named, flawed = pc.and_(named, is_last), pc.or_(flawed, pc.invert(is_last))
+    chosen = pairs._replace(values=shown).chosen(named)
+    maps = pa.MapArray.from_arrays(chosen.offsets, chosen.names.cast(TEXT), chosen.values)
+    return maps, _raw(pairs, same, flawed)
 
 
 def by_columns(
@@ -98,31 +106,32 @@ def by_columns(
 ) -> tuple[pa.Array, pa.Array]:
     """The columns ``_rest`` and ``_raw`` beside typed ones."""
     if _says_all(pairs, reads, timestamp_format):
-        return _nothing(pairs.rows, REST_TYPE), _nothing(pairs.rows, RAW_TYPE)
-    width, entry = len(reads), pairs.entry_of_each()
-    rank = _ranks(pairs.names, [read.name.encode() for read in reads])
+        return _no_rest(pairs.rows), _no_raw(pairs.rows)
+    entry, last = pairs.entry_of_each(), pairs.last_of_each()
+    rank = _ranks(pairs, reads)
     place = pc.add(pc.multiply(rank, pairs.rows), entry)
-    last, is_last = _last(pairs)
-    named, is_value_text = is_text(pairs.names), is_text(pairs.values)
-    misfits = [at * pairs.rows + row for at, read in enumerate(reads) for row in read.unread]
-    left = pc.or_(pc.equal(rank, width), pc.is_in(place, pa.array(misfits, pa.int64())))
-    left = pc.and_(left, named)
+    value_is_text = is_text(pairs.values)
+    left = pc.and_(_has_no_column(place, pairs.rows, reads), is_text(pairs.names))
     texts = [text_of(read.array, timestamp_format) for read in reads]
     shown = pa.concat_arrays([*texts, pa.nulls(pairs.rows, BYTES)]).take(place)
-    held = pc.if_else(pc.and_(left, is_value_text.take(last)), pairs.values.take(last), shown)
-    same = pc.equal(held, pairs.values).fill_null(False)
-    rank = pc.if_else(left, width, rank)
-    flawed = pc.or_(pc.invert(pc.and_(same, is_last)), _steps_back(rank, entry))
-    return _rest(pairs, pc.and_(left, is_last), is_value_text), _raw(pairs, same, flawed)
+    in_rest = pc.and_(left, _at(value_is_text, last))
+    if last is not None:
+        in_rest = pc.and_(in_rest, pc.equal(_at(pairs.values, last), pairs.values))
+    same = pc.or_(pc.equal(shown, pairs.values).fill_null(False), in_rest)
+    flawed = pc.or_(pc.invert(same), _steps_back(pc.if_else(left, len(reads), rank), entry))
+    if last is not None:
+        is_last = pc.equal(last, positions(len(last)))
+        left, flawed = pc.and_(left, is_last), pc.or_(flawed, pc.invert(is_last))
+    return _rest(pairs, left, value_is_text), _raw(pairs, same, flawed)
 
 
 def _says_all(pairs: Pairs, reads: Sequence[Read], timestamp_format: str) -> bool:
     """Whether typed columns alone say all entries, which is seen without a look at pairs."""
-    if not pairs.names_alike:
+    names = pairs.common
+    if names is None:
         return False
-    names = pairs.names.cast(BYTES)[: pairs.offsets[1].as_py()].to_pylist()
     present = {read.name.encode(): read for read in reads if read.name.encode() in names}
-    return list(present) == names and all(
+    return tuple(present) == names and all(
         not read.unread
         and (
             is_its_own_text(read.array.type)
@@ -132,21 +141,23 @@ def _says_all(pairs: Pairs, reads: Sequence[Read], timestamp_format: str) -> boo
     )
 
 
-def _ranks(names: pa.Array, columns: list[bytes]) -> pa.Array:
+def _ranks(pairs: Pairs, reads: Sequence[Read]) -> pa.Array:
     """The column of each name; after the last one if it has none."""
-    codes = pc.dictionary_encode(names.cast(BYTES))
-    order = {name: at for at, name in enumerate(columns)}
-    ranks = [order.get(name, len(columns)) for name in codes.dictionary.to_pylist()]
-    return pa.array(ranks, pa.int64()).take(codes.indices)
+    order = {read.name.encode(): at for at, read in enumerate(reads)}
+    names, codes = pairs.different_names()
+    return pa.array([order.get(name, len(reads)) for name in names], pa.int64()).take(codes)
 
 
-def _last(pairs: Pairs) -> tuple[pa.Array, pa.Array]:
-    """For each pair the last one with its name, and whether it is that itself."""
-    all_pairs = positions(len(pairs.names))
-    last = pairs.last_of_each()
-    if last is None:
-        return all_pairs, pa.repeat(pa.scalar(True), len(all_pairs))
-    return last, pc.equal(last, all_pairs)
+def _has_no_column(place: pa.Array, rows: int, reads: Sequence[Read]) -> pa.Array:
+    """Pairs whose name has no column, or whose value the column could not take."""
+    misfits = [at * rows + row for at, read in enumerate(reads) for row in read.unread]
+    unknown = pc.greater_equal(place, len(reads) * rows)
+    return pc.or_(unknown, pc.is_in(place, pa.array(misfits, pa.int64()))) if misfits else unknown
+
+
+def _at(values: pa.Array, places: pa.Array | None) -> pa.Array:
+    """Values of other places, or where they are."""
+    return values if places is None else values.take(places)
 
 
 def _steps_back(rank: pa.Array, entry: pa.Array) -> pa.Array:
@@ -156,8 +167,10 @@ def _steps_back(rank: pa.Array, entry: pa.Array) -> pa.Array:
     return pa.concat_arrays([pa.array([False]), back])
 
 
-def _rest(pairs: Pairs, left: pa.Array, is_value_text: pa.Array) -> pa.Array:
-    texts = pc.if_else(is_value_text, pairs.values, pa.scalar(None, BYTES)).view(TEXT)
+def _rest(pairs: Pairs, left: pa.Array, value_is_text: pa.Array) -> pa.Array:
+    if not pc.any(left).as_py():
+        return _no_rest(pairs.rows)
+    texts = pc.if_else(value_is_text, pairs.values, pa.scalar(None, BYTES)).view(TEXT)
     chosen = pairs._replace(values=texts).chosen(left)
     offsets = _null_where_empty(chosen.offsets)
     return pa.MapArray.from_arrays(offsets, chosen.names.cast(TEXT), chosen.values)
@@ -165,6 +178,8 @@ def _rest(pairs: Pairs, left: pa.Array, is_value_text: pa.Array) -> pa.Array:
 
 def _raw(pairs: Pairs, same: pa.Array, flawed: pa.Array) -> pa.Array:
     """All pairs of entries of which one is flawed; their values where they are not the same."""
+    if not pc.any(flawed).as_py():
+        return _no_raw(pairs.rows)
     entry = pairs.entry_of_each()
     entries = pc.is_in(positions(pairs.rows), pc.unique(entry.filter(flawed)))
     told = pc.if_else(same, pa.scalar(None, BYTES), pairs.values)

@@ -130,13 +130,12 @@ class EntryPage:
     def _pairs(self) -> Pairs:
         values = pa.array(self._flat[1::2], pa.binary())
         if self._names is not None:
-            width = len(self._names)
-            return Pairs(
-                even_edges(self.rows, width), repeated(tuple(self._names), self.rows), values, True
-            )
+            common = tuple(self._names)
+            offsets = even_edges(self.rows, len(common))
+            return Pairs(offsets, repeated(common, self.rows), values, common)
         widths = (len(fields) // 2 for fields in self._lists)
         offsets = pa.array(accumulate(widths, initial=0), pa.int32())
-        return Pairs(offsets, pa.array(self._flat[0::2], pa.binary()), values, False)
+        return Pairs(offsets, pa.array(self._flat[0::2], pa.binary()), values)
 
     def _common_names(self) -> list[bytes] | None:
         """The field names if every entry has the same ones in the same order."""

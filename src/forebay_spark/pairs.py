@@ -5,13 +5,14 @@
     values    1  2     3  4  5              binary
 
 From pairs everything else is made: columns, the map of an entry (of a name that is repeated
-the last pair counts), and what keeps a row exact (exact.py).  ``names_alike`` says that all
-entries have the same names in the same order and none twice: entries of one producer, which
-need no look at single pairs.
+the last pair counts), and what keeps a row exact (exact.py).  Entries of one producer have the
+same names in the same order and none twice; then these are ``common``, and names need not be
+compared.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -31,7 +32,7 @@ class Pairs(NamedTuple):
     offsets: pa.Array
     names: pa.Array
     values: pa.Array
-    names_alike: bool
+    common: tuple[bytes, ...] | None = None
 
     @property
     def rows(self) -> int:
@@ -40,17 +41,26 @@ class Pairs(NamedTuple):
 
     def entry_of_each(self) -> pa.Array:
         """To which entry each pair belongs."""
+        if self.common:
+            return pc.divide(positions(len(self.names)), len(self.common))
         # Of a list, not of a map: for a map Arrow aborts the process.
         lists = pa.ListArray.from_arrays(self.offsets, self.names)
         return pc.list_parent_indices(lists).cast(pa.int64())
 
+    def different_names(self) -> tuple[list[bytes], pa.Array]:
+        """Each name once, and for each pair which of them it has."""
+        if self.common:
+            before = pc.multiply(self.entry_of_each(), len(self.common))
+            return list(self.common), pc.subtract(positions(len(self.names)), before)
+        codes = pc.dictionary_encode(self.names.cast(pa.binary()))
+        return codes.dictionary.to_pylist(), codes.indices.cast(pa.int64())
+
     def last_of_each(self) -> pa.Array | None:
         """For each pair the last of its entry with its name; None if no name is repeated."""
-        if self.names_alike:
+        if self.common:
             return None
-        codes = pc.dictionary_encode(self.names)
-        each = pc.multiply(self.entry_of_each(), len(codes.dictionary) + 1)
-        keys = pc.add(each, codes.indices.cast(pa.int64()))
+        names, codes = self.different_names()
+        keys = pc.add(pc.multiply(self.entry_of_each(), len(names)), codes)
         if len(pc.unique(keys)) == len(keys):
             return None
         last_first = keys.take(pc.subtract(len(keys) - 1, positions(len(keys))))
@@ -58,8 +68,10 @@ class Pairs(NamedTuple):
 
     def chosen(self, mask: pa.Array) -> Pairs:
         """Some of the pairs, with their entries as they are."""
+        if pc.all(mask).as_py():
+            return self
         offsets = edges(self.counts(mask))
-        return Pairs(offsets, self.names.filter(mask), self.values.filter(mask), False)
+        return Pairs(offsets, self.names.filter(mask), self.values.filter(mask))
 
     def counts(self, mask: pa.Array) -> pa.Array:
         """How many chosen pairs each entry has."""
@@ -76,8 +88,9 @@ class Pairs(NamedTuple):
         return self if last is None else self.chosen(pc.equal(last, positions(len(last))))
 
 
+@lru_cache(maxsize=4)
 def positions(count: int) -> pa.Array:
-    """Numbers of rows or pairs, one after the other."""
+    """Numbers of rows or pairs, one after the other; asked for again and again."""
     return pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=-1)
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
+import deltalake
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -40,6 +44,7 @@ from forebay_spark.schema import ARCHIVED, PLAIN, PLAIN_BYTES, SPECIAL
 from tests.support.spark_streams import Target, batch_options, struct
 
 Fields = list[tuple[bytes, bytes]]
+DOCUMENTED = Path(__file__).parents[2].joinpath("docs/pipelines.md").read_text(encoding="utf-8")
 
 
 def kept(**columns: Any) -> StructType:
@@ -152,6 +157,23 @@ def test_binary_values_are_null_in_the_map_and_exact_beside_it() -> None:
     assert [row["fields"] for row in rows] == [[("n", "1"), ("avro", None)], [("n", "2")]]
     whole = [{"name": b"n", "value": None}, {"name": b"avro", "value": b"\xff\x00"}]
     assert [row["raw"] for row in rows] == [whole, None]
+
+
+def test_other_engines_find_the_bytes_as_the_documentation_says(tmp_path: Path) -> None:
+    entries = [[(b"avro", value)] for value in (b"\xff\x00", b"text \\")] + [[(b"n", b"1")]]
+    deltalake.write_deltalake(tmp_path, pa.Table.from_batches([decode(ARCHIVED, *entries)]))
+    examples = re.findall(r"```python\n(.*?)```", DOCUMENTED, re.DOTALL)
+    made = {}
+    for library in ("polars", "duckdb"):
+        (example,) = (text for text in examples if f"import {library}" in text)
+        *before, last = ast.parse(example.replace("./lake", str(tmp_path))).body
+        assert isinstance(last, ast.Expr)
+        names: dict[str, Any] = {}
+        exec(compile(ast.Module(before, []), library, "exec"), names)
+        table = eval(compile(ast.Expression(last.value), library, "eval"), names)
+        made[library] = table.rows() if library == "polars" else table.fetchall()
+    wanted = [("0-0", b"\xff\x00"), ("1-0", b"text \\"), ("2-0", None)]
+    assert {library: sorted(rows) for library, rows in made.items()} == dict.fromkeys(made, wanted)
 
 
 def test_what_the_schema_lacks_or_cannot_read_is_kept_and_counted() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import redis
 
 from forebay_spark.connect import Server
 from forebay_spark.errors import OptionError, ServerError
+from forebay_spark.one_table import cold_table
 from forebay_spark.options import WRITE
 from forebay_spark.pipeline import replay
 from forebay_spark.pipeline.replay import Entry, Pace, Replay, Writer, chunks
@@ -137,6 +139,7 @@ def test_a_stretch_of_the_lake_comes_back_in_order_and_a_crash_loses_nothing(
         Replay(lake=str(tmp_path), stream="x", to="again", url=target.url).run(spark)
 
 
+DOCUMENTED = Path(__file__).parents[2].joinpath("docs/pipelines.md").read_text(encoding="utf-8")
 #: What a stream can hold and a table cannot: bytes, names that are repeated, empty or no text.
 ODD = [
     (b"avro", b"\x00\xff\xfe"),
@@ -164,3 +167,9 @@ def test_archive_and_replay_change_nothing(
     Replay(lake=str(tmp_path), stream="s", to="again", url=redis_target.url, ids="keep").run(spark)
     before, after = (client.execute_command("XRANGE", key, "-", "+") for key in ("s", "again"))
     assert after == before
+    if schema is None:
+        sql = re.search(r"SELECT (id, coalesce.* AS avro) FROM", DOCUMENTED, re.DOTALL)
+        assert sql is not None
+        cold = cold_table(spark, "s", str(tmp_path)).where("id < '3'")
+        rows = cold.selectExpr(*re.split(r",\s(?=coalesce)", sql[1])).collect()
+        assert {row.avro for row in rows} == {b"\x00\xff\xfe"}
