@@ -71,7 +71,7 @@ class Decoder:
         convert = self._converters[at]
         if convert is None:
             raise AssertionError("special columns are not converted")
-        array, rows = values.tolerant(raw, convert, self._arrow.field(at).type)
+        array, rows = convert.tolerant(raw)
         kind = column.type.simpleString()
         for row in rows:
             shown = raw[row].as_py().decode("utf-8", "replace")[:_SHOWN_CHARACTERS]
