@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from forebay_spark import values
+from forebay_spark import payloads
 from forebay_spark.errors import MalformedError
 from forebay_spark.options import Options
 from forebay_spark.pages import Page
@@ -39,7 +39,7 @@ class Decoder:
         self._arrow = to_arrow_schema(schema, timezone="UTC")
         self._mode = options.mode
         self._converters = [
-            None if column.special else values.converter(field.type, options.timestampFormat)
+            None if column.special else payloads.converter(column.name, field.type, options)
             for column, field in zip(self._columns, self._arrow, strict=True)
         ]
 

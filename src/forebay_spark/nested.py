@@ -16,6 +16,7 @@ affair and never that of its neighbours.  Scalars are judged as fields are (valu
   is no int, and a string member takes every value as its JSON.
 
 Numbers with a fraction are doubles, but where the type has decimals their digits are kept.
+Missing members are null (the record does not fit if they must not be).
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ import msgspec
 import pyarrow as pa
 
 from forebay_spark import values
+from forebay_spark.options import ISO
 
 Decode = Callable[[bytes], Any]
 
@@ -44,6 +46,13 @@ UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
 
 _NOTHING = object()
 _FITS_NOT = (*values.FITS_NOT, OverflowError)
+
+
+class Converter(Protocol):
+    """How a binary column becomes one of a type."""
+
+    def tolerant(self, values: pa.Array) -> values.Column:
+        """The column, null where a value does not fit, and the rows of those."""
 
 
 class Literal(float):
@@ -106,6 +115,13 @@ class Records:
             return _NOTHING if self._again is None else self._again(value)
         except UNREADABLE:
             return _NOTHING
+
+
+def converter(kind: pa.DataType, timestamp_format: str = ISO) -> Converter:
+    """How a binary column becomes one of this type: nested ones are JSON."""
+    if pa.types.is_nested(kind):
+        return json_column(kind, timestamp_format)
+    return values.Flat(kind, timestamp_format)
 
 
 def json_column(kind: pa.DataType, timestamp_format: str) -> Records:
@@ -313,18 +329,15 @@ def _json_text(value: Any) -> bytes:
     """A value as the bytes that it would have as a field; no UTF-8 if it is no text."""
     if isinstance(value, bytes):
         return value
-    if isinstance(value, date):
-        return value.isoformat().encode()
-    if not isinstance(value, str):
-        value = json.dumps(value, default=str)
-    text: str = value
+    if isinstance(value, bool | float | list | dict):
+        return json.dumps(value, default=str).encode()
+    text = value.isoformat() if isinstance(value, date) else str(value)
     return text.encode("utf-8", "surrogatepass")
 
 
 def _digits(value: Any) -> bytes:
     """The same with the digits that were written."""
-    exact = value.text if isinstance(value, Literal) else value
-    return _json_text(str(exact) if isinstance(exact, Decimal) else exact)
+    return _json_text(value.text if isinstance(value, Literal) else value)
 
 
 def _absent(found: list[Any]) -> tuple[pa.Array | None, frozenset[int]]:

@@ -1,4 +1,4 @@
-"""From the bytes of a field to a typed column, a page at a time.
+"""From the bytes of a field to a flat typed column, a page at a time.
 
 Arrow's own casts read numbers, booleans, dates and times at C speed, but they stop at
 the first value that does not fit.  Patterns then sort the column:
@@ -18,16 +18,16 @@ that nothing is hopeless which the cast would take.
     boolean               true false 1 0         any letter case
     timestamp             ISO 8601; UTC where no zone is written; or epoch numbers by option
     date                  2026-01-31
-    struct, array, map    JSON; missing members are null (the value does not fit if they
-                          must not be), unknown ones are passed over; see nested.py
     string, binary        as it is; a string must be UTF-8
+
+Structs, arrays and maps are in nested.py, which judges their leaves by this file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -55,13 +55,6 @@ _ZONE = rf"(Z|[+-]{_HOUR}(:?{_SIXTY})?)?"
 Column = tuple[pa.Array, list[int]]
 
 
-class Converter(Protocol):
-    """How a binary column becomes one of a type."""
-
-    def tolerant(self, values: pa.Array) -> Column:
-        """The column, null where a value does not fit, and the rows of those."""
-
-
 class Patterns(NamedTuple):
     """What surely fits a type, and what may fit it at all; regular expressions of RE2.
 
@@ -72,21 +65,10 @@ class Patterns(NamedTuple):
     possible: str | None = None
 
 
-def converter(kind: pa.DataType, timestamp_format: str = ISO) -> Converter:
-    """How a binary column becomes one of this type."""
-    if pa.types.is_nested(kind):
-        # Only nested columns need the parser that this module imports.
-        from forebay_spark import nested
-
-        return nested.json_column(kind, timestamp_format)
-    return Flat(kind, timestamp_format)
-
-
 class Flat:
     """A column of numbers, times, texts or bytes."""
 
-    def __init__(self, kind: pa.DataType, timestamp_format: str) -> None:
-        self._kind = kind
+    def __init__(self, kind: pa.DataType, timestamp_format: str = ISO) -> None:
         self._cast = _cast(kind, timestamp_format)
         self._suspicious = False
         self._patterns = _patterns(kind, timestamp_format)

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forebay_spark.nested import Literal
+from forebay_spark.nested import Literal, converter
 from forebay_spark.options import ISO
-from forebay_spark.values import Flat, converter
+from forebay_spark.values import Flat
 
 UTC_TIME = pa.timestamp("us", "UTC")
 

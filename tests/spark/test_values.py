@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forebay_spark.nested import converter
 from forebay_spark.options import EPOCH_MS, EPOCH_S, ISO
-from forebay_spark.values import converter
 
 UTC_TIME = pa.timestamp("us", "UTC")
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
