@@ -16,13 +16,14 @@ import pyspark
 
 from bench import report
 from bench.peers import machine
-from bench.spark import jobs, memory, reads, triggers
+from bench.spark import jobs, memory, reads, records, triggers
 from bench.spark.lines import Line, table
 from bench.spark.stage import FULL, MASTER, QUICK, Stage, on_stage
 
 MEASUREMENTS: dict[str, Callable[[Stage], list[Line]]] = {
     "read plain": reads.plain,
     "read typed": reads.typed,
+    "records": records.records,
     "archive": jobs.archive,
     "micro-batch": triggers.micro_batches,
     "sink": jobs.sink,

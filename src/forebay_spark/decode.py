@@ -21,9 +21,10 @@ import pyarrow.compute as pc
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from forebay_spark import exact, values
+from forebay_spark import exact, payloads
 from forebay_spark.errors import MalformedError
 from forebay_spark.exact import Read
+from forebay_spark.nested import Converter
 from forebay_spark.options import Options
 from forebay_spark.pages import Page
 from forebay_spark.schema import (
@@ -51,7 +52,7 @@ class Decoder:
         self._timestamp_format = options.timestampFormat
         self._special = {column.special: column.type for column in self._columns}
         self._typed = [
-            (column, field.type, values.converter(field.type, options.timestampFormat))
+            (column, payloads.converter(column.name, field.type, options))
             for column, field in zip(self._columns, self._arrow, strict=True)
             if column.special is None
         ]
@@ -88,12 +89,10 @@ class Decoder:
         return kept
 
 
-def _read(
-    page: Page, bad: dict[int, str], column: Column, kind: pa.DataType, convert: values.Convert
-) -> Read:
+def _read(page: Page, bad: dict[int, str], column: Column, convert: Converter) -> Read:
     """One field of all entries; rows where it does not fit are added to ``bad``."""
     given = page.column(column.name)
-    array, rows = values.tolerant(given, convert, kind)
+    array, rows = convert.tolerant(given)
     for row in rows:
         shown = given[row].as_py().decode("utf-8", "replace")[:_SHOWN_CHARACTERS]
         wanted = _article(column.type.simpleString())

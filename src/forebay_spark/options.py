@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from forebay_spark.errors import OptionError
@@ -22,6 +23,7 @@ ALL = (BATCH, STREAM, WRITE)
 MODES = ("PERMISSIVE", "DROPMALFORMED", "FAILFAST")
 EXACTLY_ONCE, AT_LEAST_ONCE = "exactly-once", "at-least-once"
 ISO, EPOCH_S, EPOCH_MS = "iso", "epoch_s", "epoch_ms"
+AVRO, PROTOBUF, JSON = "avro", "protobuf", "json"
 AUTO, COLUMNS, RANGE = "auto", "columns", "range"
 TEXT, BINARY = "text", "binary"
 
@@ -72,6 +74,16 @@ def _moment_ms(value: str) -> int:
     return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
+def _contents(value: str) -> bytes:
+    """A file, read here because tasks run elsewhere; or JSON as it is."""
+    if value.lstrip().startswith(("{", "[")):
+        return value.encode()
+    try:
+        return Path(value).read_bytes()
+    except OSError as error:
+        raise ValueError(f"a file that can be read ({error.strerror})") from None
+
+
 class Option(NamedTuple):
     """One row of the table."""
 
@@ -103,6 +115,10 @@ TABLE = (
     Option("mode", _one_of(*MODES), "PERMISSIVE", READS, "what to do with a malformed entry"),
     Option("timestampFormat", _one_of(ISO, EPOCH_S, EPOCH_MS), ISO, READS, "how times are written"),
     Option("fieldValues", _one_of(TEXT, BINARY), TEXT, READS, "what the map fields has as values"),
+    Option("decodeField", _names, (), READS, "fields that hold records; their columns are structs"),
+    Option("decodeAs", _one_of(AVRO, PROTOBUF, JSON), JSON, READS, "the format of these records"),
+    Option("decodeSchema", _contents, None, READS, "Avro schema or Protobuf descriptors: a file"),
+    Option("decodeMessage", _text, None, READS, "the Protobuf message of these records"),
     Option("pushFilters", _boolean, False, (BATCH,), "let filters on ID and time cut the range"),
     Option("fetch", _one_of(AUTO, COLUMNS, RANGE), AUTO, READS, "how entries are asked for"),
     Option("pageBytes", _integer, 8 << 20, READS, "about how much a task asks for at once"),
@@ -204,5 +220,16 @@ def _check_read(options: Options) -> None:
         raise OptionError(
             "startingOffsets and startingTimestamp both say where to begin. Give one of them."
         )
+    _check_records(options)
     if options.where == BATCH and options.endingOffsets and options.endingTimestamp is not None:
         raise OptionError("endingOffsets and endingTimestamp both say where to end. Give one.")
+
+
+def _check_records(options: Options) -> None:
+    """What a format needs to be decoded."""
+    needs = {AVRO: ("decodeSchema",), PROTOBUF: ("decodeSchema", "decodeMessage"), JSON: ()}
+    for name in ("decodeField", *needs[options.decodeAs]) if options.decodeAs != JSON else ():
+        if not getattr(options, name):
+            raise OptionError(f"decodeAs {options.decodeAs} needs the option {name}. Give it, too.")
+    if options.decodeSchema and options.decodeAs == JSON:
+        raise OptionError("decodeSchema has no meaning for JSON. Set decodeAs to avro or protobuf.")

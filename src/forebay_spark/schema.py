@@ -149,5 +149,5 @@ def _readable(kind: DataType) -> bool:
         isinstance(kind, AtomicType)
         and not isinstance(kind, NullType)
         and "interval" not in kind.simpleString()
-        and kind.simpleString() != "variant"
+        and not kind.simpleString().startswith(("variant", "time("))
     )

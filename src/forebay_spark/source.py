@@ -26,7 +26,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from forebay_spark import batch, micro_batch, offsets, sink
+from forebay_spark import batch, micro_batch, offsets, payloads, sink
 from forebay_spark.errors import ConnectorError
 from forebay_spark.options import BATCH, BINARY, STREAM, TEXT, WRITE, read_options
 from forebay_spark.schema import PLAIN, PLAIN_BYTES, refuse_broken_promises
@@ -85,6 +85,7 @@ class ForebaySource(DataSource):
         """A bounded read."""
         options = read_options(self.options, BATCH)
         refuse_broken_promises(schema, options.mode)
+        payloads.check(schema, options)
         return batch.reader(schema, options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
@@ -92,6 +93,7 @@ class ForebaySource(DataSource):
         try:
             options = read_options(self.options, STREAM)
             refuse_broken_promises(schema, options.mode)
+            payloads.check(schema, options)
             return micro_batch.MicroBatchReader(schema, options)
         except ConnectorError as error:
             return Refusal(error)

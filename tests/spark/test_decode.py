@@ -144,9 +144,10 @@ def test_a_special_column_of_another_type_is_refused() -> None:
         columns_of(struct(_seq="string"))
 
 
-def test_a_type_that_no_text_has_is_refused() -> None:
+@pytest.mark.parametrize("kind", ["void", "variant", "time(6)"])
+def test_a_type_that_no_text_has_is_refused(kind: str) -> None:
     with pytest.raises(OptionError, match="cannot be read from text"):
-        columns_of(struct(x="void"))
+        columns_of(struct(x=kind))
 
 
 def test_string_columns_take_any_entry() -> None:

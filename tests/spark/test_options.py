@@ -42,7 +42,7 @@ def test_an_unknown_option_is_refused_with_a_guess() -> None:
 
 
 def test_an_unknown_option_like_nothing_else_is_refused_with_a_list() -> None:
-    assert "There are: endingOffsets," in refusal(BATCH, zzz="x")
+    assert "There are: decodeAs," in refusal(BATCH, zzz="x")
 
 
 def test_an_option_of_another_use_is_refused_with_its_use() -> None:

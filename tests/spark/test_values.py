@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forebay_spark.nested import converter
 from forebay_spark.options import EPOCH_MS, EPOCH_S, ISO
-from forebay_spark.values import converter, tolerant
 
 UTC_TIME = pa.timestamp("us", "UTC")
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -22,7 +22,7 @@ def read(
     kind: pa.DataType, *texts: str | bytes | None, timestamp_format: str = ISO
 ) -> tuple[list[Any], list[int]]:
     raw = pa.array([t.encode() if isinstance(t, str) else t for t in texts], pa.binary())
-    array, bad = tolerant(raw, converter(kind, timestamp_format), kind)
+    array, bad = converter(kind, timestamp_format).tolerant(raw)
     assert array.type == kind
     return array.to_pylist(), bad
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.cli.spark import (
     URL,
+    SparkCommandError,
     add_option_argument,
     add_spark_arguments,
     pairs,
@@ -27,6 +28,7 @@ examples:
   forebay pipeline replay ./lake --stream orders --to orders:test --speed 10
   forebay pipeline compact ./lake
   forebay pipeline status ./lake
+  forebay pipeline infer --stream orders      propose a schema
 
 Ctrl-C stops after the batch that is under way; every job goes on where it stopped.
 Progress goes to standard error, and to the stream forebay:pipelines of the source.
@@ -52,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
     subs = made.add_subparsers(required=True, metavar="COMMAND")
     for add in (_add_run, _add_archive, _add_replay, _add_compact, _add_status, _add_settings):
         add(subs)
+    _add_infer(subs)
     return made
 
 
@@ -185,6 +188,22 @@ def _add_settings(subs: Any) -> None:
     sub.add_argument("job", nargs="?", help="one job (all)")
 
 
+INFER_EXAMPLES = """\
+  forebay pipeline infer --stream orders
+  forebay pipeline archive --stream orders --lake ./lake \\
+      --schema "$(forebay pipeline infer --stream orders --last 10000)"
+"""
+
+
+def _add_infer(subs: Any) -> None:
+    help_ = "propose a schema from the last entries of a stream (needs no Spark)"
+    sub = _sub(subs, "infer", infer, help_, INFER_EXAMPLES)
+    sub.add_argument("--stream", required=True, help="the stream")
+    sub.add_argument("--last", type=int, default=1000, help="how many entries (%(default)s)")
+    sub.add_argument("--url", default=URL, help="the server (%(default)s)")
+    add_option_argument(sub)
+
+
 def _add_watching(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--json", action="store_true", help="progress as JSON lines on stdout")
     sub.add_argument("--no-report", action="store_true", help="write nothing to forebay:pipelines")
@@ -283,6 +302,20 @@ def status(asked: argparse.Namespace) -> int:
     from forebay_spark.lake.status import describe
 
     sys.stdout.write(describe(asked.lake))
+    return 0
+
+
+def infer(asked: argparse.Namespace) -> int:
+    """forebay pipeline infer: the schema on standard output, what was seen beside it."""
+    from forebay_spark.infer import infer_schema, last_entries
+    from forebay_spark.options import BATCH, read_options
+
+    given = {"url": asked.url, "streams": asked.stream, **pairs("--option", asked.option)}
+    if asked.last < 1:
+        raise SparkCommandError(f"--last {asked.last} asks for nothing; give 1 or more")
+    seen = infer_schema(last_entries(read_options(given, BATCH), asked.stream, asked.last))
+    sys.stderr.write(seen.table())
+    sys.stdout.write(f"{seen.ddl}\n")
     return 0
 
 

@@ -44,7 +44,14 @@ from forebay_spark.server_help import Helper
 
 _LOG = logging.getLogger("forebay_spark")
 #: Options that change how an entry becomes a row; the lake must remember them.
-READING = ("mode", "timestampFormat")
+READING = (
+    "mode",
+    "timestampFormat",
+    "decodeField",
+    "decodeAs",
+    "decodeSchema",
+    "decodeMessage",
+)
 
 
 @dataclass(frozen=True)
