@@ -18,7 +18,7 @@ from forebay_spark import filters, offsets, planning, state
 from forebay_spark.connect import Server
 from forebay_spark.errors import ServerError
 from forebay_spark.options import Options
-from forebay_spark.reading import Task, read_task
+from forebay_spark.reading import bundled, read_task
 from forebay_spark.schema import columns_of
 from forebay_spark.server_help import Helper
 from forebay_spark.splitting import AskingSplitter
@@ -51,11 +51,7 @@ class BatchReader(DataSourceReader):
         splitter = AskingSplitter(server, helper)
         try:
             spans = planning.plan(self._wanted(server), None, self._options.minPartitions, splitter)
-            return [
-                Task(stream, piece, span.start, helper.helps(stream))
-                for stream, span in spans.items()
-                for piece in span.pieces
-            ]
+            return bundled(spans, helper)
         finally:
             server.close()
 
@@ -65,10 +61,12 @@ class BatchReader(DataSourceReader):
 
     def _wanted(self, server: Server) -> dict[str, planning.Wanted]:
         pattern = self._options.streamsPattern
-        streams = state.discover(server, pattern) if pattern else self._options.names
+        named = state.discover(server, pattern) if pattern else self._options.names
+        streams = list(filter(self.bounds.takes, named))
+        states = state.fetch_all(server, streams)
         wanted = {}
-        for stream in filter(self.bounds.takes, streams):
-            now = state.fetch(server, stream)
+        for stream in streams:
+            now = states.get(stream)
             if now is None:
                 raise ServerError(
                     f"There is no stream {stream!r} at {server.where}. "

@@ -6,7 +6,8 @@ stands in the record of its end:
 
     {"orders": {"id": "1700-5", "n": 4000,           the last entry, and its position
                 "from": {"id": "1600-0", "n": 2000}, the entry before the first one
-                "cuts": [["1650-1", 1000], ["1700-5", 1000]]}}     the tasks: end, entries
+                "cuts": [["1650-1", 1000, 0], ["1700-5", 1000, 1]]}}
+                                                     the pieces: end, entries, number of the task
 
 A replay then reads the same ranges in the same tasks, even if options, the number of
 cores or the stream have changed meanwhile; sinks that count rows rely on that.  A
@@ -53,11 +54,15 @@ class Position(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """What one task reads: ``(start, end]``, and how many entries that must give."""
+    """What is read at once: ``(start, end]``, how many entries that must give, and by which task.
+
+    Pieces with the same number share a task; one without a number has a task of its own.
+    """
 
     start: EntryId
     end: EntryId
     entries: int | None
+    task: int | None = None
 
 
 class Span(NamedTuple):
@@ -66,6 +71,10 @@ class Span(NamedTuple):
     start: Position
     end: Position
     pieces: tuple[Piece, ...]
+
+    def uncounted(self) -> Span:
+        """The same where the number of entries cannot be relied on."""
+        return self._replace(pieces=tuple(p._replace(entries=None) for p in self.pieces))
 
 
 def at_rest(position: Position) -> Json:
@@ -85,8 +94,13 @@ def encode(span: Span) -> Json:
     return {
         **at_rest(span.end),
         "from": at_rest(span.start),
-        "cuts": [[str(piece.end), piece.entries] for piece in span.pieces],
+        "cuts": [_cut(piece) for piece in span.pieces],
     }
+
+
+def _cut(piece: Piece) -> list[str | int | None]:
+    shared = [] if piece.task is None else [piece.task]
+    return [str(piece.end), piece.entries, *shared]
 
 
 def position(record: Json) -> Position:
@@ -112,9 +126,9 @@ def decode(start: Position | None, record: Json) -> Span:
 
 def _pieces(start: EntryId, cuts: list[Any]) -> tuple[Piece, ...]:
     pieces = []
-    for end_text, count in cuts:
+    for end_text, count, *shared in cuts:
         end = ids.parse(end_text)
-        pieces.append(Piece(start, end, count))
+        pieces.append(Piece(start, end, count, *shared))
         start = end
     return tuple(pieces)
 

@@ -9,10 +9,12 @@ Names follow Spark's Kafka source, so that who knows one can guess the other.
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from forebay_spark import durations
 from forebay_spark.errors import OptionError
 
 BATCH, STREAM, WRITE = "a batch read", "a streaming read", "a write"
@@ -23,6 +25,10 @@ MODES = ("PERMISSIVE", "DROPMALFORMED", "FAILFAST")
 EXACTLY_ONCE, AT_LEAST_ONCE = "exactly-once", "at-least-once"
 ISO, EPOCH_S, EPOCH_MS = "iso", "epoch_s", "epoch_ms"
 AUTO, COLUMNS, RANGE = "auto", "columns", "range"
+FOREVER = "forever"
+#: How long a streaming query waits for a server that is away, if nobody says.
+LONG_RETRY = "10 minutes"
+LONG_RETRY_S = durations.read_ms(LONG_RETRY) / 1000
 
 
 def _text(value: str) -> str:
@@ -71,6 +77,16 @@ def _moment_ms(value: str) -> int:
     return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
+def _wait_s(value: str) -> float:
+    """Seconds, from a length of time or the word for no end."""
+    if value.strip().lower() == FOREVER:
+        return math.inf
+    try:
+        return durations.read_ms(value) / 1000
+    except ValueError:
+        raise ValueError(f"{durations.WANTED}, or {FOREVER}") from None
+
+
 class Option(NamedTuple):
     """One row of the table."""
 
@@ -86,6 +102,7 @@ TABLE = (
     Option("user", _text, None, ALL, "user name, if it is not in the URL"),
     Option("password", _text, None, ALL, "password, if it is not in the URL"),
     Option("timeoutSeconds", _integer, 30, ALL, "how long to wait for a connection or a reply"),
+    Option("retryFor", _wait_s, None, ALL, "how long to wait for a server that is away"),
     Option("streams", _names, (), READS, "names of streams, separated by commas"),
     Option("path", _names, (), READS, "the same, as the argument of load()"),
     Option("streamsPattern", _text, None, READS, "glob of names; new streams are picked up"),

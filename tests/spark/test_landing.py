@@ -33,7 +33,7 @@ from forebay_spark.pipeline.landing import (
     lands,
 )
 from forebay_spark.pipeline.spec import Source
-from forebay_spark.reading import FIRST_PAGE_ENTRIES, Task
+from forebay_spark.reading import FIRST_PAGE_ENTRIES, Part, Task
 from forebay_spark.schema import PLAIN
 from tests.support.lakes import archive, lake_ids, run, same
 from tests.support.spark_faults import land_and_die
@@ -71,7 +71,7 @@ FIELDS = {
 def land_here(target: Target, folder: Path, stream: str = "s", **options: Any) -> list[Any]:
     """What one task writes, without Spark."""
     plan = Landing(PLAIN, target.options(STREAM, streams=stream, **options), "snappy")
-    return land_task(plan, str(folder), Task(stream, WHOLE, Position(EntryId(0, 0), None)))
+    return land_task(plan, str(folder), Task([Part(stream, WHOLE, Position(EntryId(0, 0), None))]))
 
 
 def test_a_task_writes_one_file_for_each_day_of_its_entries(target: Target, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_task_that_fails_lets_go_of_its_file_in_silence(
     with_number = struct(_stream="string", _id="string", _timestamp="timestamp", n="integer")
     plan = Landing(with_number, options, "snappy")
     with pytest.raises(MalformedError, match="6-0"):
-        land_task(plan, str(tmp_path), Task("s", WHOLE, Position(EntryId(0, 0), None)))
+        land_task(plan, str(tmp_path), Task([Part("s", WHOLE, Position(EntryId(0, 0), None))]))
     assert len(list(tmp_path.rglob("*.parquet"))) == 1
     gc.collect()
     assert capfd.readouterr().err == ""

@@ -136,11 +136,11 @@ def test_a_replay_is_the_same_task_for_task_whatever_the_options_say(target: Tar
     target.add("s", 100)
     query = Query(target, maxEntriesPerTrigger=40, minPartitions=4)
     query.plan()
-    before = [t.piece for t in query.reader.partitions({}, query.log[0])]
+    before = [t.parts for t in query.reader.partitions({}, query.log[0])]
     query.given |= {"minPartitions": 1, "maxEntriesPerTrigger": 7}
     query.restart()
     target.add("s", 50)
-    assert [t.piece for t in query.reader.partitions({}, query.log[0])] == before
+    assert [t.parts for t in query.reader.partitions({}, query.log[0])] == before
     assert query.read(0) == list(range(40))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from forebay_spark import durations
 from forebay_spark.errors import OptionError
 from forebay_spark.pipeline import config
 from forebay_spark.pipeline.archive import Archive, Trim
@@ -22,7 +23,7 @@ from forebay_spark.pipeline.config import (
 )
 from forebay_spark.pipeline.flow import trigger_of
 from forebay_spark.pipeline.jobs import Aggregate
-from forebay_spark.pipeline.settings import duration, duration_text
+from forebay_spark.pipeline.settings import duration
 from forebay_spark.pipeline.sinks import checkpoint_of
 from forebay_spark.pipeline.spec import LakeSink, StreamSink, Transform
 
@@ -193,7 +194,7 @@ def test_a_job_without_a_lake_needs_a_checkpoint() -> None:
     ("ms", "text"), [(1, "1 millisecond"), (90_000, "90 seconds"), (7_200_000, "2 hours")]
 )
 def test_durations_are_shown_as_they_are_read(ms: int, text: str) -> None:
-    assert duration_text(ms) == text
+    assert durations.text_of(ms) == text
     assert duration(text, "x") == ms
 
 

@@ -85,7 +85,7 @@ def test_a_limited_plan_reads_exactly_up_to_the_limit(
 
 def test_one_piece_of_a_counted_span_knows_its_count() -> None:
     span = planning.plan({"s": news(100)}, None, 1, ListSplitter())["s"]
-    assert span.pieces == (Piece(FIRST, at(100), 100),)
+    assert span.pieces == (Piece(FIRST, at(100), 100, task=0),)
 
 
 def test_a_large_span_is_cut_even_if_nobody_asks() -> None:

@@ -15,7 +15,7 @@ from forebay_spark.ids import FIRST
 from forebay_spark.offsets import Piece, Position
 from forebay_spark.options import BATCH
 from forebay_spark.pages import Page
-from forebay_spark.reading import Reader, Task
+from forebay_spark.reading import Part, Reader
 from forebay_spark.schema import PLAIN, columns_of
 from tests.support.spark_streams import Target
 
@@ -36,7 +36,7 @@ def pages(
     piece = Piece(FIRST, end, len(entry_ids) if counted else None)
     form = ColumnsForm(columns_of(PLAIN)) if target.name == "forebay" else RangeForm()
     reader = Reader(Server(options), options, form)
-    return reader.pages(Task("s", piece, Position(FIRST, 0)))
+    return (page for _, page in reader.pages([Part("s", piece, Position(FIRST, 0))]))
 
 
 def read_ids(found: Iterator[Page]) -> list[str]:

@@ -47,7 +47,7 @@ def land_and_die(landing: Landing, base: str, task: Task) -> list[Landed]:
     """A task of an archive whose worker dies in its first attempt, with a file half written."""
     context = TaskContext.get()
     if context is not None and context.attemptNumber() == 0:
-        files = DayFiles(landing, base, task.stream)
+        files = DayFiles(landing, base, task.parts[0].stream)
         for batch in read_task(landing.schema, landing.options, task):
             files.add(batch)
         os.kill(os.getpid(), signal.SIGKILL)

@@ -28,6 +28,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from forebay_spark import durations
 from forebay_spark.errors import OptionError
 from forebay_spark.lake.compact import DAY_MS, Compaction, compact
 from forebay_spark.pipeline import settings
@@ -174,5 +175,5 @@ def _shown(field: dataclasses.Field[Any]) -> str:
     if default in (None, (), dataclasses.MISSING):
         return ""
     if field.metadata["read"] is settings.duration:
-        return settings.duration_text(default)
+        return durations.text_of(default)
     return str(default).lower() if isinstance(default, bool) else str(default)

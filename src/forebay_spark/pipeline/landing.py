@@ -21,10 +21,12 @@ from __future__ import annotations
 import io
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import date, timedelta
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -39,7 +41,7 @@ from forebay_spark.lake.commits import About
 from forebay_spark.lake.errors import LakeError
 from forebay_spark.lake.lake import Lake, Range, Written
 from forebay_spark.options import Options
-from forebay_spark.reading import Task, read_task
+from forebay_spark.reading import Task, read_parts
 
 CODEC = "spark.sql.parquet.compression.codec"
 #: What Spark calls a compression, and Arrow.
@@ -113,16 +115,24 @@ def land(
 
 def land_task(landing: Landing, base: str, task: Task) -> list[Landed]:
     """In a worker: the entries of one task, in a file for each of their days."""
-    files = DayFiles(landing, base, task.stream)
+    landed: list[Landed] = []
+    batches = read_parts(landing.schema, landing.options, task)
     try:
-        for batch in read_task(landing.schema, landing.options, task):
-            files.add(batch)
-        return files.finish()
+        for stream, group in groupby(batches, key=itemgetter(0)):
+            landed += _land_stream(DayFiles(landing, base, stream), group)
     except OSError as error:
         raise LakeError(
             f"The folder {base} cannot be written by a task ({error.strerror or error}). Make room "
             "and see that every machine of Spark has the disk and may write to it."
         ) from None
+    return landed
+
+
+def _land_stream(files: DayFiles, batches: Iterable[tuple[str, pa.RecordBatch]]) -> list[Landed]:
+    try:
+        for _, batch in batches:
+            files.add(batch)
+        return files.finish()
     finally:
         files.close()
 

@@ -29,10 +29,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructType
 
 from forebay_spark import ids, state
-from forebay_spark.connect import PASSING, RETRY_PAUSES_S, Link, Server, translate
+from forebay_spark.connect import Link, Server
 from forebay_spark.errors import OptionError
 from forebay_spark.one_table import cold_table
 from forebay_spark.options import WRITE, read_options
+from forebay_spark.patience import PASSING, RETRY_PAUSES_S, translate
 from forebay_spark.pipeline import settings
 from forebay_spark.pipeline.settings import setting
 from forebay_spark.pipeline.spec import DEFAULT_URL
