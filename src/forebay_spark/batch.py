@@ -8,7 +8,7 @@ before anything is read; see filters.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
@@ -22,6 +22,7 @@ from forebay_spark.reading import bundled, read_task
 from forebay_spark.schema import columns_of
 from forebay_spark.server_help import Helper
 from forebay_spark.splitting import AskingSplitter
+from forebay_spark.state import StreamState
 
 
 def reader(schema: StructType, options: Options) -> DataSourceReader:
@@ -50,8 +51,10 @@ class BatchReader(DataSourceReader):
         helper = Helper(server, self._options)
         splitter = AskingSplitter(server, helper)
         try:
-            spans = planning.plan(self._wanted(server), None, self._options.minPartitions, splitter)
-            return bundled(spans, helper)
+            states = self._look(server)
+            wanted = self._wanted(states)
+            spans = planning.plan(wanted, None, self._options.minPartitions, splitter)
+            return bundled(spans, states, helper)
         finally:
             server.close()
 
@@ -59,19 +62,23 @@ class BatchReader(DataSourceReader):
         """In a worker: the entries of one task."""
         return read_task(self._schema, self._options, partition)
 
-    def _wanted(self, server: Server) -> dict[str, planning.Wanted]:
+    def _look(self, server: Server) -> dict[str, StreamState]:
+        """The streams that can have rows."""
         pattern = self._options.streamsPattern
         named = state.discover(server, pattern) if pattern else self._options.names
         streams = list(filter(self.bounds.takes, named))
         states = state.fetch_all(server, streams)
+        missing = [] if pattern else [stream for stream in streams if stream not in states]
+        if missing:
+            raise ServerError(
+                f"There is no stream {missing[0]!r} at {server.where}. "
+                "Correct the option streams, or wait until something was added."
+            )
+        return states
+
+    def _wanted(self, states: Mapping[str, StreamState]) -> dict[str, planning.Wanted]:
         wanted = {}
-        for stream in streams:
-            now = states.get(stream)
-            if now is None:
-                raise ServerError(
-                    f"There is no stream {stream!r} at {server.where}. "
-                    "Correct the option streams, or wait until something was added."
-                )
+        for stream, now in states.items():
             start = offsets.start_of(offsets.wish_for(stream, self._starts, offsets.EARLIEST), now)
             end = offsets.end_of(offsets.wish_for(stream, self._ends, offsets.LATEST), now)
             item = planning.wanted(stream, *self.bounds.narrow(start, end, now), now)

@@ -135,6 +135,7 @@ class Link:
                 self._pool = self._find_pool(self._had_fault)
                 self._connection = self._pool.get_connection()
                 self._had_fault = False
+                self._patience.meet()
             self._connection.send_packed_command([data], check_health=False)
         except redis.exceptions.RedisError:
             self.drop()

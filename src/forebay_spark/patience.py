@@ -108,6 +108,10 @@ class Patience:
             return self._asked_s
         return self._default_s if self._met or self.where in _MET else 0.0
 
+    def meet(self) -> None:
+        """The server was there, so that it is worth waiting for from now on."""
+        _MET.add(self.where)
+
     def retry(self, attempt: Callable[[], T], drop: Callable[[], None]) -> T:
         """What an attempt gives, after as many as it takes; ``drop`` cleans up after each fault."""
         wait = _Wait(self)
@@ -116,7 +120,6 @@ class Patience:
         except BaseException:
             wait.end(back=False)
             raise
-        _MET.add(self.where)
         wait.end(back=True)
         return result
 

@@ -48,11 +48,15 @@ from forebay_spark.schema import columns_of
 from forebay_spark.server_help import Helper
 from forebay_spark.state import StreamState, fetch_all, fetch_on, parse_reply
 
+#: The first page of a part: some entries, or more if the first and last one of the stream
+#: are so small that this many would be a fraction of a page.
 FIRST_PAGE_ENTRIES = 16
+MOST_FIRST_ENTRIES = 2000
+FIRST_PAGE_SHARE = 8
 MOST_PAGE_ENTRIES = 20_000
 GROWTH = 10
 #: How many pages are on their way at most, each of another part.
-PAGES_AHEAD = 4
+PAGES_AHEAD = 8
 #: Spark works on one record batch at a time; small ones of short streams become one of these.
 BATCH_ROWS = 10_000
 
@@ -63,6 +67,7 @@ class Part(NamedTuple):
     stream: str
     piece: Piece
     batch_start: Position
+    entry_bytes: int = 0
 
 
 class Task(InputPartition):
@@ -88,17 +93,20 @@ def tasks_of(
     for stream, span in busy.items():
         is_counted = loss.check(stream, span.start, span.end, states.get(stream), options)
         sure[stream] = span if is_counted else span.uncounted()
-    return bundled(sure, helper)
+    return bundled(sure, states, helper)
 
 
-def bundled(spans: Mapping[str, Span], helper: Helper) -> list[Task]:
+def bundled(
+    spans: Mapping[str, Span], states: Mapping[str, StreamState], helper: Helper
+) -> list[Task]:
     """Tasks of all pieces, which know who shares one; a piece that does not is alone."""
     tasks: dict[object, list[Part]] = {}
     for stream, span in spans.items():
+        size = states[stream].entry_bytes if stream in states else 0
         for piece in span.pieces:
             if piece.end > piece.start:
                 name = (stream, piece.start) if piece.task is None else piece.task
-                tasks.setdefault(name, []).append(Part(stream, piece, span.start))
+                tasks.setdefault(name, []).append(Part(stream, piece, span.start, size))
     if not tasks:
         return []
     in_columns = helper.helps(next(iter(spans)))
@@ -140,7 +148,6 @@ class Reader:
         self._form = form
         #: Asked for and not come yet, in the order in which their links will give them.
         self._on_way: deque[_Ask] = deque()
-        self._learned = FIRST_PAGE_ENTRIES
 
     def pages(self, parts: Iterable[Part]) -> Iterator[tuple[Part, Page]]:
         """All entries of all parts, in order, each once; raises or reports what is lost."""
@@ -148,7 +155,8 @@ class Reader:
         turns: deque[_Ask] = deque()
         while todo or turns:
             if not turns:
-                turns.append(self._begin(todo.popleft()))
+                turns.append(self._first(todo.popleft()))
+                self._send(turns)
             yield from self._part(turns.popleft(), turns, todo)
 
     def _part(
@@ -163,10 +171,10 @@ class Reader:
                 break
             seen += page.rows
             last = self._form.is_last(page, ask.wanted, part.piece.end)
-            if page.rows:
-                self._learned = next_page_entries(page, self._options.pageBytes)
             if not last:
-                ask = self._ask(link, part, page.last_id, self._learned)
+                wanted = next_page_entries(page, self._options.pageBytes)
+                ask = _Ask(link, part, page.last_id, wanted)
+                self._send([ask])
             if page.rows:
                 yield part, page
         self._check_count(link, part, seen)
@@ -175,25 +183,32 @@ class Reader:
 
     def _look_ahead(self, ask: _Ask, seen: int, turns: deque[_Ask], todo: deque[Part]) -> None:
         """Ask for first pages of further parts, while every page asked for ends its part."""
+        if len(turns) > PAGES_AHEAD // 2:
+            return
         newest, before = (turns[-1], 0) if turns else (ask, seen)
+        more: list[_Ask] = []
         while todo and len(turns) < PAGES_AHEAD and newest.is_all_after(before):
-            newest, before = self._begin(todo.popleft()), 0
+            newest, before = self._first(todo.popleft()), 0
             turns.append(newest)
+            more.append(newest)
+        self._send(more)
 
-    def _begin(self, part: Part) -> _Ask:
-        """Ask for the first page; other parts have told about the size of entries, perhaps."""
-        wanted = min(max(self._learned, FIRST_PAGE_ENTRIES), FIRST_PAGE_ENTRIES * GROWTH)
-        return self._ask(self._server.link(part.stream), part, part.piece.start, wanted)
+    def _first(self, part: Part) -> _Ask:
+        """The first page of a part, by what the driver has seen of its entries."""
+        small = self._options.pageBytes // FIRST_PAGE_SHARE // max(part.entry_bytes, 1)
+        most = MOST_FIRST_ENTRIES if part.entry_bytes else FIRST_PAGE_ENTRIES
+        wanted = max(min(small, most), FIRST_PAGE_ENTRIES)
+        return _Ask(self._server.link(part.stream), part, part.piece.start, wanted)
 
-    def _ask(self, link: Link, part: Part, at: EntryId, wanted: int) -> _Ask:
-        """Send for a page; if that fails, ``_fetch`` sends again."""
-        ask = _Ask(link, part, at, wanted)
-        self._on_way.append(ask)
-        try:
-            link.send(*ask.commands(self._form))
-        except PASSING:
-            link.drop()
-        return ask
+    def _send(self, asks: Sequence[_Ask]) -> None:
+        """Send for pages, in one write to each link; what fails is sent again when it is due."""
+        self._on_way.extend(asks)
+        for link in {ask.link: None for ask in asks}:
+            own = [c for ask in asks if ask.link is link for c in ask.commands(self._form)]
+            try:
+                link.send(*own)
+            except PASSING:
+                link.drop()
 
     def _fetch(self, ask: _Ask) -> Page | None:
         """A page that was asked for, over a new connection if need be; None: no such stream."""

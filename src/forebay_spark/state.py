@@ -35,6 +35,8 @@ class StreamState(NamedTuple):
     last_id: EntryId
     added: int | None
     max_deleted_id: EntryId
+    #: About the size of an entry: that of the first and of the last one, which come along.
+    entry_bytes: int = 0
 
     @property
     def removed(self) -> int | None:
@@ -45,14 +47,19 @@ class StreamState(NamedTuple):
 def parse_reply(reply: list[Any]) -> StreamState:
     """Read the flat list of names and values that RESP2 gives."""
     fields = dict(zip(reply[0::2], reply[1::2], strict=True))
-    first = fields.get(b"first-entry")
+    first, last = fields.get(b"first-entry"), fields.get(b"last-entry")
     return StreamState(
         length=fields[b"length"],
         first_id=ids.parse(first[0]) if first else None,
         last_id=ids.parse(fields[b"last-generated-id"]),
         added=fields.get(b"entries-added"),
         max_deleted_id=ids.parse(fields.get(b"max-deleted-entry-id", b"0-0")),
+        entry_bytes=(_size(first) + _size(last)) // 2,
     )
+
+
+def _size(entry: list[Any] | None) -> int:
+    return sum(map(len, entry[1])) if entry else 0
 
 
 def fetch(server: Server, stream: str) -> StreamState | None:

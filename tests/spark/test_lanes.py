@@ -59,8 +59,7 @@ class CutLink(Link):
 def cut(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int, bool], None]]:
     """Break the connection at a use, with the reply lost or the command."""
     monkeypatch.setattr("forebay_spark.connect.Link", CutLink)
-    for module in (lanes, connect):
-        monkeypatch.setattr(module, "RETRY_PAUSES_S", (0.0, 0.0))
+    monkeypatch.setattr("forebay_spark.patience.RETRY_PAUSES_S", (0.0, 0.0))
 
     def at(use: int, lose_reply: bool) -> None:
         CutLink.left, CutLink.lose_reply = use, lose_reply
