@@ -1,9 +1,8 @@
 """The bounded read: everything between two positions, as the streams are now.
 
 Planning happens once, on the driver, when Spark makes a plan: one XINFO per stream
-says what there is, and the span is cut as that of a micro-batch.  With ``pushFilters``
-(and Spark's own switch for it) conditions on time, ID and stream make the span smaller
-before anything is read; see filters.py.
+says what there is, and the span is cut as that of a micro-batch.  Conditions on time, ID and
+stream make the span smaller before anything is read, if Spark hands them down; see filters.py.
 """
 
 from __future__ import annotations
@@ -26,11 +25,7 @@ from forebay_spark.state import StreamState
 
 
 def reader(schema: StructType, options: Options) -> DataSourceReader:
-    """A reader that takes filters only if it was asked to.
-
-    Spark refuses a reader that has pushFilters while its own switch is off, which it
-    is by default, and nothing here can see the switch.
-    """
+    """A reader that takes filters unless it was asked not to."""
     return FilteringReader(schema, options) if options.pushFilters else BatchReader(schema, options)
 
 
@@ -43,7 +38,7 @@ class BatchReader(DataSourceReader):
         self._options = options
         self._starts = offsets.starts(options)
         self._ends = offsets.ends(options)
-        self.bounds = filters.Bounds()
+        self._bounds = filters.Bounds()
 
     def partitions(self) -> Sequence[InputPartition]:
         """The tasks."""
@@ -62,11 +57,16 @@ class BatchReader(DataSourceReader):
         """In a worker: the entries of one task."""
         return read_task(self._schema, self._options, partition)
 
+    def narrow(self, conditions: Iterable[Filter]) -> None:
+        """Leave out what no row can come of that meets the conditions."""
+        names = {column.special: column.name for column in self._columns if column.special}
+        self._bounds = filters.bounds_of(conditions, names)
+
     def _look(self, server: Server) -> dict[str, StreamState]:
         """The streams that can have rows."""
         pattern = self._options.streamsPattern
         named = state.discover(server, pattern) if pattern else self._options.names
-        streams = list(filter(self.bounds.takes, named))
+        streams = list(filter(self._bounds.takes, named))
         states = state.fetch_all(server, streams)
         missing = [] if pattern else [stream for stream in streams if stream not in states]
         if missing:
@@ -81,17 +81,35 @@ class BatchReader(DataSourceReader):
         for stream, now in states.items():
             start = offsets.start_of(offsets.wish_for(stream, self._starts, offsets.EARLIEST), now)
             end = offsets.end_of(offsets.wish_for(stream, self._ends, offsets.LATEST), now)
-            item = planning.wanted(stream, *self.bounds.narrow(start, end, now), now)
+            item = planning.wanted(stream, *self._bounds.narrow(start, end, now), now)
             if item is not None:
                 wanted[stream] = item
         return wanted
 
 
+class Taker:
+    """What stands for ``pushFilters`` of a reader, whether Spark hands filters down or not.
+
+    Spark has a switch for it (spark.sql.python.filterPushdown.enabled), off by default, and
+    refuses a reader with a ``pushFilters`` of its own while it is off; nothing here can see
+    the switch.  It tells by ``__func__`` whether the method is the reader's own.  So this shows
+    the inherited one: where the switch is off nothing is asked, and where it is on this is called.
+    """
+
+    def __init__(self, reader: BatchReader) -> None:
+        self._reader = reader
+        self.__func__ = DataSourceReader.pushFilters
+
+    def __call__(self, filters_: list[Filter]) -> Iterable[Filter]:
+        """Take what narrows the span; every condition is left to Spark to check as well."""
+        self._reader.narrow(filters_)
+        return filters_
+
+
 class FilteringReader(BatchReader):
     """The same, with conditions that Spark hands down."""
 
-    def pushFilters(self, filters_: list[Filter]) -> Iterable[Filter]:
-        """Take what narrows the span; every condition is left to Spark to check as well."""
-        names = {column.special: column.name for column in self._columns if column.special}
-        self.bounds = filters.bounds_of(filters_, names)
-        return filters_
+    @property
+    def pushFilters(self) -> Taker:  # type: ignore[override]
+        """Called by Spark as if it were a method."""
+        return Taker(self)

@@ -283,6 +283,14 @@ class Server:
         self.close()
         self._cluster = None
 
+    def answers(self) -> bool:
+        """Whether it is there now."""
+        try:
+            self.link("").ask("PING")
+        except redis.exceptions.RedisError:
+            return False
+        return True
+
     def close(self) -> None:
         """Drop every connection."""
         for link in self._links.values():

@@ -33,7 +33,7 @@ from forebay_spark import ids
 from forebay_spark.errors import OptionError
 from forebay_spark.ids import FIRST, WORD_MAX, EntryId
 from forebay_spark.options import STREAM, Options
-from forebay_spark.state import StreamState
+from forebay_spark.state import StreamState, is_chosen
 
 Json = dict[str, Any]
 
@@ -149,15 +149,40 @@ def starts(options: Options) -> dict[str, str] | str:
     """Where to begin: every stream at one place, or each at its own."""
     if options.startingTimestamp is not None:
         return str(EntryId(options.startingTimestamp, 0))
+    if options.startingOffsetsByTimestamp is not None:
+        option, moments = "startingOffsetsByTimestamp", options.startingOffsetsByTimestamp
+        return _known(option, {s: str(EntryId(ms, 0)) for s, ms in moments.items()}, options)
     default = LATEST if options.where == STREAM else EARLIEST
-    return read_wishes("startingOffsets", options.startingOffsets, default)
+    option = "startingOffsets"
+    return _known(option, read_wishes(option, options.startingOffsets, default), options)
 
 
 def ends(options: Options) -> dict[str, str] | str:
     """Where to end, in the same way; an ending moment itself is not read."""
     if options.endingTimestamp is not None:
         return f"({EntryId(options.endingTimestamp, 0)}"
-    return read_wishes("endingOffsets", options.endingOffsets, LATEST)
+    if options.endingOffsetsByTimestamp is not None:
+        option, moments = "endingOffsetsByTimestamp", options.endingOffsetsByTimestamp
+        return _known(option, {s: f"({EntryId(ms, 0)}" for s, ms in moments.items()}, options)
+    option = "endingOffsets"
+    return _known(option, read_wishes(option, options.endingOffsets, LATEST), options)
+
+
+def _known(option: str, wishes: dict[str, str] | str, options: Options) -> dict[str, str] | str:
+    """The wishes, if each is for a stream that is read; else a name is misspelt."""
+    pattern = options.streamsPattern
+    for stream in wishes if isinstance(wishes, dict) else ():
+        if not (is_chosen(pattern, stream) if pattern else stream in options.names):
+            chosen = f"the pattern is {pattern!r}" if pattern else f"these are: {_list(options)}"
+            raise OptionError(
+                f"Option {option} names the stream {stream!r}, which is not read; {chosen}. "
+                "Correct the name, or leave it out."
+            )
+    return wishes
+
+
+def _list(options: Options) -> str:
+    return ", ".join(map(repr, options.names))
 
 
 def wish_for(stream: str, wishes: dict[str, str] | str, default: str) -> str:

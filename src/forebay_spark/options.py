@@ -9,6 +9,7 @@ Names follow Spark's Kafka source, so that who knows one can guess the other.
 from __future__ import annotations
 
 import difflib
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
@@ -77,6 +78,16 @@ def _moment_ms(value: str) -> int:
     return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
+def _moments(value: str) -> dict[str, int]:
+    """A JSON object from streams to moments."""
+    wanted = 'JSON from streams to moments, as in {"orders": "2026-01-31T12:00:00Z"}'
+    try:
+        given = json.loads(value)
+        return {stream: _moment_ms(str(moment)) for stream, moment in given.items()}
+    except (ValueError, AttributeError):
+        raise ValueError(wanted) from None
+
+
 def _wait_s(value: str) -> float:
     """Seconds, from a length of time or the word for no end."""
     if value.strip().lower() == FOREVER:
@@ -108,16 +119,27 @@ TABLE = (
     Option("streamsPattern", _text, None, READS, "glob of names; new streams are picked up"),
     Option("startingOffsets", _text, None, READS, "earliest, latest, or JSON: stream to first ID"),
     Option("startingTimestamp", _moment_ms, None, READS, "first moment to read"),
+    Option("startingOffsetsByTimestamp", _moments, None, READS, "JSON: stream to first moment"),
     Option("endingOffsets", _text, None, (BATCH,), "latest, or JSON: stream to last ID"),
     Option("endingTimestamp", _moment_ms, None, (BATCH,), "first moment not to read"),
+    Option(
+        "endingOffsetsByTimestamp",
+        _moments,
+        None,
+        (BATCH,),
+        "JSON: stream to first moment not read",
+    ),
     Option("maxEntriesPerTrigger", _integer, None, (STREAM,), "most entries of one micro-batch"),
+    Option("maxBytesPerTrigger", _integer, None, (STREAM,), "about so many bytes at most"),
+    Option("minEntriesPerTrigger", _integer, None, (STREAM,), "wait until so many are there"),
+    Option("maxTriggerDelay", durations.read_ms, 900_000, (STREAM,), "but no longer than this"),
     Option("minPartitions", _integer, 1, READS, "cut the work into at least so many tasks"),
     Option("failOnDataLoss", _boolean, True, READS, "fail when unread entries are gone"),
     Option("failOnDeletes", _boolean, True, READS, "count single deleted entries as data loss"),
     Option("group", _text, None, (STREAM,), "consumer group that mirrors the progress"),
     Option("mode", _one_of(*MODES), "PERMISSIVE", READS, "what to do with a malformed entry"),
     Option("timestampFormat", _one_of(ISO, EPOCH_S, EPOCH_MS), ISO, READS, "how times are written"),
-    Option("pushFilters", _boolean, False, (BATCH,), "let filters on ID and time cut the range"),
+    Option("pushFilters", _boolean, True, (BATCH,), "let filters on ID and time cut the range"),
     Option("fetch", _one_of(AUTO, COLUMNS, RANGE), AUTO, READS, "how entries are asked for"),
     Option("pageBytes", _integer, 8 << 20, READS, "about how much a task asks for at once"),
     Option("stream", _text, None, (WRITE,), "stream to write to"),
@@ -139,6 +161,10 @@ TABLE = (
 
 #: What Spark puts among the options for itself; none of our business.
 SPARKS_OWN = frozenset({"checkpointlocation", "queryname", "mergeschema"})
+
+#: Ways to say the same, of which one is enough.
+STARTS = ("startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp")
+ENDS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 
 _BY_NAME = {option.name.lower(): option for option in TABLE}
 
@@ -214,9 +240,12 @@ def _check_read(options: Options) -> None:
             "Which streams to read is not clear. Give either streams, as in "
             "option('streams', 'orders,payments'), or streamsPattern."
         )
-    if options.startingOffsets and options.startingTimestamp is not None:
-        raise OptionError(
-            "startingOffsets and startingTimestamp both say where to begin. Give one of them."
-        )
-    if options.where == BATCH and options.endingOffsets and options.endingTimestamp is not None:
-        raise OptionError("endingOffsets and endingTimestamp both say where to end. Give one.")
+    _refuse_two(options, "begin", STARTS)
+    if options.where == BATCH:
+        _refuse_two(options, "end", ENDS)
+
+
+def _refuse_two(options: Options, what: str, names: tuple[str, ...]) -> None:
+    given = [name for name in names if getattr(options, name) is not None]
+    if len(given) > 1:
+        raise OptionError(f"{given[0]} and {given[1]} both say where to {what}. Give one of them.")

@@ -101,7 +101,7 @@ def checked(job: AnyJob) -> AnyJob:
     if isinstance(job, Stream):
         job.source.checked()
     if isinstance(job, SinkJob):
-        job.checkpoint_path()
+        job.check()
     return job
 
 
