@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import redis
+
 from tests.support.oracle import start_redis
 from tests.support.servers import ServerProcess, free_port, start_forebay
 from tests.support.spark_streams import Target
@@ -40,6 +42,13 @@ class Restarted:
         self._starter = threading.Timer(seconds, self.start)
         self._starter.start()
         return self._starter
+
+    def database(self, number: int) -> Target:
+        """Another database of the same server."""
+        other = Target(self._server)
+        other.client.close()
+        other.client = redis.Redis(port=self._port, db=number)
+        return other
 
     def close(self) -> None:
         """End it, also if it was to come back."""
