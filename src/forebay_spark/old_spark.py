@@ -6,7 +6,7 @@ import pyspark
 from pyspark.sql.datasource import DataSource
 
 from forebay_spark.errors import OldSparkError
-from forebay_spark.versions import fault_of
+from forebay_spark.versions import sentence
 
 
 class OldSparkSource(DataSource):
@@ -19,4 +19,4 @@ class OldSparkSource(DataSource):
 
     def __init__(self, options: dict[str, str]) -> None:
         super().__init__(options)
-        raise OldSparkError(fault_of(pyspark.__version__))
+        raise OldSparkError(sentence(pyspark.__version__))

@@ -19,7 +19,7 @@ from forebay_spark import noise
 from forebay_spark.errors import OldSparkError
 from forebay_spark.java import ensure_java
 from forebay_spark.variables import settle
-from forebay_spark.versions import fault_of
+from forebay_spark.versions import is_too_old, sentence
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,6 +77,5 @@ def refuse_old_spark() -> None:
     """OldSparkError if this Spark lacks what the connector needs."""
     import pyspark
 
-    fault = fault_of(pyspark.__version__)
-    if fault is not None:
-        raise OldSparkError(fault)
+    if is_too_old(pyspark.__version__):
+        raise OldSparkError(sentence(pyspark.__version__))

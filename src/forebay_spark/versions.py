@@ -7,17 +7,18 @@ and says DATA_SOURCE_NOT_FOUND; so whoever can see its version says more.
 
 from __future__ import annotations
 
+import re
+
 OLDEST = (4, 2)
 
 
-def fault_of(version: str) -> str | None:
-    """What is wrong with a version of PySpark, as a sentence; None if nothing is."""
-    try:
-        found = tuple(int(part) for part in version.split(".")[:2])
-    except ValueError:
-        return None
-    if found >= OLDEST:
-        return None
+def is_too_old(version: str) -> bool:
+    """Whether a version of PySpark lacks what the connector needs."""
+    return tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST
+
+
+def sentence(version: str) -> str:
+    """What to say about a version that is too old."""
     return (
         f"The connector needs PySpark {'.'.join(map(str, OLDEST))} or later, but {version} is "
         "installed. Install a newer one, as in pip install 'forebay[spark]'; a cluster needs the "

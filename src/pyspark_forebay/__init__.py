@@ -9,11 +9,11 @@ too old for the connector finds a source that says so.
 
 import pyspark
 
-from forebay_spark.versions import fault_of
+from forebay_spark.versions import is_too_old
 
-if fault_of(pyspark.__version__) is None:
-    from forebay_spark.source import ForebaySource as DefaultSource
+if is_too_old(pyspark.__version__):
+    from forebay_spark.old_spark import OldSparkSource as DefaultSource
 else:
-    from forebay_spark.old_spark import OldSparkSource as DefaultSource  # type: ignore[assignment]
+    from forebay_spark.source import ForebaySource as DefaultSource  # type: ignore[assignment]
 
 __all__ = ["DefaultSource"]

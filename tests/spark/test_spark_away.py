@@ -42,7 +42,7 @@ def archive(url: str, lake: Path, log: Path) -> subprocess.Popen[bytes]:
     command += ["--lake", str(lake), "--url", url, "--trim", "--every", "200 ms"]
     with log.open("wb") as out:
         return subprocess.Popen(
-            [*command, "--master", "local[2]"],
+            [*command, "--master", "local[2]", "--ui"],
             stdout=out,
             stderr=out,
             env=environment(),
@@ -88,6 +88,7 @@ def test_a_query_and_an_archive_outlive_a_restart_and_ctrl_c_ends_a_wait(
         os.killpg(job.pid, signal.SIGINT)
         assert job.wait(30) == 0, log.read_text()[-2000:]
         assert "Traceback" not in log.read_text()
+        assert "Spark's pages are at http://" in log.read_text()
     finally:
         query.stop()
         if job.poll() is None:
