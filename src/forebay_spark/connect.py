@@ -292,10 +292,14 @@ class Server:
         return True
 
     def close(self) -> None:
-        """Drop every connection."""
+        """Drop every connection, those at rest too."""
         for link in self._links.values():
             link.drop()
         self._links.clear()
+        if self._pool is not None:
+            self._pool.disconnect()
+        if self._cluster is not None:
+            self._cluster.close()
 
     def _link(self, name: Any, find_pool: Callable[[bool], Pool]) -> Link:
         if name not in self._links:

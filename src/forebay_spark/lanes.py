@@ -285,8 +285,8 @@ class FenceLane(Lane):
         if done.batch > self._batch:
             raise SinkError(
                 f"Batch {self._batch} of this query was followed by others, up to {done.batch}, so "
-                "its checkpoint is an old copy and rows could be lost or doubled. Start a new "
-                f"checkpoint, or delete {self.marker!r} and its like to write again."
+                "its checkpoint is an old copy and rows could be lost or doubled. Restore the "
+                f"newest, or delete {self.marker!r} and its like to write these batches again."
             )
         written = done.chunks if done.batch == self._batch else 0
         if written < self._chunks - 1:
@@ -302,8 +302,9 @@ class FenceLane(Lane):
     def _changed(self) -> SinkError:
         return SinkError(
             "A repeated task brought other rows than before, or in another order, so they cannot "
-            "be written exactly once. Sort within partitions, give a keyColumn, or set delivery to "
-            "at-least-once."
+            "be written exactly once. Sort within partitions or give a keyColumn, so that it does "
+            f"not happen again; to write this batch, some rows twice, delete {self.marker!r} and "
+            "its like, or set delivery to at-least-once."
         )
 
     def _known(self) -> Mark:
