@@ -28,6 +28,7 @@ from forebay.server.config_inert import INERT  # noqa: E402
 from forebay.server.config_refused import REFUSED  # noqa: E402
 from forebay.server.config_row import Directive  # noqa: E402
 from forebay.server.config_table import SECTIONS  # noqa: E402
+from forebay_spark import durations  # noqa: E402
 from forebay_spark import options as spark_options  # noqa: E402
 from forebay_spark.pipeline import config as jobs  # noqa: E402
 
@@ -170,11 +171,16 @@ def spark_options_page() -> str:
         parts += [f"## {heading}\n", "| option | default | meaning |", "| --- | --- | --- |"]
         for row in spark_options.TABLE:
             if where in row.where:
-                value = str(row.default)
-                default = "" if row.default in (None, ()) else f"`{SPARK_WORDS.get(value, value)}`"
+                default = "" if row.default in (None, ()) else f"`{_spark_default(row)}`"
                 parts.append(f"| `{row.name}` | {default} | {_cell(row.summary)} |")
         parts.append("")
     return "\n".join(parts)
+
+
+def _spark_default(row: spark_options.Option) -> str:
+    if row.read is durations.read_ms:
+        return durations.text_of(row.default)
+    return SPARK_WORDS.get(str(row.default), str(row.default))
 
 
 def pipeline_settings_page() -> str:

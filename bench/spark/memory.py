@@ -88,10 +88,10 @@ def growth_mb(peer: Peer, stream: str, folder: str = "") -> float:
 
 def whole(tasks: Iterable[object]) -> Task:
     """One task instead of the several that a long stream is cut into."""
-    first, *rest = [task for task in tasks if isinstance(task, Task)]
-    last = rest[-1] if rest else first
+    found = [task for task in tasks if isinstance(task, Task)]
+    first, last = found[0].parts[0], found[-1].parts[-1]
     piece = Piece(first.piece.start, last.piece.end, None)
-    return Task(first.stream, piece, first.batch_start, first.in_columns)
+    return Task([first._replace(piece=piece)], found[0].in_columns)
 
 
 def read_all(address: str, stream: str, folder: str = "") -> None:

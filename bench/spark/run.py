@@ -16,7 +16,7 @@ import pyspark
 
 from bench import report
 from bench.peers import machine
-from bench.spark import jobs, memory, reads, records, triggers
+from bench.spark import jobs, many, memory, reads, records, triggers
 from bench.spark.lines import Line, table
 from bench.spark.stage import FULL, MASTER, QUICK, Stage, on_stage
 
@@ -27,6 +27,7 @@ MEASUREMENTS: dict[str, Callable[[Stage], list[Line]]] = {
     "archive": jobs.archive,
     "micro-batch": triggers.micro_batches,
     "sink": jobs.sink,
+    "many streams": many.streams,
     "memory": memory.memory,
 }
 

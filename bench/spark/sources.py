@@ -143,15 +143,17 @@ class TupleReader(BatchReader):
         assert isinstance(partition, Task)
         to_tuple = tuple_maker(self._schema)
         server = Server(self._options)
-        link, at, end = server.link(partition.stream), partition.piece.start, partition.piece.end
+        (part,) = partition.parts
+        stream, at, end = part.stream, str(part.piece.start), part.piece.end
+        link = server.link(stream)
         try:
             while True:
                 entries = link.call(
-                    *("XRANGE", partition.stream, f"({at}", str(end)),
+                    *("XRANGE", stream, f"({at}", str(end)),
                     *("COUNT", TUPLE_PAGE_ENTRIES),
                 )
                 for entry_id_, fields in entries:
-                    yield to_tuple(partition.stream, entry_id_, fields)
+                    yield to_tuple(stream, entry_id_, fields)
                 if len(entries) < TUPLE_PAGE_ENTRIES:
                     return
                 at = entries[-1][0].decode()

@@ -10,45 +10,32 @@ a time.  RESP2 is asked for, so that a reply has one shape on every server.
 
 What ``call`` and ``call_all`` send is safe to send twice (reads, and writes that only
 set), so they repeat it on a fresh connection when the old one broke or the primary
-moved.  Whoever sends anything else uses ``send`` and ``reply`` and decides alone.
+moved.  Whoever sends anything else uses ``send`` and ``reply`` inside of ``retry``, and sees
+to it that nothing is done twice.  For how long all that goes on: patience.py.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import redis
 from redis.backoff import NoBackoff
+from redis.crc import key_slot
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
-from forebay_spark.errors import OptionError, ServerError
-from forebay_spark.options import Options
-
-#: Pauses before each further attempt: together longer than a quick failover's gap.
-RETRY_PAUSES_S = (0.05, 0.2, 0.5, 1.0, 2.0)
+from forebay_spark.errors import OptionError
+from forebay_spark.options import LONG_RETRY_S, STREAM, Options
+from forebay_spark.patience import BROKEN, PASSING, Patience, translate
 
 SENTINEL, CLUSTER = "+sentinel", "+cluster"
 SCHEMES = ("redis", "rediss", "unix")
 
-#: Nothing was heard.
-BROKEN = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError)
-
-#: Replies after which the same command may succeed, here or on another node.
-PASSING = (
-    *BROKEN,
-    redis.exceptions.MovedError,
-    redis.exceptions.AskError,
-    redis.exceptions.TryAgainError,
-    redis.exceptions.ClusterDownError,
-    redis.exceptions.ReadOnlyError,
-    redis.exceptions.MasterDownError,
-)
-
 Pool = redis.ConnectionPool
+
+T = TypeVar("T")
 
 
 class Address(NamedTuple):
@@ -122,12 +109,19 @@ def pack(*command: Any) -> bytes:
     return b"".join((b"*%d\r\n" % len(parts), *map(bulk, parts)))
 
 
+def _nothing() -> None:
+    pass
+
+
 class Link:
     """One connection, opened on first use."""
 
-    def __init__(self, open_connection: Callable[[], Any], where: str) -> None:
-        self._open = open_connection
-        self._where = where
+    def __init__(self, find_pool: Callable[[bool], Pool], patience: Patience) -> None:
+        """``find_pool`` says where connections come from, told whether there was a fault."""
+        self._find_pool = find_pool
+        self._pool: Pool | None = None
+        self._had_fault = False
+        self._patience = patience
         self._connection: Any = None
 
     def send(self, *commands: Sequence[Any]) -> None:
@@ -138,7 +132,10 @@ class Link:
         """Send commands that are bytes already."""
         try:
             if self._connection is None:
-                self._connection = self._open()
+                self._pool = self._find_pool(self._had_fault)
+                self._connection = self._pool.get_connection()
+                self._had_fault = False
+                self._patience.meet()
             self._connection.send_packed_command([data], check_health=False)
         except redis.exceptions.RedisError:
             self.drop()
@@ -154,20 +151,32 @@ class Link:
             self.drop()
             raise
 
+    def ask(self, *command: Any) -> Any:
+        """One command and its reply, tried once; faults and refusals are redis-py's own."""
+        self.send(command)
+        return self.receive()
+
+    def ask_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Replies of many commands, tried once; a fault or refusal stands in place of a reply."""
+        try:
+            self.send(*commands)
+            return [self._reply_or_refusal() for _ in commands]
+        except BROKEN as error:
+            self.drop()
+            return [error] * len(commands)
+
+    def _reply_or_refusal(self) -> Any:
+        try:
+            return self.receive()
+        except redis.exceptions.ResponseError as error:
+            return error
+
     def call(self, *command: Any) -> Any:
         """One command and its reply, tried again while the fault may pass."""
-        for pause_s in (*RETRY_PAUSES_S, None):
-            try:
-                self.send(command)
-                return self.receive()
-            except PASSING as error:
-                self.drop()
-                if pause_s is None or isinstance(error, redis.exceptions.AuthenticationError):
-                    raise translate(error, self._where) from None
-                time.sleep(pause_s)
-            except redis.exceptions.RedisError as error:
-                raise translate(error, self._where, command) from None
-        raise AssertionError("the last pause is None")
+        try:
+            return self.retry(lambda: self.ask(*command))
+        except redis.exceptions.RedisError as error:
+            raise translate(error, self._patience.where, command) from None
 
     def call_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """Replies of many commands, refusals among them; all are sent again after a fault."""
@@ -175,59 +184,58 @@ class Link:
 
     def call_packed(self, data: bytes, count: int) -> list[Any]:
         """The same for commands that are bytes already."""
-        for pause_s in (*RETRY_PAUSES_S, None):
-            try:
-                self.send_packed(data)
-                return [self.reply() for _ in range(count)]
-            except PASSING as error:
-                self.drop()
-                if pause_s is None or isinstance(error, redis.exceptions.AuthenticationError):
-                    raise translate(error, self._where) from None
-                time.sleep(pause_s)
-        raise AssertionError("the last pause is None")
+
+        def once() -> list[Any]:
+            self.send_packed(data)
+            return [self.reply() for _ in range(count)]
+
+        return self.retry(once)
+
+    def retry(self, attempt: Callable[[], T], clean_up: Callable[[], None] = _nothing) -> T:
+        """Something that uses this link, tried again on a new connection while that may help."""
+
+        def drop() -> None:
+            self.drop()
+            clean_up()
+
+        return self._patience.retry(attempt, drop)
 
     def reply(self) -> Any:
         """The next reply; a refusal is returned, a fault that may pass is raised."""
-        try:
-            return self.receive()
-        except PASSING:
-            raise
-        except redis.exceptions.ResponseError as error:
-            return error
+        reply = self._reply_or_refusal()
+        if isinstance(reply, PASSING):
+            raise reply
+        return reply
 
     def drop(self) -> None:
         """Close; the next use opens anew, perhaps to another node."""
+        self._had_fault = True
+        if self._connection is not None:
+            self._connection.disconnect()
+        self.rest()
+
+    def rest(self) -> None:
+        """Let others have the connection, on which no reply may be due; see Server.link."""
         connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.disconnect()
+        if connection is not None and self._pool is not None:
+            self._pool.release(connection)
 
-
-def translate(error: Exception, where: str, command: Sequence[Any] = ()) -> ServerError:
-    """An error of redis-py in our words."""
-    text = str(error).rstrip(".")
-    if isinstance(error, redis.exceptions.AuthenticationError) or "NOAUTH" in text:
-        return ServerError(
-            f"The server at {where} refuses the login ({text}). "
-            "Check user and password, in the url or as options."
-        )
-    if "WRONGTYPE" in text and len(command) > 1:
-        key = command[2] if str(command[0]).upper() in ("XINFO", "XGROUP") else command[1]
-        name = key.decode("utf-8", "replace") if isinstance(key, bytes) else key
-        return ServerError(f"The key {name!r} at {where} is not a stream. Name streams only.")
-    if isinstance(error, redis.exceptions.ConnectionError | redis.exceptions.TimeoutError):
-        return ServerError(
-            f"No server answers at {where} ({text}). Start it, or correct the option url."
-        )
-    return ServerError(f"The server at {where} answers: {text}.")
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a connection now."""
+        return self._connection is not None
 
 
 class Server:
     """Where the streams live; hands out links by key."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, *, met: bool = False) -> None:
+        """``met``: another process has just talked to it, so that it is worth waiting for."""
         self._options = options
         self._address = parse_url(options.url)
         self.where = _without_secret(options.url)
+        default_s = LONG_RETRY_S if options.where == STREAM else 0.0
+        self._patience = Patience(self.where, options.retryFor, default_s, met=met)
         self._links: dict[Any, Link] = {}
         self._cluster: redis.RedisCluster | None = None
         self._pool: Pool | None = None
@@ -238,29 +246,68 @@ class Server:
         return self._address.kind == CLUSTER
 
     def link(self, key: str) -> Link:
-        """The link to the node of a key; links are shared by keys of one node."""
-        if not self.is_cluster:
-            return self._link(None, lambda: self._plain_pool().get_connection())
-        slot = self._nodes().keyslot(key)
-        return self._link(slot, lambda: self._pool_of_slot(key).get_connection())
+        """The link to the node of a key; in a cluster it finds the key again if that moves.
 
-    def primaries(self) -> list[Link]:
-        """A link to each node that holds keys of its own."""
+        Keys of one slot share a link.  Links that rest share the connections of a node.
+        """
         if not self.is_cluster:
-            return [self.link("")]
-        nodes = self._nodes().get_primaries()
-        return [self._link(node.name, self._opener(node)) for node in nodes]
+            return self._link(None, lambda _: self._plain_pool())
+        slot = key_slot(key.encode())
+        return self._link(
+            slot, lambda had_fault: self._pool_of(self._node_now(key, fresh=had_fault))
+        )
+
+    def by_node(self, keys: Iterable[str]) -> list[tuple[Link, list[str]]]:
+        """Keys by the node that has them, with a link that stays there whatever moves."""
+        groups: dict[Link, list[str]] = {}
+        for key in keys:
+            link = self._node_link(self._node_of(key)) if self.is_cluster else self.link(key)
+            groups.setdefault(link, []).append(key)
+        return list(groups.items())
+
+    def on_primaries(self, work: Callable[[Link], T]) -> list[T]:
+        """What some work gives on each node that holds keys of its own; all again after a fault."""
+
+        def attempt() -> list[T]:
+            if not self.is_cluster:
+                return [work(self.link(""))]
+            return [work(self._node_link(node)) for node in self._nodes().get_primaries()]
+
+        try:
+            return self._patience.retry(attempt, self._start_anew)
+        except redis.exceptions.RedisError as error:
+            raise translate(error, self.where) from None
+
+    def _start_anew(self) -> None:
+        """Forget who has which keys."""
+        self.close()
+        self._cluster = None
+
+    def answers(self) -> bool:
+        """Whether it is there now."""
+        try:
+            self.link("").ask("PING")
+        except redis.exceptions.RedisError:
+            return False
+        return True
 
     def close(self) -> None:
-        """Drop every connection."""
+        """Drop every connection, those at rest too."""
         for link in self._links.values():
             link.drop()
         self._links.clear()
+        if self._pool is not None:
+            self._pool.disconnect()
+        if self._cluster is not None:
+            self._cluster.close()
 
-    def _link(self, name: Any, open_connection: Callable[[], Any]) -> Link:
+    def _link(self, name: Any, find_pool: Callable[[bool], Pool]) -> Link:
         if name not in self._links:
-            self._links[name] = Link(open_connection, self.where)
+            self._links[name] = Link(find_pool, self._patience)
         return self._links[name]
+
+    def _node_link(self, node: Any) -> Link:
+        return self._link(node.name, lambda _: self._pool_of(node))
 
     def _settings(self) -> dict[str, Any]:
         """Keyword arguments that every connection gets."""
@@ -312,25 +359,25 @@ class Server:
                     startup_nodes=hosts, ssl=self._address.tls, **self._settings()
                 )
             except redis.exceptions.RedisClusterException as error:
-                unreachable = redis.exceptions.ConnectionError(str(error.__cause__ or error))
-                raise translate(unreachable, self.where) from None
-            except redis.exceptions.RedisError as error:
-                raise translate(error, self.where) from None
+                # None of its nodes is there, or none has a whole map: that may pass.
+                raise redis.exceptions.ConnectionError(str(error.__cause__ or error)) from None
         return self._cluster
 
-    def _pool_of_slot(self, key: str) -> Pool:
-        """The pool of the node that has the key now; a new link asks for the map anew."""
+    def _node_of(self, key: str) -> Any:
+        """The node that has a key, after a wait if nobody knows."""
+        return self._patience.retry(lambda: self._node_now(key), self._start_anew)
+
+    def _node_now(self, key: str, *, fresh: bool = False) -> Any:
+        """The same as the map says, which is asked for anew if it is to be fresh."""
         cluster = self._nodes()
         try:
-            cluster.nodes_manager.initialize()
+            if fresh:
+                cluster.nodes_manager.initialize()
+            return cluster.get_node_from_key(key)
         except redis.exceptions.RedisClusterException as error:
             # In the middle of a failover no node may have a whole map; it will have soon.
             raise redis.exceptions.ConnectionError(str(error)) from None
-        return self._opener_pool(cluster.get_node_from_key(key))
 
-    def _opener(self, node: Any) -> Callable[[], Any]:
-        return lambda: self._opener_pool(node).get_connection()
-
-    def _opener_pool(self, node: Any) -> Pool:
+    def _pool_of(self, node: Any) -> Pool:
         pool: Pool = self._nodes().get_redis_connection(node).connection_pool
         return pool

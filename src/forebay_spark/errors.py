@@ -7,6 +7,7 @@
       +- MalformedError   an entry does not fit the schema, and mode is FAILFAST
       +- SinkError        a row cannot be written, or not exactly once
       +- JavaError        Spark needs Java and there is none
+      +- OldSparkError    this Spark lacks what the connector needs
 
 Every text is one sentence about the fault and one about what to do.  Spark wraps
 what its Python workers raise into exceptions of the JVM with pages of stack;
@@ -44,6 +45,10 @@ class SinkError(ConnectorError):
 
 class JavaError(ConnectorError):
     """Spark needs Java and there is none that it can use."""
+
+
+class OldSparkError(ConnectorError):
+    """This Spark lacks what the connector needs."""
 
 
 #: ``forebay_spark.errors.OptionError: text`` up to the end of the line or Spark's own trailer.

@@ -24,7 +24,6 @@ In a cluster a transaction stays within one slot, so there is a lane for each ha
 from __future__ import annotations
 
 import hashlib
-import time
 import zlib
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -32,8 +31,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from forebay_spark import ids
-from forebay_spark.connect import PASSING, RETRY_PAUSES_S, Link, pack, translate
+from forebay_spark.connect import Link, pack
 from forebay_spark.errors import ServerError, SinkError
+from forebay_spark.patience import translate
 from forebay_spark.rows import Layout, Row
 
 #: A marker outlives any pause of a query that is worth resuming.
@@ -259,21 +259,20 @@ class FenceLane(Lane):
         commands = self.packed(chunk)
         self._chunks += 1
         self._digest = _chain(self._digest, commands)
-        for pause_s in (*RETRY_PAUSES_S, None):
-            try:
-                while not self._is_written():
-                    self._done = self._transaction(commands, count)
-                return
-            except PASSING as error:
-                self.link.drop()
-                self._watch.lane = None
-                if pause_s is None:
-                    raise translate(error, self._where) from None
-                time.sleep(pause_s)
+
+        def attempt() -> None:
+            while not self._is_written():
+                self._done = self._transaction(commands, count)
+
+        self.link.retry(attempt, self._unwatched)
+
+    def _unwatched(self) -> None:
+        """A new connection watches nothing."""
+        self._watch.lane = None
 
     def check_stream(self, stream: str) -> None:
-        """As every lane; the call may have opened a new connection, which watches nothing."""
-        self._watch.lane = None
+        """As every lane; the call may have opened a new connection."""
+        self._unwatched()
         super().check_stream(stream)
 
     def _is_written(self) -> bool:
@@ -286,8 +285,8 @@ class FenceLane(Lane):
         if done.batch > self._batch:
             raise SinkError(
                 f"Batch {self._batch} of this query was followed by others, up to {done.batch}, so "
-                "its checkpoint is an old copy and rows could be lost or doubled. Start a new "
-                f"checkpoint, or delete {self.marker!r} and its like to write again."
+                "its checkpoint is an old copy and rows could be lost or doubled. Restore the "
+                f"newest, or delete {self.marker!r} and its like to write these batches again."
             )
         written = done.chunks if done.batch == self._batch else 0
         if written < self._chunks - 1:
@@ -303,8 +302,9 @@ class FenceLane(Lane):
     def _changed(self) -> SinkError:
         return SinkError(
             "A repeated task brought other rows than before, or in another order, so they cannot "
-            "be written exactly once. Sort within partitions, give a keyColumn, or set delivery to "
-            "at-least-once."
+            "be written exactly once. Sort within partitions or give a keyColumn, so that it does "
+            f"not happen again; to write this batch, some rows twice, delete {self.marker!r} and "
+            "its like, or set delivery to at-least-once."
         )
 
     def _known(self) -> Mark:

@@ -22,15 +22,17 @@ from functools import cache
 
 from forebay_spark.errors import DataLossError
 from forebay_spark.offsets import Position
-from forebay_spark.options import Options
+from forebay_spark.options import STREAM, Options
 from forebay_spark.state import StreamState
 
 _LOG = logging.getLogger("forebay_spark")
 
-WHAT_TO_DO = (
-    "Set failOnDataLoss to false to go on with what is left, "
-    "or start a new checkpoint where the data begins."
+#: For a query; an archive begins where its lake ends, whatever its checkpoint says.
+GO_ON = (
+    "Set failOnDataLoss to false (fail_on_data_loss in a pipeline) to go on with what is left. A "
+    "query, but not an archive, can also begin anew: a new checkpoint, startingOffsets earliest."
 )
+READ_AGAIN = "Read again, or set failOnDataLoss to false to take what is left."
 
 
 def went_back(stream: str, start: Position, now: StreamState | None) -> str | None:
@@ -115,6 +117,6 @@ def say_unknown(stream: str) -> None:
 def report(loss: str, options: Options) -> None:
     """Fail the query, or say it in the log and go on, as the options want."""
     if options.failOnDataLoss:
-        raise DataLossError(f"{loss} {WHAT_TO_DO}")
+        raise DataLossError(f"{loss} {GO_ON if options.where == STREAM else READ_AGAIN}")
     if options.reportDataLoss:
         _LOG.warning("%s Going on, as failOnDataLoss is false.", loss)

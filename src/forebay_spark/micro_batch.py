@@ -16,7 +16,7 @@ The group only mirrors: nothing is ever read through it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +24,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
     ReadLimit,
+    ReadMaxBytes,
     ReadMaxRows,
     SupportsTriggerAvailableNow,
 )
@@ -70,17 +71,19 @@ class MicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self.driver.initial()
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """maxEntriesPerTrigger, in Spark's words."""
-        most = self._options.maxEntriesPerTrigger
-        return ReadMaxRows(most) if most else ReadAllAvailable()
+        """The options in Spark's words, as far as it has words for them: it knows one at a time."""
+        if self._options.maxEntriesPerTrigger:
+            return ReadMaxRows(self._options.maxEntriesPerTrigger)
+        most_bytes = self._options.maxBytesPerTrigger
+        return ReadMaxBytes(most_bytes) if most_bytes else ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Remember what is there now; the query ends when that is read."""
         self.driver.stop_at_present()
 
     def latestOffset(self, start: Json, limit: ReadLimit) -> Json:
-        """Plan the next batch."""
-        return self.driver.plan(start, limit.max_rows if isinstance(limit, ReadMaxRows) else None)
+        """Plan the next batch; Spark may want everything in spite of the options."""
+        return self.driver.plan(start, everything=limit != self.getDefaultReadLimit())
 
     def reportLatestOffset(self) -> Json | None:
         """The newest entries, for the lag that Spark's progress shows."""
@@ -111,6 +114,7 @@ class _Driver:
         self._splitter = AskingSplitter(self._server, self._helper)
         self._names: list[str] = list(options.names)
         self._next_scan_s = 0.0
+        self._planned_s = time.monotonic()
         self._states: dict[str, StreamState] = {}
         self._initial: Json | None = None
         self._present: dict[str, Position] | None = None
@@ -143,19 +147,42 @@ class _Driver:
         """The ends of all streams, as the last plan saw them."""
         return {s: offsets.at_rest(offsets.latest(now)) for s, now in self._states.items()} or None
 
-    def plan(self, start: Json, limit: int | None) -> Json:
-        """The record of the next batch's end; ``start`` itself if nothing is new."""
+    def plan(self, start: Json, *, everything: bool) -> Json:
+        """The record of the next batch's end; ``start`` itself if there shall be none yet."""
         self.mirror.move(start)
         news = {}
         for stream in self._look(start):
             item = self._news(stream, start.get(stream))
             if item is not None:
                 news[stream] = item
-        if not news:
+        if not news or not (everything or self._is_due(news)):
             return start
+        self._planned_s = time.monotonic()
+        limit = None if everything else self._most(news)
         spans = planning.plan(news, limit, self._options.minPartitions, self._splitter)
         resting = {s: offsets.at_rest(offsets.position(start[s])) for s in start if s not in spans}
         return {**resting, **{stream: offsets.encode(span) for stream, span in spans.items()}}
+
+    def _is_due(self, news: Mapping[str, planning.Wanted]) -> bool:
+        """Whether enough is there, or what is there has waited long enough."""
+        fewest: int | None = self._options.minEntriesPerTrigger
+        if fewest is None or self._present is not None:
+            return True
+        if sum(item.backlog for item in news.values()) >= fewest:
+            return True
+        longest_ms: int = self._options.maxTriggerDelay
+        return 1000 * (time.monotonic() - self._planned_s) >= longest_ms
+
+    def _most(self, news: Mapping[str, planning.Wanted]) -> int | None:
+        """How many entries a batch may have; bytes are counted by the size of some entries."""
+        entries: int | None = self._options.maxEntriesPerTrigger
+        size: int | None = self._options.maxBytesPerTrigger
+        if size is None:
+            return entries
+        total = sum(item.backlog for item in news.values())
+        total_bytes = sum(i.backlog * self._states[s].entry_bytes for s, i in news.items())
+        by_size = max(1, size * total // max(total_bytes, 1))
+        return by_size if entries is None else min(entries, by_size)
 
     def _news(self, stream: str, record: Json | None) -> planning.Wanted | None:
         """What there is to read of one stream after a record."""

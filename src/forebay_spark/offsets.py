@@ -6,7 +6,8 @@ stands in the record of its end:
 
     {"orders": {"id": "1700-5", "n": 4000,           the last entry, and its position
                 "from": {"id": "1600-0", "n": 2000}, the entry before the first one
-                "cuts": [["1650-1", 1000], ["1700-5", 1000]]}}     the tasks: end, entries
+                "cuts": [["1650-1", 1000, 0], ["1700-5", 1000, 1]]}}
+                                                     the pieces: end, entries, number of the task
 
 A replay then reads the same ranges in the same tasks, even if options, the number of
 cores or the stream have changed meanwhile; sinks that count rows rely on that.  A
@@ -32,7 +33,7 @@ from forebay_spark import ids
 from forebay_spark.errors import OptionError
 from forebay_spark.ids import FIRST, WORD_MAX, EntryId
 from forebay_spark.options import STREAM, Options
-from forebay_spark.state import StreamState
+from forebay_spark.state import StreamState, is_chosen
 
 Json = dict[str, Any]
 
@@ -53,11 +54,15 @@ class Position(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """What one task reads: ``(start, end]``, and how many entries that must give."""
+    """What is read at once: ``(start, end]``, how many entries that must give, and by which task.
+
+    Pieces with the same number share a task; one without a number has a task of its own.
+    """
 
     start: EntryId
     end: EntryId
     entries: int | None
+    task: int | None = None
 
 
 class Span(NamedTuple):
@@ -66,6 +71,10 @@ class Span(NamedTuple):
     start: Position
     end: Position
     pieces: tuple[Piece, ...]
+
+    def uncounted(self) -> Span:
+        """The same where the number of entries cannot be relied on."""
+        return self._replace(pieces=tuple(p._replace(entries=None) for p in self.pieces))
 
 
 def at_rest(position: Position) -> Json:
@@ -85,8 +94,13 @@ def encode(span: Span) -> Json:
     return {
         **at_rest(span.end),
         "from": at_rest(span.start),
-        "cuts": [[str(piece.end), piece.entries] for piece in span.pieces],
+        "cuts": [_cut(piece) for piece in span.pieces],
     }
+
+
+def _cut(piece: Piece) -> list[str | int | None]:
+    shared = [] if piece.task is None else [piece.task]
+    return [str(piece.end), piece.entries, *shared]
 
 
 def position(record: Json) -> Position:
@@ -112,9 +126,9 @@ def decode(start: Position | None, record: Json) -> Span:
 
 def _pieces(start: EntryId, cuts: list[Any]) -> tuple[Piece, ...]:
     pieces = []
-    for end_text, count in cuts:
+    for end_text, count, *shared in cuts:
         end = ids.parse(end_text)
-        pieces.append(Piece(start, end, count))
+        pieces.append(Piece(start, end, count, *shared))
         start = end
     return tuple(pieces)
 
@@ -135,15 +149,40 @@ def starts(options: Options) -> dict[str, str] | str:
     """Where to begin: every stream at one place, or each at its own."""
     if options.startingTimestamp is not None:
         return str(EntryId(options.startingTimestamp, 0))
+    if options.startingOffsetsByTimestamp is not None:
+        option, moments = "startingOffsetsByTimestamp", options.startingOffsetsByTimestamp
+        return _known(option, {s: str(EntryId(ms, 0)) for s, ms in moments.items()}, options)
     default = LATEST if options.where == STREAM else EARLIEST
-    return read_wishes("startingOffsets", options.startingOffsets, default)
+    option = "startingOffsets"
+    return _known(option, read_wishes(option, options.startingOffsets, default), options)
 
 
 def ends(options: Options) -> dict[str, str] | str:
     """Where to end, in the same way; an ending moment itself is not read."""
     if options.endingTimestamp is not None:
         return f"({EntryId(options.endingTimestamp, 0)}"
-    return read_wishes("endingOffsets", options.endingOffsets, LATEST)
+    if options.endingOffsetsByTimestamp is not None:
+        option, moments = "endingOffsetsByTimestamp", options.endingOffsetsByTimestamp
+        return _known(option, {s: f"({EntryId(ms, 0)}" for s, ms in moments.items()}, options)
+    option = "endingOffsets"
+    return _known(option, read_wishes(option, options.endingOffsets, LATEST), options)
+
+
+def _known(option: str, wishes: dict[str, str] | str, options: Options) -> dict[str, str] | str:
+    """The wishes, if each is for a stream that is read; else a name is misspelt."""
+    pattern = options.streamsPattern
+    for stream in wishes if isinstance(wishes, dict) else ():
+        if not (is_chosen(pattern, stream) if pattern else stream in options.names):
+            chosen = f"the pattern is {pattern!r}" if pattern else f"these are: {_list(options)}"
+            raise OptionError(
+                f"Option {option} names the stream {stream!r}, which is not read; {chosen}. "
+                "Correct the name, or leave it out."
+            )
+    return wishes
+
+
+def _list(options: Options) -> str:
+    return ", ".join(map(repr, options.names))
 
 
 def wish_for(stream: str, wishes: dict[str, str] | str, default: str) -> str:

@@ -9,11 +9,14 @@ Names follow Spark's Kafka source, so that who knows one can guess the other.
 from __future__ import annotations
 
 import difflib
+import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from forebay_spark import durations
 from forebay_spark.errors import OptionError
 
 BATCH, STREAM, WRITE = "a batch read", "a streaming read", "a write"
@@ -26,6 +29,10 @@ ISO, EPOCH_S, EPOCH_MS = "iso", "epoch_s", "epoch_ms"
 AVRO, PROTOBUF, JSON = "avro", "protobuf", "json"
 AUTO, COLUMNS, RANGE = "auto", "columns", "range"
 TEXT, BINARY = "text", "binary"
+FOREVER = "forever"
+#: How long a streaming query waits for a server that is away, if nobody says.
+LONG_RETRY = "10 minutes"
+LONG_RETRY_S = durations.read_ms(LONG_RETRY) / 1000
 
 
 def _text(value: str) -> str:
@@ -84,6 +91,26 @@ def _contents(value: str) -> bytes:
         raise ValueError(f"a file that can be read ({error.strerror})") from None
 
 
+def _moments(value: str) -> dict[str, int]:
+    """A JSON object from streams to moments."""
+    wanted = 'JSON from streams to moments, as in {"orders": "2026-01-31T12:00:00Z"}'
+    try:
+        given = json.loads(value)
+        return {stream: _moment_ms(str(moment)) for stream, moment in given.items()}
+    except (ValueError, AttributeError):
+        raise ValueError(wanted) from None
+
+
+def _wait_s(value: str) -> float:
+    """Seconds, from a length of time or the word for no end."""
+    if value.strip().lower() == FOREVER:
+        return math.inf
+    try:
+        return durations.read_ms(value) / 1000
+    except ValueError:
+        raise ValueError(f"{durations.WANTED}, or {FOREVER}") from None
+
+
 class Option(NamedTuple):
     """One row of the table."""
 
@@ -99,14 +126,20 @@ TABLE = (
     Option("user", _text, None, ALL, "user name, if it is not in the URL"),
     Option("password", _text, None, ALL, "password, if it is not in the URL"),
     Option("timeoutSeconds", _integer, 30, ALL, "how long to wait for a connection or a reply"),
+    Option("retryFor", _wait_s, None, ALL, "how long to wait for a server that is away"),
     Option("streams", _names, (), READS, "names of streams, separated by commas"),
     Option("path", _names, (), READS, "the same, as the argument of load()"),
     Option("streamsPattern", _text, None, READS, "glob of names; new streams are picked up"),
     Option("startingOffsets", _text, None, READS, "earliest, latest, or JSON: stream to first ID"),
     Option("startingTimestamp", _moment_ms, None, READS, "first moment to read"),
+    Option("startingOffsetsByTimestamp", _moments, None, READS, "JSON: stream to first moment"),
     Option("endingOffsets", _text, None, (BATCH,), "latest, or JSON: stream to last ID"),
     Option("endingTimestamp", _moment_ms, None, (BATCH,), "first moment not to read"),
+    Option("endingOffsetsByTimestamp", _moments, None, (BATCH,), "JSON: stream to moment of end"),
     Option("maxEntriesPerTrigger", _integer, None, (STREAM,), "most entries of one micro-batch"),
+    Option("maxBytesPerTrigger", _integer, None, (STREAM,), "about so many bytes at most"),
+    Option("minEntriesPerTrigger", _integer, None, (STREAM,), "wait until so many are there"),
+    Option("maxTriggerDelay", durations.read_ms, 900_000, (STREAM,), "but no longer than this"),
     Option("minPartitions", _integer, 1, READS, "cut the work into at least so many tasks"),
     Option("failOnDataLoss", _boolean, True, READS, "fail when unread entries are gone"),
     Option("reportDataLoss", _boolean, True, READS, "say what is lost where that is no failure"),
@@ -119,7 +152,7 @@ TABLE = (
     Option("decodeAs", _one_of(AVRO, PROTOBUF, JSON), JSON, READS, "the format of these records"),
     Option("decodeSchema", _contents, None, READS, "Avro schema or Protobuf descriptors: a file"),
     Option("decodeMessage", _text, None, READS, "the Protobuf message of these records"),
-    Option("pushFilters", _boolean, False, (BATCH,), "let filters on ID and time cut the range"),
+    Option("pushFilters", _boolean, True, (BATCH,), "let filters on ID and time cut the range"),
     Option("fetch", _one_of(AUTO, COLUMNS, RANGE), AUTO, READS, "how entries are asked for"),
     Option("pageBytes", _integer, 8 << 20, READS, "about how much a task asks for at once"),
     Option("stream", _text, None, (WRITE,), "stream to write to"),
@@ -141,6 +174,10 @@ TABLE = (
 
 #: What Spark puts among the options for itself; none of our business.
 SPARKS_OWN = frozenset({"checkpointlocation", "queryname", "mergeschema"})
+
+#: Ways to say the same, of which one is enough.
+STARTS = ("startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp")
+ENDS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 
 _BY_NAME = {option.name.lower(): option for option in TABLE}
 
@@ -216,13 +253,10 @@ def _check_read(options: Options) -> None:
             "Which streams to read is not clear. Give either streams, as in "
             "option('streams', 'orders,payments'), or streamsPattern."
         )
-    if options.startingOffsets and options.startingTimestamp is not None:
-        raise OptionError(
-            "startingOffsets and startingTimestamp both say where to begin. Give one of them."
-        )
     _check_records(options)
-    if options.where == BATCH and options.endingOffsets and options.endingTimestamp is not None:
-        raise OptionError("endingOffsets and endingTimestamp both say where to end. Give one.")
+    _refuse_two(options, "begin", STARTS)
+    if options.where == BATCH:
+        _refuse_two(options, "end", ENDS)
 
 
 def _check_records(options: Options) -> None:
@@ -233,3 +267,9 @@ def _check_records(options: Options) -> None:
             raise OptionError(f"decodeAs {options.decodeAs} needs the option {name}. Give it, too.")
     if options.decodeSchema and options.decodeAs == JSON:
         raise OptionError("decodeSchema has no meaning for JSON. Set decodeAs to avro or protobuf.")
+
+
+def _refuse_two(options: Options, what: str, names: tuple[str, ...]) -> None:
+    given = [name for name in names if getattr(options, name) is not None]
+    if len(given) > 1:
+        raise OptionError(f"{given[0]} and {given[1]} both say where to {what}. Give one of them.")

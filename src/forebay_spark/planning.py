@@ -2,7 +2,8 @@
 
     per stream        start ---------------------> newest entry
     limit             start ------> end            share of maxEntriesPerTrigger
-    tasks             start -|--|-> end            pieces, each with its count of entries
+    pieces            start -|--|-> end            each with its count of entries
+    tasks             a long stream has several, many short streams share one
 
 Nothing here talks to a server or knows Spark: states of streams go in, spans come out.
 The one thing that only the server can do, finding the n-th entry after an ID, is
@@ -25,6 +26,8 @@ from forebay_spark.state import StreamState
 
 #: A task streams its entries in pages, so this bounds its time (seconds), not its memory.
 PIECE_ENTRIES = 500_000
+#: What a stream costs beside its entries, in entries: asking, decoding a page of its own.
+PART_COST = 200
 
 
 class Splitter(Protocol):
@@ -95,7 +98,7 @@ def plan(
     """The spans of the next batch."""
     share = shares(news, limit)
     total = sum(share.values())
-    return {
+    spans = {
         stream: _span(
             stream,
             news[stream],
@@ -105,6 +108,36 @@ def plan(
         )
         for stream, count in share.items()
     }
+    return bundle(spans, share, min_partitions)
+
+
+def bundle(
+    spans: Mapping[str, Span], share: Mapping[str, int], min_partitions: int
+) -> dict[str, Span]:
+    """The same spans, with pieces of short streams that share tasks of about equal work.
+
+    Who shares is written down with the pieces, so that a replay has the same tasks whatever
+    the options say by then.
+    """
+    costs = {
+        stream: [
+            PART_COST + (share[stream] // len(span.pieces) if p.entries is None else p.entries)
+            for p in span.pieces
+        ]
+        for stream, span in spans.items()
+    }
+    most = min(PIECE_ENTRIES, math.ceil(sum(map(sum, costs.values())) / min_partitions))
+    task, filled = 0, 0
+    numbered = {}
+    for stream, span in spans.items():
+        pieces = []
+        for piece, cost in zip(span.pieces, costs[stream], strict=True):
+            if filled and filled + cost > most:
+                task, filled = task + 1, 0
+            filled += cost
+            pieces.append(piece._replace(task=task))
+        numbered[stream] = span._replace(pieces=tuple(pieces))
+    return numbered
 
 
 def _all_fits(item: Wanted, share: int) -> bool:

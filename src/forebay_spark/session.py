@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forebay_spark import noise
+from forebay_spark.errors import OldSparkError
 from forebay_spark.java import ensure_java
 from forebay_spark.variables import settle
+from forebay_spark.versions import is_too_old, sentence
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 QUIET_LOG = Path(__file__).with_name("quiet.properties")
 
 SETTINGS = {
-    "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "4",
@@ -43,8 +44,13 @@ def session(
     settings: Mapping[str, str] | None = None,
     *,
     quiet: bool = False,
+    ui: bool = False,
 ) -> SparkSession:
-    """A Spark session; ``settings`` win over ours, ``quiet`` starts without a word."""
+    """A Spark session; ``settings`` win over ours, ``quiet`` starts without a word.
+
+    ``ui`` leaves Spark's own pages on, which show every query and task in a browser.
+    """
+    refuse_old_spark()
     ensure_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # Errors of the connector are sentences; the way through the worker adds nothing.
@@ -56,9 +62,20 @@ def session(
     builder = SparkSession.builder.appName(name)
     if master or "SPARK_REMOTE" not in os.environ:
         builder = builder.master(master or os.environ.get("SPARK_MASTER", "local[*]"))
-    for key, value in {**SETTINGS, **(settings or {})}.items():
+    shown = {"spark.ui.enabled": str(ui).lower()}
+    for key, value in {**SETTINGS, **shown, **(settings or {})}.items():
         builder = builder.config(key, value)
     with noise.filtered_stderr():
         spark = builder.getOrCreate()
         settle(spark)
+    if ui and not quiet:
+        sys.stderr.write(f"Spark's pages are at {spark.sparkContext.uiWebUrl}\n")
     return spark
+
+
+def refuse_old_spark() -> None:
+    """OldSparkError if this Spark lacks what the connector needs."""
+    import pyspark
+
+    if is_too_old(pyspark.__version__):
+        raise OldSparkError(sentence(pyspark.__version__))

@@ -28,7 +28,7 @@ from pyspark.sql.types import StructType
 
 from forebay_spark import batch, micro_batch, offsets, payloads, sink
 from forebay_spark.errors import ConnectorError
-from forebay_spark.options import BATCH, BINARY, STREAM, TEXT, WRITE, read_options
+from forebay_spark.options import BATCH, BINARY, LONG_RETRY, STREAM, TEXT, WRITE, read_options
 from forebay_spark.schema import PLAIN, PLAIN_BYTES, refuse_broken_promises
 
 
@@ -103,5 +103,6 @@ class ForebaySource(DataSource):
         return sink.BatchWriter(schema, read_options(self.options, WRITE), overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        """A write of every micro-batch."""
-        return sink.MicroBatchWriter(schema, read_options(self.options, WRITE), overwrite)
+        """A write of every micro-batch; a query has time to wait for a server."""
+        options = read_options({"retryFor": LONG_RETRY, **self.options}, WRITE)
+        return sink.MicroBatchWriter(schema, options, overwrite)

@@ -18,10 +18,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from forebay_spark import ids
+from forebay_spark import glob, ids
 from forebay_spark.connect import Link, Server
 from forebay_spark.errors import ServerError
 from forebay_spark.ids import EntryId
+
+#: How the names of all keys begin that the connector keeps for itself.
+INTERNAL = "forebay:"
 
 
 class StreamState(NamedTuple):
@@ -32,6 +35,8 @@ class StreamState(NamedTuple):
     last_id: EntryId
     added: int | None
     max_deleted_id: EntryId
+    #: About the size of an entry: that of the first and of the last one, which come along.
+    entry_bytes: int = 0
 
     @property
     def removed(self) -> int | None:
@@ -42,14 +47,19 @@ class StreamState(NamedTuple):
 def parse_reply(reply: list[Any]) -> StreamState:
     """Read the flat list of names and values that RESP2 gives."""
     fields = dict(zip(reply[0::2], reply[1::2], strict=True))
-    first = fields.get(b"first-entry")
+    first, last = fields.get(b"first-entry"), fields.get(b"last-entry")
     return StreamState(
         length=fields[b"length"],
         first_id=ids.parse(first[0]) if first else None,
         last_id=ids.parse(fields[b"last-generated-id"]),
         added=fields.get(b"entries-added"),
         max_deleted_id=ids.parse(fields.get(b"max-deleted-entry-id", b"0-0")),
+        entry_bytes=(_size(first) + _size(last)) // 2,
     )
+
+
+def _size(entry: list[Any] | None) -> int:
+    return sum(map(len, entry[1])) if entry else 0
 
 
 def fetch(server: Server, stream: str) -> StreamState | None:
@@ -69,32 +79,45 @@ def fetch_on(link: Link, stream: str) -> StreamState | None:
 
 def fetch_all(server: Server, streams: Iterable[str]) -> dict[str, StreamState]:
     """The states of those streams that exist, in one round trip to each node."""
-    by_link: dict[Link, list[str]] = {}
-    for stream in streams:
-        by_link.setdefault(server.link(stream), []).append(stream)
-    found: dict[str, StreamState | None] = {}
-    for link, names in by_link.items():
-        replies = link.call_all([("XINFO", "STREAM", name) for name in names])
+    found: dict[str, StreamState | None] = dict.fromkeys(streams)
+    for link, names in server.by_node(found):
+        replies = link.ask_all([("XINFO", "STREAM", name) for name in names])
         for name, reply in zip(names, replies, strict=True):
             if isinstance(reply, list):
                 found[name] = parse_reply(reply)
-            else:
-                # Missing or refused; asked alone, it is told apart and put into words.
-                found[name] = fetch_on(link, name)
+            elif "no such key" not in str(reply):
+                # A fault, a refusal, or a key on the move: asked alone, it is told apart.
+                found[name] = fetch(server, name)
     return {stream: now for stream, now in found.items() if now is not None}
 
 
 def discover(server: Server, pattern: str) -> list[str]:
-    """Names of the streams that match a glob, on every node; a name is UTF-8 or passed over."""
+    """Names of the streams that match a glob, on every node; a name is UTF-8 or passed over.
+
+    What the connector itself keeps on the server (reports, fences, progress) is left out
+    unless the pattern asks for just that: a job that reads its own reports never ends.
+    """
+    found = set().union(*server.on_primaries(lambda link: _scan(link, pattern)))
+    return sorted(name for name in found if not is_hidden(pattern, name))
+
+
+def is_chosen(pattern: str, stream: str) -> bool:
+    """Whether ``discover`` would find a stream of this name."""
+    return not is_hidden(pattern, stream) and glob.matches(pattern, stream)
+
+
+def is_hidden(pattern: str, stream: str) -> bool:
+    """Whether a stream is the connector's own, and nobody has asked for such."""
+    return stream.startswith(INTERNAL) and not pattern.startswith(INTERNAL)
+
+
+def _scan(link: Link, pattern: str) -> set[str]:
+    """The names on one node."""
     found: set[str] = set()
-    for link in server.primaries():
-        cursor = b"0"
-        while True:
-            cursor, keys = link.call(
-                "SCAN", cursor, "MATCH", pattern, "COUNT", 1000, "TYPE", "stream"
-            )
-            names = {key.decode("utf-8", "ignore"): key for key in keys}
-            found.update(name for name, key in names.items() if name.encode() == key)
-            if cursor == b"0":
-                break
-    return sorted(found)
+    cursor = b"0"
+    while True:
+        cursor, keys = link.ask("SCAN", cursor, "MATCH", pattern, "COUNT", 1000, "TYPE", "stream")
+        names = {key.decode("utf-8", "ignore"): key for key in keys}
+        found.update(name for name, key in names.items() if name.encode() == key)
+        if cursor == b"0":
+            return found

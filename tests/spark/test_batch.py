@@ -22,10 +22,10 @@ from pyspark.sql.datasource import (
 
 from forebay_spark import batch, filters
 from forebay_spark.batch import BatchReader, FilteringReader
-from forebay_spark.errors import DataLossError, ServerError
+from forebay_spark.errors import DataLossError, OptionError, ServerError
 from forebay_spark.ids import FIRST, EntryId
 from forebay_spark.offsets import Position
-from forebay_spark.options import BATCH
+from forebay_spark.options import BATCH, read_options
 from forebay_spark.schema import PLAIN
 from forebay_spark.state import StreamState
 from tests.support.spark_streams import Target, batch_options, numbers_of, read_tasks
@@ -57,6 +57,8 @@ def test_everything_is_read_unless_said_otherwise(target: Target) -> None:
         ({"endingOffsets": '{"s": "6-1"}'}, [0, 1, 2]),
         ({"endingOffsets": '{"s": "6"}'}, [0, 1, 2]),
         ({"startingTimestamp": 6, "endingTimestamp": 7}, [1, 2]),
+        ({"startingOffsetsByTimestamp": '{"s": 6}', "endingTimestamp": 7}, [1, 2]),
+        ({"endingOffsetsByTimestamp": '{"s": "1970-01-01T00:00:00.007Z"}'}, [0, 1, 2]),
         ({"startingOffsets": "latest"}, []),
         ({"startingOffsets": '{"s": "7-0"}', "endingOffsets": '{"s": "6-0"}'}, []),
         ({"startingOffsets": '{"s": "99-0"}'}, []),
@@ -68,6 +70,24 @@ def test_a_range_is_said_by_ids_or_by_time(
     target.add_at("s", IDS)
     for parts in (1, 3):
         assert read(target, minPartitions=parts, **given) == expected
+
+
+@pytest.mark.parametrize("chosen", [{"streams": "s,t"}, {"streamsPattern": "[st]"}])
+@pytest.mark.parametrize(
+    ("option", "at"),
+    [
+        ("startingOffsets", '"5-0"'),
+        ("endingOffsets", '"5-0"'),
+        ("startingOffsetsByTimestamp", "5"),
+        ("endingOffsetsByTimestamp", "5"),
+    ],
+)
+def test_an_offset_of_a_stream_that_is_not_read_is_refused(
+    option: str, at: str, chosen: dict[str, str]
+) -> None:
+    given = {**chosen, option: f'{{"s": {at}, "orders": {at}}}'}
+    with pytest.raises(OptionError, match=rf"{option} names the stream 'orders'.*not read"):
+        batch.reader(PLAIN, read_options(given, BATCH))
 
 
 def test_many_streams_are_read_by_name_or_pattern(target: Target) -> None:
@@ -114,10 +134,10 @@ def test_trimming_before_pieces_without_a_count_is_found(counting_target: Target
     check_that_trimming_is_found(counting_target, parts=3)
 
 
-def test_only_a_reader_that_was_asked_to_takes_filters() -> None:
-    plain = batch.reader(PLAIN, batch_options())
+def test_filters_are_taken_unless_that_was_switched_off() -> None:
+    plain = batch.reader(PLAIN, batch_options(pushFilters=False))
     assert type(plain).pushFilters is DataSourceReader.pushFilters
-    assert isinstance(batch.reader(PLAIN, batch_options(pushFilters=True)), FilteringReader)
+    assert isinstance(batch.reader(PLAIN, batch_options()), FilteringReader)
 
 
 def moment(ms: int) -> datetime:
@@ -140,7 +160,7 @@ def test_conditions_on_time_and_stream_make_the_range_smaller(
     target: Target, conditions: list[Filter], expected: list[int]
 ) -> None:
     target.add_at("s", IDS)
-    assert read(target, *conditions, pushFilters=True) == expected
+    assert read(target, *conditions) == expected
 
 
 IDENTIFIERS = st.builds(EntryId, st.integers(0, 1200), st.integers(0, 12))

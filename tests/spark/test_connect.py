@@ -54,7 +54,7 @@ def test_a_password_is_never_shown() -> None:
 
 
 def test_a_server_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forebay_spark.connect.RETRY_PAUSES_S", (0.0,))
+    monkeypatch.setattr("forebay_spark.patience.RETRY_PAUSES_S", (0.0,))
     url = f"redis://127.0.0.1:{free_port()}"
     with pytest.raises(ServerError, match=rf"No server answers at {url} .*correct the option url"):
         state.fetch(server_at(url), "s")

@@ -27,7 +27,7 @@ from forebay_spark.offsets import Piece, Position
 from forebay_spark.options import STREAM
 from forebay_spark.pipeline import landing
 from forebay_spark.pipeline.landing import Landing, land_task
-from forebay_spark.reading import FIRST_PAGE_ENTRIES, Task
+from forebay_spark.reading import FIRST_PAGE_ENTRIES, Part, Task
 from forebay_spark.schema import PLAIN
 from tests.support.lakes import archive, lake_frame, lake_ids, rows_in, run, same
 from tests.support.spark_faults import land_and_die
@@ -66,7 +66,7 @@ def land_here(target: Target, folder: Path, stream: str = "s", **options: Any) -
     """What one task writes, without Spark."""
     options = target.options(STREAM, streams=stream, **options)
     plan = Landing(PLAIN, options, place_of(str(folder)), ("stream", "date"))
-    return land_task(plan, Task(stream, WHOLE, Position(EntryId(0, 0), None))).files
+    return land_task(plan, Task([Part(stream, WHOLE, Position(EntryId(0, 0), None))])).files
 
 
 def test_a_task_writes_one_file_for_each_day_of_its_entries(target: Target, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_task_that_fails_lets_go_of_its_file_in_silence(
     with_number = struct(_stream="string", _id="string", _timestamp="timestamp", n="integer")
     plan = Landing(with_number, options, place_of(str(tmp_path)), ("_stream",))
     with pytest.raises(MalformedError, match="6-0"):
-        land_task(plan, Task("s", WHOLE, Position(EntryId(0, 0), None)))
+        land_task(plan, Task([Part("s", WHOLE, Position(EntryId(0, 0), None))]))
     assert len(list(tmp_path.rglob("*.parquet"))) == 1
     gc.collect()
     assert capfd.readouterr().err == ""

@@ -9,13 +9,14 @@ from itertools import chain
 from typing import Any
 
 import pytest
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxRows
 
 from forebay_spark.errors import DataLossError, OptionError
 from forebay_spark.micro_batch import MicroBatchReader
 from forebay_spark.options import STREAM
 from forebay_spark.schema import PLAIN
 from tests.support.spark_streams import Target, numbers_of, read_tasks
+from tests.support.waiting import wait_until
 
 Offset = dict[str, Any]
 
@@ -28,7 +29,7 @@ class Query:
         self.given = dict(given)
         if "streamsPattern" not in given:
             self.given.setdefault("streams", "s")
-        if "startingTimestamp" not in given:
+        if not any(name.startswith("starting") for name in given):
             self.given.setdefault("startingOffsets", "earliest")
         self.log: list[Offset] = []
         self.restart()
@@ -136,11 +137,11 @@ def test_a_replay_is_the_same_task_for_task_whatever_the_options_say(target: Tar
     target.add("s", 100)
     query = Query(target, maxEntriesPerTrigger=40, minPartitions=4)
     query.plan()
-    before = [t.piece for t in query.reader.partitions({}, query.log[0])]
+    before = [t.parts for t in query.reader.partitions({}, query.log[0])]
     query.given |= {"minPartitions": 1, "maxEntriesPerTrigger": 7}
     query.restart()
     target.add("s", 50)
-    assert [t.piece for t in query.reader.partitions({}, query.log[0])] == before
+    assert [t.parts for t in query.reader.partitions({}, query.log[0])] == before
     assert query.read(0) == list(range(40))
 
 
@@ -378,3 +379,50 @@ def test_a_limit_is_shared_among_streams(target: Target) -> None:
     assert all(len(batch) <= 20 for batch in batches)
     assert sorted(flat(batches)) == [*range(90), *range(1000, 1010)]
     assert any(n >= 1000 for n in batches[0])
+
+
+def test_each_stream_begins_at_its_own_moment(target: Target) -> None:
+    target.add_at("s", ["5-0", "6-0", "7-0"])
+    target.add_at("t", ["5-0", "6-0", "7-0"])
+    moments = '{"s": 6, "t": "1970-01-01T00:00:00.007Z"}'
+    query = Query(target, streams="s,t", startingOffsetsByTimestamp=moments)
+    (batch,) = query.run()
+    assert sorted(batch) == [1, 2, 2]
+
+
+def test_a_batch_waits_until_enough_entries_are_there(target: Target) -> None:
+    query = Query(target, minEntriesPerTrigger=10, maxEntriesPerTrigger=25)
+    target.add("s", 9)
+    assert query.run() == []
+    target.add("s", 1, first=9)
+    assert query.run() == [list(range(10))]
+    target.add("s", 30, first=10)
+    assert [len(batch) for batch in query.run()] == [25]
+    assert flat(query.available_now()) == list(range(35, 40))
+
+
+def test_entries_wait_no_longer_than_they_may(target: Target) -> None:
+    query = Query(target, minEntriesPerTrigger=10, maxTriggerDelay="300ms")
+    target.add("s", 3)
+    assert query.run() == []
+    wait_until("the entries have waited long enough", query.plan)
+    assert query.read(-1) == [0, 1, 2]
+
+
+def test_a_batch_has_about_as_many_bytes_as_it_may(target: Target) -> None:
+    target.add("s", 60, text="x" * 1000)
+    target.add("t", 60, text="x" * 100)
+    query = Query(target, streams="s,t", maxBytesPerTrigger=10_000)
+    assert query.reader.getDefaultReadLimit() == ReadMaxBytes(10_000)
+    sizes = [len(batch) for batch in query.run()]
+    assert sum(sizes) == 120 and len(sizes) >= 6 and max(sizes) <= 40
+    both = Query(target, streams="s,t", maxBytesPerTrigger=10_000, maxEntriesPerTrigger=5)
+    assert both.plan() and len(both.read(0)) <= 5
+
+
+def test_a_pattern_leaves_out_what_the_connector_keeps_for_itself(target: Target) -> None:
+    for stream in ("s", "forebay:pipelines", "forebay:replay:s"):
+        target.add(stream, 1)
+    assert set(Query(target, streamsPattern="*").reader.initialOffset()) == {"s"}
+    own = Query(target, streamsPattern="forebay:p*").reader.initialOffset()
+    assert set(own) == {"forebay:pipelines"}

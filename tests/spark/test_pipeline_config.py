@@ -9,20 +9,23 @@ from typing import Any
 
 import pytest
 
+from forebay_spark import durations
 from forebay_spark.errors import OptionError
+from forebay_spark.options import WRITE, read_options
 from forebay_spark.pipeline import config
 from forebay_spark.pipeline.archive import Archive, Trim
 from forebay_spark.pipeline.config import (
     JOBS,
     PARTS,
+    checked,
     from_mapping,
     load,
     parts_of,
     settings_of,
 )
 from forebay_spark.pipeline.flow import trigger_of
-from forebay_spark.pipeline.jobs import Aggregate
-from forebay_spark.pipeline.settings import duration, duration_text
+from forebay_spark.pipeline.jobs import Aggregate, Process
+from forebay_spark.pipeline.settings import duration
 from forebay_spark.pipeline.sinks import checkpoint_of
 from forebay_spark.pipeline.spec import LakeSink, StreamSink, Transform
 
@@ -193,7 +196,7 @@ def test_a_job_without_a_lake_needs_a_checkpoint() -> None:
     ("ms", "text"), [(1, "1 millisecond"), (90_000, "90 seconds"), (7_200_000, "2 hours")]
 )
 def test_durations_are_shown_as_they_are_read(ms: int, text: str) -> None:
-    assert duration_text(ms) == text
+    assert durations.text_of(ms) == text
     assert duration(text, "x") == ms
 
 
@@ -216,3 +219,71 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "pipelines"
 def test_there_is_an_example_of_every_job_and_it_has_no_fault() -> None:
     jobs = [load(path) for path in EXAMPLES.iterdir()]
     assert {type(job) for job in jobs} == set(JOBS.values())
+
+
+OTHER_NAME = "redis://ann:secret@127.0.0.1:6379/0"
+SOURCE = {"streams": ["orders"], "schema": "n int"}
+EVERYTHING = {"pattern": "*", "schema": "n int"}
+TO_ORDERS = {"kind": "stream", "stream": "orders"}
+WINDOWS = {"window": "1 minute", "values": {"n": "count(*)"}}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"job": "process", "source": SOURCE, "sink": [TO_ORDERS]}, "its sink 'orders' is one of"),
+        ({"job": "process", "source": EVERYTHING, "sink": [TO_ORDERS]}, r"the pattern '\*' of its"),
+        ({"job": "aggregate", "source": EVERYTHING, "sink": [TO_ORDERS], **WINDOWS}, "for ever"),
+        (
+            {"job": "quarantine", "source": EVERYTHING, "dead_letter": {"stream": "bad"}},
+            "its dead-letter stream 'bad' is one of the pattern",
+        ),
+        (
+            {"job": "process", "source": SOURCE, "sink": [{**TO_ORDERS, "url": OTHER_NAME}]},
+            "would read what it writes",
+        ),
+        (
+            {
+                "job": "aggregate",
+                "source": SOURCE,
+                "emit": "updates",
+                "sink": [{"kind": "lake", "path": "/l"}],
+                **WINDOWS,
+            },
+            "Updates of windows can go to a stream only",
+        ),
+        (
+            {"job": "quarantine", "source": {"streams": "s"}, "dead_letter": {"stream": "bad"}},
+            "needs source.schema",
+        ),
+    ],
+)
+def test_a_job_that_cannot_work_is_refused_before_spark_starts(
+    given: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(OptionError, match=told):
+        checked(from_mapping({"checkpoint": "/c", **given}, "f.toml"))
+
+
+def test_a_job_may_write_to_a_stream_of_the_same_name_elsewhere() -> None:
+    elsewhere = {**TO_ORDERS, "url": "redis://127.0.0.1:6379/1"}
+    beside = {"kind": "stream", "stream": "orders:totals"}
+    hidden = {"kind": "stream", "stream": "forebay:totals"}
+    for source, sink in ((SOURCE, elsewhere), (SOURCE, beside), (EVERYTHING, hidden)):
+        given = {"job": "process", "source": source, "sink": [sink], "checkpoint": "/c"}
+        checked(from_mapping(given, "f.toml"))
+
+
+def test_a_job_says_how_long_it_waits_for_a_server_that_is_away() -> None:
+    waits = {"retry_for": "2 hours"}
+    sink = {"kind": "stream", "stream": "totals"}
+    given = {"job": "process", "source": SOURCE | waits, "sink": [sink], "checkpoint": "/c"}
+    job = checked(from_mapping(given, "f.toml"))
+    assert isinstance(job, Process)
+    assert job.source.checked().retryFor == 7200
+    (stream,) = job.sink
+    assert isinstance(stream, StreamSink)
+    assert read_options(stream.texts(), WRITE).retryFor == 600
+    given["source"] = SOURCE | {"retry_for": "soon"}
+    with pytest.raises(OptionError, match="retryFor cannot be 'soon'"):
+        checked(from_mapping(given, "f.toml"))

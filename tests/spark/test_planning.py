@@ -85,7 +85,7 @@ def test_a_limited_plan_reads_exactly_up_to_the_limit(
 
 def test_one_piece_of_a_counted_span_knows_its_count() -> None:
     span = planning.plan({"s": news(100)}, None, 1, ListSplitter())["s"]
-    assert span.pieces == (Piece(FIRST, at(100), 100),)
+    assert span.pieces == (Piece(FIRST, at(100), 100, task=0),)
 
 
 def test_a_large_span_is_cut_even_if_nobody_asks() -> None:
@@ -121,3 +121,26 @@ def test_what_was_never_read_is_counted_by_its_length_on_any_server() -> None:
     assert planning.wanted("s", start, end, now) == planning.Wanted(start, end, 7, True)
     begun = planning.wanted("s", Position(at(1), None), end, now)
     assert begun is not None and not begun.counted
+
+
+@given(st.lists(st.integers(1, 3000), min_size=1, max_size=40), st.integers(1, 12))
+def test_short_streams_share_tasks_of_about_equal_work(
+    backlogs: list[int], min_partitions: int
+) -> None:
+    wanted = {f"s{i}": news(b, start_ms=i) for i, b in enumerate(backlogs)}
+    spans = planning.plan(wanted, None, min_partitions, ListSplitter())
+    work: dict[int, int] = {}
+    pieces = [piece for span in spans.values() for piece in span.pieces]
+    for piece in pieces:
+        assert piece.task is not None
+        cost = (piece.entries or 0) + planning.PART_COST
+        work[piece.task] = work.get(piece.task, 0) + cost
+    assert sorted(work) == list(range(len(work)))
+    if all(piece.entries is not None for piece in pieces):
+        assert len(work) >= min(min_partitions, len(pieces))
+
+
+def test_a_thousand_short_streams_are_a_few_tasks() -> None:
+    wanted = {f"s{i}": news(1000, start_ms=i) for i in range(1000)}
+    spans = planning.plan(wanted, None, 1, ListSplitter())
+    assert len({piece.task for span in spans.values() for piece in span.pieces}) == 3

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from itertools import groupby
 
 import pytest
 
 from forebay_spark import ids, reading
+from forebay_spark.batch import BatchReader
 from forebay_spark.connect import Server
+from forebay_spark.decode import Decoder
 from forebay_spark.errors import DataLossError, ServerError
 from forebay_spark.forms import ColumnsForm, RangeForm
 from forebay_spark.ids import FIRST
 from forebay_spark.offsets import Piece, Position
 from forebay_spark.options import BATCH
 from forebay_spark.pages import Page
-from forebay_spark.reading import Reader, Task
+from forebay_spark.reading import Part, Reader, Task
 from forebay_spark.schema import PLAIN, columns_of
-from tests.support.spark_streams import Target
+from tests.support.spark_streams import Target, numbers_of
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +39,7 @@ def pages(
     piece = Piece(FIRST, end, len(entry_ids) if counted else None)
     form = ColumnsForm(columns_of(PLAIN)) if target.name == "forebay" else RangeForm()
     reader = Reader(Server(options), options, form)
-    return reader.pages(Task("s", piece, Position(FIRST, 0)))
+    return (page for _, page in reader.pages([Part("s", piece, Position(FIRST, 0))]))
 
 
 def read_ids(found: Iterator[Page]) -> list[str]:
@@ -151,3 +154,54 @@ def test_a_key_of_another_type_fails_in_one_sentence(target: Target) -> None:
     target.client.set("s", "text")
     with pytest.raises(ServerError, match=r"The key 's' at .* is not a stream"):
         list(pages(target, ["5-5"]))
+
+
+def test_short_streams_share_a_task_and_give_all_their_entries_in_order(target: Target) -> None:
+    counts = [1, 3, 60, 4, 0, 7, 120, 5, 5, 5, 5, 5, 5, 2]
+    numbers: list[int] = []
+    for at, count in enumerate(counts):
+        target.add(f"s{at:02}", count, first=1000 * at)
+        numbers += range(1000 * at, 1000 * at + count)
+    options = target.options(BATCH, streamsPattern="s*")
+    reader = BatchReader(PLAIN, options)
+    (task,) = reader.partitions()
+    assert isinstance(task, Task) and len(task.parts) == len([c for c in counts if c])
+    batches = list(reader.read(task))
+    assert sorted(numbers_of(batches)) == numbers
+    assert len(batches) == 1
+    seen = [stream for stream, _ in reading.read_parts(PLAIN, options, task)]
+    assert [key for key, _ in groupby(seen)] == [part.stream for part in task.parts]
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_task_of_many_streams_goes_on_over_new_connections(target: Target, counted: bool) -> None:
+    wanted: list[int] = []
+    parts = []
+    for at in range(30):
+        entry_ids = target.add(f"s{at}", at + 1, first=1000 * at)
+        wanted += range(1000 * at, 1000 * at + at + 1)
+        piece = Piece(FIRST, ids.parse(entry_ids[-1]), at + 1 if counted else None)
+        parts.append(Part(f"s{at}", piece, Position(FIRST, 0), entry_bytes=5))
+    options = target.options(BATCH, streams="s0")
+    decoder = Decoder(PLAIN, options)
+    reader = Reader(Server(options), options, RangeForm())
+    read = []
+    for part, page in reader.pages(parts):
+        read.append(decoder.batch(part.stream, page))
+        target.client.client_kill_filter(_type="normal", skipme=True)
+    assert numbers_of(read) == wanted
+
+
+def test_a_stream_that_is_gone_or_short_does_not_disturb_the_others_of_its_task(
+    counting_target: Target,
+) -> None:
+    target = counting_target
+    for stream in "abcd":
+        target.add(stream, 5, first=ord(stream) * 10)
+    options = target.options(BATCH, streams="a,b,c,d", failOnDataLoss=False)
+    reader = BatchReader(PLAIN, options)
+    (task,) = reader.partitions()
+    target.client.delete("b")
+    target.client.xdel("c", target.ids("c")[2])
+    read = numbers_of(reader.read(task))
+    assert sorted(read) == [*range(970, 975), 990, 991, 993, 994, *range(1000, 1005)]

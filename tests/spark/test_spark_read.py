@@ -11,13 +11,16 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as f
 
-from forebay_spark import explain
+from forebay_spark import explain, session
+from forebay_spark.errors import OldSparkError
+from forebay_spark.old_spark import OldSparkSource
 from tests.support.servers import free_port
 from tests.support.spark_streams import Target, texts
 
 pytestmark = pytest.mark.spark
 
 COUNT = 1000
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
 def source(spark: Any, target: Target, kind: str = "forebay", **given: Any) -> Any:
@@ -116,8 +119,8 @@ def test_a_streaming_read_says_what_is_wrong_with_its_options(
 
 def test_filters_cut_the_range_and_change_no_result(spark: Any, target: Target) -> None:
     target.add_at("s", [f"{ms}-0" for ms in range(1, 101)])
-    pushed = source(spark, target, pushFilters=True).load()
-    plain = source(spark, target).load()
+    pushed = source(spark, target).load()
+    plain = source(spark, target, pushFilters=False).load()
     for condition in (
         "timestamp >= timestamp_millis(40) AND timestamp < timestamp_millis(60)",
         "id = '50-0'",
@@ -126,6 +129,59 @@ def test_filters_cut_the_range_and_change_no_result(spark: Any, target: Target) 
     ):
         wanted = sorted(row.id for row in plain.where(condition).collect())
         assert sorted(row.id for row in pushed.where(condition).collect()) == wanted
+    # A stream that is not there is a fault, unless a condition has left it out beforehand.
+    both, ours = source(spark, target, streams="s,missing").load(), "stream = 's'"
+    assert both.where(ours).count() == 100
+    spark.conf.set(PUSHDOWN, "false")
+    try:
+        assert source(spark, target).load().where(ours).count() == 100
+        with pytest.raises(Exception) as caught:
+            source(spark, target, streams="s,missing").load().where(ours).count()
+        assert "There is no stream 'missing'" in (explain(caught.value) or "")
+    finally:
+        spark.conf.set(PUSHDOWN, "true")
+
+
+def test_a_stream_is_a_view_of_sql_with_or_without_a_schema(
+    spark: Any, redis_target: Target
+) -> None:
+    redis_target.add("s", 10)
+    options = f"USING forebay OPTIONS (url '{redis_target.url}', streams 's')"
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW entries {options}")
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW typed (n INT, _id STRING) {options}")
+    sums = spark.sql(
+        "SELECT (SELECT sum(fields['n']) FROM entries), (SELECT sum(n) FROM typed WHERE n > 4)"
+    )
+    assert tuple(sums.first()) == (45, 35)
+
+
+def test_micro_batches_are_limited_by_bytes_and_wait_for_enough_entries(
+    spark: Any, redis_target: Target, tmp_path: Path
+) -> None:
+    redis_target.add("s", 40, text="x" * 1000)
+    limits = {"maxBytesPerTrigger": 10_000, "minEntriesPerTrigger": 7, "maxTriggerDelay": "1h"}
+    query = to_parquet(endless(spark, redis_target, **limits).load(), tmp_path)
+    sizes = [p["numInputRows"] for p in query.recentProgress if p["numInputRows"]]
+    assert sum(sizes) == 40 and len(sizes) >= 4
+    assert numbers(spark, tmp_path) == Counter(range(40))
+
+
+class TooOld(OldSparkSource):
+    """What a Spark that is too old finds under the name of the connector."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "too-old"
+
+
+def test_a_spark_that_is_too_old_is_told_so(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    spark.dataSource.register(TooOld)
+    with pytest.raises(Exception) as caught:
+        spark.read.format("too-old").load()
+    assert "needs PySpark 4.2 or later" in (explain(caught.value) or "")
+    monkeypatch.setattr("pyspark.__version__", "4.1.1")
+    with pytest.raises(OldSparkError, match=r"needs PySpark 4.2 or later, but 4.1.1 is installed"):
+        session()
 
 
 def test_a_stream_is_archived_once_over_restarts(

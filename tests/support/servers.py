@@ -134,11 +134,15 @@ def _listening(directory: Path, port: int) -> list[str]:
 
 
 def start_forebay(
-    directory: Path, *directives: str, pin: int | None = None, tracer: Sequence[str] = ()
+    directory: Path,
+    *directives: str,
+    pin: int | None = None,
+    tracer: Sequence[str] = (),
+    port: int | None = None,
 ) -> ServerProcess:
     """Forebay as this interpreter sees it: compiled when installed, plain with PYTHONPATH=src."""
     directory.mkdir(parents=True, exist_ok=True)
-    port = free_port()
+    port = port or free_port()
     command = [sys.executable, "-m", "forebay", "serve", *_listening(directory, port), *directives]
     return ServerProcess("forebay", [*tracer, *_pinned(command, pin)], directory, port)
 

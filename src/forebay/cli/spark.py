@@ -10,6 +10,7 @@ import argparse
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,11 @@ def check_installed() -> None:
             raise SparkCommandError(
                 f"this command needs {module}; install it with: pip install 'forebay[spark]'"
             )
+    from forebay_spark.versions import is_too_old, sentence
+
+    found = version("pyspark")
+    if is_too_old(found):
+        raise SparkCommandError(sentence(found))
 
 
 def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,6 +52,9 @@ def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="KEY=VALUE",
         help="a setting of Spark, as spark.driver.memory=4g",
+    )
+    parser.add_argument(
+        "--ui", action="store_true", help="leave Spark's web pages on, and say where they are"
     )
 
 
@@ -87,7 +96,7 @@ def spark_of(args: argparse.Namespace, name: str) -> Iterator[Session]:
         PySparkLogger.getLogger(logger).setLevel(logging.CRITICAL)
     was_there = SparkSession.getActiveSession() is not None
     try:
-        spark = session(name, args.master, settings)
+        spark = session(name, args.master, settings, ui=args.ui)
     except PySparkException as error:
         if error.getCondition() != "JAVA_GATEWAY_EXITED":
             raise

@@ -28,6 +28,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from forebay_spark import durations
 from forebay_spark.errors import OptionError
 from forebay_spark.lake.lake import Lake
 from forebay_spark.lake.upkeep import WEEK_MS, Compaction, compact
@@ -104,7 +105,7 @@ def checked(job: AnyJob) -> AnyJob:
     if isinstance(job, Stream):
         job.source.checked()
     if isinstance(job, SinkJob):
-        job.checkpoint_path()
+        job.check()
     return job
 
 
@@ -178,5 +179,5 @@ def _shown(field: dataclasses.Field[Any]) -> str:
     if default in (None, (), dataclasses.MISSING):
         return ""
     if field.metadata["read"] is settings.duration:
-        return settings.duration_text(default)
+        return durations.text_of(default)
     return str(default).lower() if isinstance(default, bool) else str(default)

@@ -29,6 +29,7 @@ from forebay_spark.pipeline.spec import (
     Sink,
     StreamSink,
     Transform,
+    refuse_loop,
     sink_reader,
     transform_reader,
     transformed,
@@ -49,6 +50,12 @@ class SinkJob(Job):
     def every_sink(self) -> tuple[Sink, ...]:
         """All sinks, in the order in which they are written."""
         return self.sink
+
+    def check(self) -> None:
+        """OptionError for what cannot work, as far as it can be seen before Spark starts."""
+        self.checkpoint_path()
+        for sink in self.every_sink():
+            refuse_loop(self, sink, "sink")
 
     def checkpoint_path(self) -> str:
         """Where the progress is kept; OptionError if nobody has said, or nothing is to be kept."""
@@ -85,6 +92,7 @@ class Process(SinkJob):
 
     def start(self, spark: SparkSession) -> Flow:
         """Begin."""
+        self.check()
         frame = transformed(self.source.stream(spark), self.transform)
         return self.run_flow(spark, frame, _all)
 
@@ -104,13 +112,18 @@ class Aggregate(SinkJob):
     values: Mapping[str, str] = setting(settings.mapping, "name to SQL, as in {n = 'count(*)'}")
     emit: str = setting(settings.one_of(FINAL, UPDATES), "final or updates", default=FINAL)
 
-    def start(self, spark: SparkSession) -> Flow:
-        """Begin."""
+    def check(self) -> None:
+        """Also: updates can be taken back by nobody but the reader of a stream."""
+        super().check()
         if self.emit == UPDATES and any(not isinstance(s, StreamSink) for s in self.sink):
             raise OptionError(
                 "Updates of windows can go to a stream only; a lake takes each window once. "
                 "Set emit to final, or leave only sinks of kind stream."
             )
+
+    def start(self, spark: SparkSession) -> Flow:
+        """Begin."""
+        self.check()
         entry = row_schema(self.source.schema)
         rows = transformed(self.source.stream(spark, entry), self.transform)
         frame = self.windows(rows, self.time or EntryColumns(entry).timestamp)
@@ -145,13 +158,20 @@ class Quarantine(SinkJob):
     name: str = setting(settings.text, "how the job is called", default="quarantine")
     dead_letter: StreamSink = setting(settings.nested(StreamSink), "where bad rows go")
 
-    def start(self, spark: SparkSession) -> Flow:
-        """Begin."""
+    def check(self) -> None:
+        """Also: there must be something to judge rows by."""
+        refuse_loop(self, self.dead_letter, "dead-letter stream")
+        super().check()
         if self.source.schema is None:
             raise OptionError(
                 "A quarantine needs source.schema to tell good rows from bad ones. Add it, as in "
                 "schema = 'rider string not null, speed double'."
             )
+
+    def start(self, spark: SparkSession) -> Flow:
+        """Begin."""
+        self.check()
+        assert self.source.schema is not None, "check has seen to it"
         rows = self.source.stream(spark, judged_schema(self.source.schema))
         frame = judged(rows, row_schema(self.source.schema))
         return self.run_flow(spark, frame, self._split(spark))

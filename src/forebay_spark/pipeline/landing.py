@@ -26,7 +26,7 @@ from forebay_spark.lake.lake import NewFile
 from forebay_spark.lake.parquet import LAST_DAY, PartitionedFiles, differences
 from forebay_spark.lake.stores import Place
 from forebay_spark.options import Options
-from forebay_spark.reading import Task, read_task
+from forebay_spark.reading import Task, read_parts
 
 US_PER_DAY = MS_PER_DAY * 1000
 
@@ -69,7 +69,7 @@ def land_task(landing: Landing, task: Task) -> Landed:
     files = PartitionedFiles(landing.place, landing.partitions, differences(landing.schema))
     left: Counter[str] = Counter()
     try:
-        for batch in read_task(landing.schema, landing.options, task):
+        for _, batch in read_parts(landing.schema, landing.options, task):
             files.add(dated(batch, names))
             left += leftovers(batch)
         return Landed(files.finish(), left)

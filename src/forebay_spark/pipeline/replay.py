@@ -34,12 +34,13 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import StructType
 
 from forebay_spark import exact, ids, state
-from forebay_spark.connect import PASSING, RETRY_PAUSES_S, Link, Server, translate
+from forebay_spark.connect import Link, Server
 from forebay_spark.entries import EntryColumns
 from forebay_spark.errors import OptionError
 from forebay_spark.lake.lake import Lake
 from forebay_spark.one_table import cold_table, entry_of
 from forebay_spark.options import ISO, WRITE, read_options
+from forebay_spark.patience import PASSING, RETRY_PAUSES_S, translate
 from forebay_spark.pipeline import settings
 from forebay_spark.pipeline.settings import setting
 from forebay_spark.pipeline.spec import DEFAULT_URL

@@ -2,6 +2,7 @@
 
 The first Ctrl-C lets the batch that is under way finish and be committed; a second one
 stops at once, which is safe as well, only that the batch is done again at the next start.
+While the server is away no batch can finish, so then the first one stops at once too.
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
-from forebay_spark import state
+from forebay_spark import patience, state
 from forebay_spark.connect import Server
+from forebay_spark.options import STREAM, read_options
 from forebay_spark.pipeline.flow import Flow
 from forebay_spark.pipeline.spec import Source
 from forebay_spark.pipeline.watch import StreamReporter, Tell, Watcher
@@ -28,6 +31,7 @@ class StreamJob(Protocol):
     """A job that is a query."""
 
     name: str
+    source: Source
 
     def start(self, spark: SparkSession) -> Flow:
         """Begin."""
@@ -42,6 +46,7 @@ class Interrupt:
     def __call__(self, *_: Any) -> None:
         """The signal has come."""
         self.times += 1
+        patience.ENOUGH.set()
         if self.times == 1:
             sys.stderr.write("\nstopping after this batch; Ctrl-C again stops at once\n")
 
@@ -53,12 +58,14 @@ def interruptible() -> Iterator[Interrupt]:
     if threading.current_thread() is not threading.main_thread():
         yield interrupt
         return
+    patience.ENOUGH.clear()
     before = [signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)]
     try:
         yield interrupt
     finally:
         for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
             signal.signal(number, handler)
+        patience.ENOUGH.clear()
 
 
 def run_streaming(
@@ -77,9 +84,11 @@ def run_streaming(
             flow = job.start(spark)
             watcher.follow(flow.counted)
             note("started", str(flow.query.runId))
-            wait(flow, interrupt)
+            wait(flow, interrupt, partial(is_away, job.source))
             watcher.wait_for_last(str(flow.query.runId))
         note("stopped", "interrupted" if interrupt.times else "done")
+    except patience.WaitEndedError as error:
+        sys.stderr.write(f"{job.name}: {error}\n")
     except Exception as error:
         note("failed", str(error))
         raise
@@ -97,10 +106,17 @@ def nothing_new(source: Source) -> str:
     return f"nothing new{absent}"
 
 
-def wait(flow: Flow, interrupt: Interrupt) -> None:
+def is_away(source: Source) -> bool:
+    """Whether the server of a source does not answer now."""
+    hasty = read_options({**source.texts(), "timeoutSeconds": "2"}, STREAM)
+    with closing(Server(hasty)) as server:
+        return not server.answers()
+
+
+def wait(flow: Flow, interrupt: Interrupt, away: Callable[[], bool]) -> None:
     """Until the query ends, by itself or after Ctrl-C."""
     while not flow.wait(LOOK_EVERY_S):
-        if interrupt.times > 1:
+        if interrupt.times > 1 or (interrupt.times and away()):
             flow.stop()
         elif interrupt.times:
             flow.finish()

@@ -13,18 +13,14 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from forebay_spark import durations
 from forebay_spark.errors import OptionError
 
 T = TypeVar("T")
 Reader = Callable[[Any, str], Any]
-
-_UNIT_MS = {"ms": 1, "millisecond": 1, "s": 1000, "second": 1000, "m": 60_000, "minute": 60_000,
-            "h": 3_600_000, "hour": 3_600_000, "d": 86_400_000, "day": 86_400_000}  # fmt: skip
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
 
 
 def setting(read: Reader, doc: str, **default: Any) -> Any:
@@ -103,20 +99,10 @@ def mapping(value: Any, where: str) -> dict[str, str]:
 
 def duration(value: Any, where: str) -> int:
     """Milliseconds, from a text such as 10 seconds, 1.5h or 250ms."""
-    found = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
-    word = found[2].lower() if found else ""
-    unit_ms = _UNIT_MS.get(word) or _UNIT_MS.get(word.removesuffix("s"))
-    if found is None or unit_ms is None:
-        raise wrong(where, value, "a time such as '10 seconds', '5 minutes', '1h' or '250ms'")
-    return round(float(found[1]) * unit_ms)
-
-
-def duration_text(ms: int) -> str:
-    """Milliseconds as ``duration`` reads them, in the largest unit that fits."""
-    words = [(word, unit) for word, unit in _UNIT_MS.items() if len(word) > 2 and ms % unit == 0]
-    word, unit_ms = max(words, key=lambda pair: pair[1], default=("ms", 1))
-    count = ms // unit_ms
-    return f"{count} {word}{'s' if count != 1 else ''}"
+    try:
+        return durations.read_ms(str(value) if isinstance(value, str) else "")
+    except ValueError as error:
+        raise wrong(where, value, str(error)) from None
 
 
 def one_of(*words: str) -> Reader:

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.errors import PySparkException
 
+from forebay_spark import state
+from forebay_spark.connect import parse_url
 from forebay_spark.errors import ConnectorError, OptionError
-from forebay_spark.options import STREAM, WRITE, Options, read_options
+from forebay_spark.options import LONG_RETRY, STREAM, WRITE, Options, read_options
 from forebay_spark.pipeline import settings
 from forebay_spark.pipeline.flow import AVAILABLE_NOW, trigger_of
 from forebay_spark.pipeline.settings import Reader, build, setting
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 DEFAULT_URL = "redis://127.0.0.1:6379"
 INPUT = "input"
+WAIT = "how long to wait for the server if it is away; or forever"
 ACCESS = ("url", "user", "password", "timeoutseconds")
 
 
@@ -44,6 +47,7 @@ class Source:
     start: str = setting(settings.text, "earliest, latest or JSON", default="earliest")
     group: str | None = setting(settings.text, "group that mirrors the progress", default=None)
     fail_on_data_loss: bool = setting(settings.boolean, "stop if entries are gone", default=True)
+    retry_for: str | None = setting(settings.text, WAIT, default=None)
     options: Mapping[str, str] = setting(
         settings.mapping, "further options of the connector", default_factory=dict
     )
@@ -56,6 +60,7 @@ class Source:
             "streamsPattern": self.pattern or "",
             "group": self.group or "",
             "failOnDataLoss": str(self.fail_on_data_loss).lower(),
+            "retryFor": self.retry_for or "",
         }
         return {**{name: value for name, value in named.items() if value}, **self.options}
 
@@ -67,16 +72,29 @@ class Source:
         """The options, read by the connector itself; OptionError says what is wrong."""
         return read_options({**self.texts(), "startingOffsets": self.start}, STREAM)
 
+    def reads(self, stream: str) -> bool:
+        """Whether a stream of this name is among those to read."""
+        options = self.checked()
+        pattern = options.streamsPattern
+        return state.is_chosen(pattern, stream) if pattern else stream in options.names
+
     def stream(
         self, spark: SparkSession, schema: StructType | None = None, start: str | None = None
     ) -> DataFrame:
-        """The endless table of entries."""
+        """The endless table of entries; ``start`` may name streams that are not read here."""
         self.checked()
         settle(spark)
         reader = spark.readStream.format("forebay").options(**self.texts())
-        reader = reader.option("startingOffsets", start or self.start)
+        reader = reader.option("startingOffsets", self._own(start) or self.start)
         wanted = schema if schema is not None else self.schema
         return (reader if wanted is None else reader.schema(wanted)).load()
+
+    def _own(self, start: str | None) -> str | None:
+        """Starting offsets without those of streams that others read; None if none is left."""
+        if start is None or not start.startswith("{"):
+            return start
+        own = {stream: at for stream, at in json.loads(start).items() if self.reads(stream)}
+        return offsets_json(own) if own else None
 
 
 @dataclass(frozen=True)
@@ -140,13 +158,18 @@ class StreamSink:
 
     stream: str | None = setting(settings.text, "the stream; or a column stream", default=None)
     url: str = setting(settings.text, "the server", default=DEFAULT_URL)
+    retry_for: str = setting(
+        settings.text,
+        "how long to wait for the server if it is away; or forever",
+        default=LONG_RETRY,
+    )
     options: Mapping[str, str] = setting(
         settings.mapping, "further options of the connector", default_factory=dict
     )
 
     def texts(self) -> dict[str, str]:
         """The options of the connector that this sink means."""
-        named = {"url": self.url, "stream": self.stream or ""}
+        named = {"url": self.url, "stream": self.stream or "", "retryFor": self.retry_for}
         return {**{name: value for name, value in named.items() if value}, **self.options}
 
     def __post_init__(self) -> None:
@@ -196,6 +219,25 @@ class Job:
     name: str = setting(settings.text, "how the job is called")
     trigger: str = setting(_trigger, "'available now' or an interval", default=AVAILABLE_NOW)
     checkpoint: str | None = setting(settings.text, "where Spark keeps its progress", default=None)
+
+
+def refuse_loop(job: Job, sink: Sink, what: str) -> None:
+    """OptionError if a sink writes to a stream that the job itself reads."""
+    if not isinstance(sink, StreamSink) or sink.stream is None or not _same_server(job, sink):
+        return
+    if job.source.reads(sink.stream):
+        chosen = f"pattern {job.source.pattern!r}" if job.source.pattern else "streams"
+        raise OptionError(
+            f"The job {job.name} would read what it writes, for ever: its {what} "
+            f"{sink.stream!r} is one of the {chosen} of its source. Write to another stream, or "
+            "leave that one out of the source."
+        )
+
+
+def _same_server(job: Job, sink: StreamSink) -> bool:
+    """Whether two URLs name the same server, whoever logs in; two names of a host are two."""
+    ours, theirs = parse_url(job.source.checked().url), parse_url(sink.texts()["url"])
+    return (set(ours.hosts), ours.path or ("0",)) == (set(theirs.hosts), theirs.path or ("0",))
 
 
 def transformed(frame: DataFrame, steps: tuple[Transform, ...]) -> DataFrame:

@@ -1,0 +1,205 @@
+"""Waiting for a server that is away: the one back-off of all who talk to it.
+
+Away means that the same command may succeed later, here or on another node: nobody listens,
+the connection broke, the server is loading (LOADING), it has lost its primary (MASTERDOWN),
+Sentinel knows no primary, a slot is on the move (MOVED, ASK, TRYAGAIN), or it is only a
+replica by now (READONLY).
+
+    attempt  x  x   x     x        x         x         x        ok
+    pause     .  ..  ....  ........ ......... ......... ........
+                       ^ said once on stderr                     ^ and once that it goes on
+             |-- bridged by everyone --|-- for retryFor, by who has time --|
+
+- Everyone bridges a blip: the first pauses are short, and together longer than the gap of
+  a quick failover.
+- A streaming query and its tasks go on for ``retryFor``.  If nobody has set that, a process
+  waits only for a server that it has met before: one that never answered is rather a
+  mistake in the URL, and who made it should not wait ten minutes to hear of it.
+- ``ENOUGH`` ends every wait of the process at once: Ctrl-C sets it.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import redis
+
+from forebay_spark import durations
+from forebay_spark.errors import ServerError
+
+T = TypeVar("T")
+
+#: Pauses before each further attempt; a long wait goes on with the last one.
+RETRY_PAUSES_S = (0.05, 0.2, 0.5, 1.0, 2.0)
+#: A wait that is shorter is no news.
+TELL_AFTER_S = 1.0
+
+#: Nothing was heard.
+BROKEN = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError)
+
+#: Replies after which the same command may succeed, here or on another node.
+PASSING = (
+    *BROKEN,
+    redis.exceptions.MovedError,
+    redis.exceptions.AskError,
+    redis.exceptions.TryAgainError,
+    redis.exceptions.ClusterDownError,
+    redis.exceptions.ReadOnlyError,
+    redis.exceptions.MasterDownError,
+)
+
+#: Somebody wants this process to end: no wait goes on.
+ENOUGH = threading.Event()
+
+#: Servers that have answered this process.
+_MET: set[str] = set()
+_LOCK = threading.Lock()
+#: How many threads of this process wait for a server; the first and the last one say so.
+_WAITING: dict[str, int] = {}
+
+
+class WaitEndedError(ServerError):
+    """Somebody ended the wait for a server."""
+
+
+def translate(error: Exception, where: str, command: Sequence[Any] = ()) -> ServerError:
+    """An error of redis-py in our words."""
+    text = str(error).rstrip(".")
+    if _is_login(error):
+        return ServerError(
+            f"The server at {where} refuses the login ({text}). "
+            "Check user and password, in the url or as options."
+        )
+    if "WRONGTYPE" in text and len(command) > 1:
+        key = command[2] if str(command[0]).upper() in ("XINFO", "XGROUP") else command[1]
+        name = key.decode("utf-8", "replace") if isinstance(key, bytes) else key
+        return ServerError(f"The key {name!r} at {where} is not a stream. Name streams only.")
+    if isinstance(error, BROKEN):
+        return ServerError(
+            f"No server answers at {where} ({text}). Start it, or correct the option url."
+        )
+    return ServerError(f"The server at {where} answers: {text}.")
+
+
+def _is_login(error: Exception) -> bool:
+    """Whether the server is there and refuses us, which no waiting mends."""
+    return isinstance(error, redis.exceptions.AuthenticationError) or "NOAUTH" in str(error)
+
+
+class Patience:
+    """How long to wait for one server."""
+
+    def __init__(self, where: str, limit_s: float | None, default_s: float, *, met: bool) -> None:
+        """``limit_s`` was asked for; ``default_s`` holds for a server that is known to be one."""
+        self.where = where
+        self._asked_s = limit_s
+        self._default_s = default_s
+        self._met = met
+
+    @property
+    def limit_s(self) -> float:
+        """For how long at least to try; 0 is for as long as a blip takes."""
+        if self._asked_s is not None:
+            return self._asked_s
+        return self._default_s if self._met or self.where in _MET else 0.0
+
+    def meet(self) -> None:
+        """The server was there, so that it is worth waiting for from now on."""
+        _MET.add(self.where)
+
+    def retry(self, attempt: Callable[[], T], drop: Callable[[], None]) -> T:
+        """What an attempt gives, after as many as it takes; ``drop`` cleans up after each fault."""
+        wait = _Wait(self)
+        try:
+            result = self._try(attempt, drop, wait)
+        except BaseException:
+            wait.end(back=False)
+            raise
+        wait.end(back=True)
+        return result
+
+    def _try(self, attempt: Callable[[], T], drop: Callable[[], None], wait: _Wait) -> T:
+        while True:
+            try:
+                return attempt()
+            except PASSING as error:
+                drop()
+                if _is_login(error):
+                    raise translate(error, self.where) from None
+                wait.pause(error)
+
+
+class _Wait:
+    """One caller's wait, from its first fault on."""
+
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+        self._pauses = 0
+        self._since_s = 0.0
+        self._told = False
+
+    def pause(self, error: Exception) -> None:
+        """Until the next attempt; ServerError if there shall be none."""
+        now_s = time.monotonic()
+        if not self._pauses:
+            self._since_s = now_s
+        waited_s, limit_s = now_s - self._since_s, self._patience.limit_s
+        is_blip = self._pauses < len(RETRY_PAUSES_S)
+        if not is_blip and waited_s >= limit_s:
+            raise self._over(error, limit_s) from None
+        if not self._told and TELL_AFTER_S <= waited_s and TELL_AFTER_S < limit_s:
+            self._tell(error, limit_s)
+        pause_s = RETRY_PAUSES_S[min(self._pauses, len(RETRY_PAUSES_S) - 1)]
+        self._pauses += 1
+        if ENOUGH.wait(pause_s if is_blip else min(pause_s, limit_s - waited_s)):
+            raise WaitEndedError(
+                f"The wait for the server at {self._patience.where} was ended. Start the job again "
+                "when it answers: it goes on where it stopped, nothing is lost or doubled."
+            ) from None
+
+    def _over(self, error: Exception, limit_s: float) -> ServerError:
+        where = self._patience.where
+        if not limit_s:
+            return translate(error, where)
+        return ServerError(
+            f"The server at {where} was away for {_span(limit_s)} ({str(error).rstrip('.')}). "
+            "Start it, then start this again: it goes on where it stopped, nothing is lost or "
+            "doubled. To wait longer, set retryFor."
+        )
+
+    def _tell(self, error: Exception, limit_s: float) -> None:
+        self._told = True
+        where = self._patience.where
+        with _LOCK:
+            _WAITING[where] = _WAITING.get(where, 0) + 1
+            if _WAITING[where] > 1:
+                return
+        until = "for ever" if math.isinf(limit_s) else f"for up to {_span(limit_s)}"
+        _say(f"the server at {where} is away ({str(error).rstrip('.')}); waiting {until}")
+
+    def end(self, *, back: bool) -> None:
+        """The caller goes on, with an answer or with an error."""
+        if not self._told:
+            return
+        where = self._patience.where
+        with _LOCK:
+            _WAITING[where] -= 1
+            if _WAITING[where]:
+                return
+        if back:
+            _say(f"the server at {where} is back after {time.monotonic() - self._since_s:.0f} s")
+
+
+def _span(seconds: float) -> str:
+    return durations.text_of(round(seconds * 1000))
+
+
+def _say(text: str) -> None:
+    """A line of its own, also where a live line stands."""
+    sys.stderr.write(f"{chr(10) if sys.stderr.isatty() else ''}forebay: {text}\n")
+    sys.stderr.flush()

@@ -1,0 +1,96 @@
+"""Jobs and queries on a real Spark whose server is killed and comes back with its data.
+
+Nothing is lost, nothing doubled, and whoever looks at the terminal knows why nothing moves.
+Ctrl-C ends a job also while its server is away.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forebay_spark import table
+from tests.support.restarting import Restarted
+from tests.support.servers import environment
+from tests.support.spark_streams import Target
+from tests.support.waiting import wait_until
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
+
+PATIENCE_S = 120.0
+#: Longer than any blip is bridged.
+AWAY_S = 6.0
+
+
+@pytest.fixture(params=["forebay"])
+def restarted(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Restarted]:
+    server = Restarted(request.param, tmp_path / "server")
+    yield server
+    server.close()
+
+
+def archive(url: str, lake: Path, log: Path) -> subprocess.Popen[bytes]:
+    """``forebay pipeline archive`` as a person runs it, in a process group of its own."""
+    command = [sys.executable, "-m", "forebay", "pipeline", "archive", "--pattern", "*"]
+    command += ["--lake", str(lake), "--url", url, "--trim", "--every", "200 ms"]
+    with log.open("wb") as out:
+        return subprocess.Popen(
+            [*command, "--master", "local[2]", "--ui"],
+            stdout=out,
+            stderr=out,
+            env=environment(),
+            start_new_session=True,
+        )
+
+
+def reported(target: Target) -> int:
+    """Rows of all batches that the job has told of."""
+    reports: Any = target.client.xrange("forebay:pipelines")
+    return sum(int(fields.get(b"rows", 0)) for _, fields in reports)
+
+
+def test_a_query_and_an_archive_outlive_a_restart_and_ctrl_c_ends_a_wait(
+    spark: Any, restarted: Restarted, tmp_path: Path
+) -> None:
+    target, lake, log = restarted.target, tmp_path / "lake", tmp_path / "log"
+    target.add("s", 100)
+    rows = spark.readStream.format("forebay").options(
+        url=target.url, streams="s", startingOffsets="earliest", group="copy"
+    )
+    copied = rows.schema("n int, _id string").load().select("n").writeStream.format("forebay")
+    copy = copied.options(url=f"{target.url}/1", stream="copy", checkpointLocation=tmp_path / "c")
+    job = archive(target.url, lake, log)
+    query = copy.trigger(processingTime="200 milliseconds").start()
+    try:
+        copies = restarted.database(1)
+        wait_until("all is copied", lambda: copies.client.xlen("copy") == 100, PATIENCE_S)
+        wait_until("all is archived", lambda: reported(target) == 100, PATIENCE_S)
+        restarted.away(AWAY_S).join()
+        target.add("s", 100, first=100)
+        wait_until("the copy goes on", lambda: copies.client.xlen("copy") == 200, PATIENCE_S)
+        wait_until("the archive goes on", lambda: reported(target) == 200, PATIENCE_S)
+        assert query.isActive and copies.numbers("copy") == list(range(200))
+        query.stop()
+        archived = table(spark, lake=str(lake), url=target.url).select("stream", "fields.n")
+        assert sorted(row.n for row in archived.collect()) == sorted(map(str, range(200)))
+        assert {row.stream for row in archived.collect()} == {"s"}
+        restarted.kill()
+        said = log.read_text().count("is away")
+        assert said and "is back after" in log.read_text()
+        wait_until("it waits again", lambda: log.read_text().count("is away") > said, PATIENCE_S)
+        os.killpg(job.pid, signal.SIGINT)
+        assert job.wait(30) == 0, log.read_text()[-2000:]
+        assert "Traceback" not in log.read_text()
+        assert "Spark's pages are at http://" in log.read_text()
+    finally:
+        query.stop()
+        if job.poll() is None:
+            os.killpg(job.pid, signal.SIGKILL)
+        job.wait()
