@@ -116,6 +116,29 @@ def test_a_folder_that_is_no_lake_is_told(tmp_path: Path, capfd: Printed) -> Non
         assert "is damaged, or this is no lake" in failure(capfd, *status, f"{tmp_path}/odd")
 
 
+def test_what_server_and_disk_can_tell_about_a_query_is_told_before_spark_starts(
+    redis_target: Target, tmp_path: Path, capfd: Printed
+) -> None:
+    redis_target.add("s", 1)
+    redis_target.client.set("text", "x")
+    (tmp_path / "file").write_text("x")
+    url = ["--url", redis_target.url]
+    wrong = ["--url", redis_target.url.replace("//", "//:wrong@")]
+    for line, told in (
+        (["--stream", "s", *wrong], "refuses the login"),
+        (["--stream", "t", *url], "There is no stream 't'"),
+        (["--stream", "text", *url], "is not a stream"),
+        (["--stream", "s", "--since", "soon", *url], "--since cannot be 'soon'"),
+        (["--stream", "s", "--url", "redis://127.0.0.1:1"], "No server answers at redis://127"),
+        (["--lake", f"{tmp_path}/none", *url], "There is no lake at"),
+        (["--lake", f"{tmp_path}/file", *url], "cannot be used"),
+        (["--table", f"t={tmp_path}/none"], "There is no lake at"),
+    ):
+        assert told in failure(capfd, "sql", *line, "SELECT 1")
+    assert "argument --version" in refusal(capfd, "sql", "--lake", ".", "--version", "x", "S")
+    assert "invalid choice: 'xml'" in refusal(capfd, "sql", "--format", "xml", "SELECT 1")
+
+
 @pytest.mark.parametrize("module", ["pyspark", "pyarrow", "redis"])
 def test_without_the_extra_it_is_told_how_to_get_it(
     module: str, capfd: Printed, monkeypatch: pytest.MonkeyPatch
@@ -133,10 +156,15 @@ def test_the_stack_of_the_jvm_is_left_out() -> None:
 
 @pytest.mark.spark
 def test_a_wrong_java_is_told(
-    spark: Any, capfd: Printed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    spark: Any,
+    redis_target: Target,
+    capfd: Printed,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
+    redis_target.add("s", 1)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    told = failure(capfd, "sql", "--stream", "s", "SELECT 1")
+    told = failure(capfd, "sql", "--url", redis_target.url, "--stream", "s", "SELECT 1")
     assert f"JAVA_HOME is {tmp_path}, where there is no Java" in told
 
 
@@ -157,16 +185,10 @@ def test_what_only_spark_or_the_server_can_see_is_one_sentence_too(
         ([*archive, "--lake", "nosuch://x/y", *url], "The file system of nosuch://x/y"),
         ([*archive, *lake, "--url", "redis://127.0.0.1:1"], "No server answers at redis://127"),
         (["pipeline", "archive", "--stream", "text", *lake, *url], "is not a stream"),
-        (["sql", "--stream", "s", *wrong, "SELECT 1"], "refuses the login"),
-        (["sql", "--stream", "t", *url, "SELECT 1"], "There is no stream 't'"),
         (["sql", "--stream", "s", *url, "SELEC 1"], "Syntax error"),
         (["sql", "--stream", "s", *url, "SELECT nothing FROM s"], "`nothing` cannot be resolved"),
-        (["sql", "--lake", f"{tmp_path}/none", *url, "SELECT 1"], "There is no lake at"),
-        (["sql", "--stream", "text", *url, "SELECT 1"], "is not a stream"),
         (["sql", "--stream", "s", *url, "--schema", "n itn", "SELECT 1"], "Unsupported data type"),
         (["sql", "--stream", "s", *url, "SELECT 1/0 FROM s"], "Division by zero"),
-        (["sql", "--lake", f"{tmp_path}/file", *url, "SELECT 1"], "cannot be used"),
-        (["sql", "--table", f"t={tmp_path}/none", "SELECT 1"], "There is no lake at"),
         (["pipeline", "compact", f"{tmp_path}/none"], "There is no lake at"),
     ):
         assert told in failure(capfd, *line)

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from forebay.cli.spark import (
-    URL,
     add_option_argument,
     add_spark_arguments,
+    add_url_argument,
     pairs,
     sentences,
     spark_of,
@@ -105,7 +105,7 @@ def _add_archive(subs: Any) -> None:
     sub.add_argument("--stream", action="append", default=[], help="a stream; may be repeated")
     sub.add_argument("--pattern", help="all streams that match, also new ones, as 'orders:*'")
     sub.add_argument("--lake", required=True, help="folder of the lake; made if it is not there")
-    sub.add_argument("--url", default=URL, help="the server (%(default)s)")
+    add_url_argument(sub)
     sub.add_argument("--schema", help="fields and types, as in 'rider string, speed double'")
     sub.add_argument("--group", help="consumer group that mirrors the progress")
     sub.add_argument(
@@ -140,7 +140,7 @@ def _add_replay(subs: Any) -> None:
     sub.add_argument("lake", help="folder of the lake")
     sub.add_argument("--stream", required=True, help="the stream as the lake knows it")
     sub.add_argument("--to", required=True, help="the stream to write to")
-    sub.add_argument("--url", default=URL, help="the server (%(default)s)")
+    add_url_argument(sub)
     sub.add_argument("--since", metavar="TIME", help="first moment (the beginning)")
     sub.add_argument("--until", metavar="TIME", help="first moment not to replay (the end)")
     sub.add_argument("--speed", type=float, help="1 is the original pace, 10 ten times (at once)")

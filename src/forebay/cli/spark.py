@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession as Session
 
 URL = "redis://127.0.0.1:6379"
+URL_VARIABLE = "FOREBAY_URL"
 
 
 class SparkCommandError(ForebayError):
@@ -58,6 +60,18 @@ def pairs(argument: str, given: list[str]) -> dict[str, str]:
                 f"{argument} {text} has no value; write {argument} {name or 'NAME'}=VALUE"
             )
     return {name: value for name, _, value in (text.partition("=") for text in given)}
+
+
+def add_url_argument(parser: argparse.ArgumentParser, without: str = URL) -> None:
+    """Which server; the variable may hold a password, so its value is not printed.
+
+    ``without`` says what counts if neither is given: the usual address, or none.
+    """
+    parser.add_argument(
+        "--url",
+        default=os.environ.get(URL_VARIABLE) or (URL if without == URL else None),
+        help=f"the server ({URL_VARIABLE}, or else {without})",
+    )
 
 
 def add_option_argument(parser: argparse.ArgumentParser) -> None:
