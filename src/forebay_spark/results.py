@@ -196,7 +196,7 @@ def write_json(result: Result, out: TextIO) -> int:
     return total
 
 
-def render(columns: Sequence[str], rows: Sequence[Row]) -> str:
+def render(columns: Sequence[str], rows: Sequence[Row], widest: int | None = WIDEST_CELL) -> str:
     """A table with aligned columns; numbers stand to the right.
 
     A single text of several lines is a text and not a table: EXPLAIN is printed as it is.
@@ -205,8 +205,8 @@ def render(columns: Sequence[str], rows: Sequence[Row]) -> str:
     cells = [[text(value) for value in row] for row in rows]
     if len(cells) == 1 and len(columns) == 1 and "\n" in cells[0][0]:
         return cells[0][0].rstrip("\n") + "\n"
-    widest = WIDEST_CELL if len(columns) > 1 else None
-    cells = [[_short(cell, widest) for cell in line] for line in cells]
+    most = widest if len(columns) > 1 else None
+    cells = [[_short(cell, most) for cell in line] for line in cells]
     widths = [max(len(line[at]) for line in [list(columns), *cells]) for at in range(len(columns))]
     right = [
         bool(rows) and all(isinstance(row[at], int | float | Number) for row in rows)

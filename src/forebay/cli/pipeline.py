@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from forebay.cli.spark import (
     add_option_argument,
     add_spark_arguments,
+    add_subcommand,
     add_url_argument,
     pairs,
     sentences,
@@ -55,24 +56,6 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def _sub(
-    subs: Any,
-    name: str,
-    handler: Callable[[argparse.Namespace], int],
-    help_: str,
-    examples: str = "",
-) -> Any:
-    sub = subs.add_parser(
-        name,
-        help=help_,
-        description=f"{help_[0].upper()}{help_[1:]}.",
-        epilog=examples and f"examples:\n{examples}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    sub.set_defaults(handler=handler)
-    return sub
-
-
 RUN_EXAMPLES = """\
   forebay pipeline run --check totals.toml    find mistakes without starting Spark
   forebay pipeline run totals.toml
@@ -85,7 +68,7 @@ examples/pipelines of the sources.
 
 def _add_run(subs: Any) -> None:
     help_ = "run the job that a TOML or YAML file describes"
-    sub = _sub(subs, "run", run_file, help_, RUN_EXAMPLES)
+    sub = add_subcommand(subs, "run", run_file, help_, RUN_EXAMPLES)
     sub.add_argument("file", help="the file, .toml, .yaml or .yml")
     sub.add_argument("--check", action="store_true", help="only read the file and say what it is")
     _add_watching(sub)
@@ -101,7 +84,7 @@ ARCHIVE_EXAMPLES = """\
 
 def _add_archive(subs: Any) -> None:
     help_ = "copy streams to a lake, every entry once"
-    sub = _sub(subs, "archive", archive, help_, ARCHIVE_EXAMPLES)
+    sub = add_subcommand(subs, "archive", archive, help_, ARCHIVE_EXAMPLES)
     sub.add_argument("--stream", action="append", default=[], help="a stream; may be repeated")
     sub.add_argument("--pattern", help="all streams that match, also new ones, as 'orders:*'")
     sub.add_argument("--lake", required=True, help="folder of the lake; made if it is not there")
@@ -136,7 +119,7 @@ REPLAY_EXAMPLES = """\
 
 def _add_replay(subs: Any) -> None:
     help_ = "write a stretch of a lake back into a stream"
-    sub = _sub(subs, "replay", replay, help_, REPLAY_EXAMPLES)
+    sub = add_subcommand(subs, "replay", replay, help_, REPLAY_EXAMPLES)
     sub.add_argument("lake", help="folder of the lake")
     sub.add_argument("--stream", required=True, help="the stream as the lake knows it")
     sub.add_argument("--to", required=True, help="the stream to write to")
@@ -161,7 +144,7 @@ COMPACT_EXAMPLES = """\
 
 def _add_compact(subs: Any) -> None:
     help_ = "make few large files of many small ones"
-    sub = _sub(subs, "compact", compact, help_, COMPACT_EXAMPLES)
+    sub = add_subcommand(subs, "compact", compact, help_, COMPACT_EXAMPLES)
     sub.add_argument("lake", help="folder of the lake")
     sub.add_argument("--target-mb", type=int, default=128, help="size of a file (%(default)s)")
     sub.add_argument(
@@ -175,13 +158,15 @@ def _add_compact(subs: Any) -> None:
 
 def _add_status(subs: Any) -> None:
     help_ = "say what a lake on this machine has (needs no Spark)"
-    sub = _sub(subs, "status", status, help_, "  forebay pipeline status ./lake\n")
+    sub = add_subcommand(subs, "status", status, help_, "  forebay pipeline status ./lake\n")
     sub.add_argument("lake", help="folder of the lake")
 
 
 def _add_settings(subs: Any) -> None:
     help_ = "list what a file may say about a job"
-    sub = _sub(subs, "settings", settings, help_, "  forebay pipeline settings aggregate\n")
+    sub = add_subcommand(
+        subs, "settings", settings, help_, "  forebay pipeline settings aggregate\n"
+    )
     sub.add_argument("job", nargs="?", help="one job (all)")
 
 

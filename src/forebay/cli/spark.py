@@ -9,10 +9,10 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forebay.errors import ForebayError
 
@@ -34,6 +34,25 @@ def check_installed() -> None:
             raise SparkCommandError(
                 f"this command needs {module}; install it with: pip install 'forebay[spark]'"
             )
+
+
+def add_subcommand(
+    subs: Any,
+    name: str,
+    handler: Callable[[argparse.Namespace], int | None],
+    help_: str,
+    examples: str = "",
+) -> Any:
+    """A command of a command, whose help ends with examples."""
+    sub = subs.add_parser(
+        name,
+        help=help_,
+        description=f"{help_[0].upper()}{help_[1:]}.",
+        epilog=examples and f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    sub.set_defaults(handler=handler)
+    return sub
 
 
 def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
