@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     CalendarIntervalType,
@@ -38,6 +38,7 @@ from forebay_spark import glob, results, state
 from forebay_spark.connect import Server
 from forebay_spark.errors import OptionError
 from forebay_spark.lake.lake import Lake
+from forebay_spark.moments import moment_ms
 from forebay_spark.one_table import DEFAULT_URL, Moment, table
 from forebay_spark.options import BATCH, read_options
 
@@ -76,8 +77,10 @@ class Asked(NamedTuple):
 
     def check(self) -> list[str]:
         """The streams on the server; OptionError or ServerError if something is wrong."""
-        for name, moment in (("since", self.since), ("until", self.until), ("as-of", self.as_of)):
-            _check_moment(name, moment)
+        named = {"--since": self.since, "--until": self.until, "--as-of": self.as_of}
+        for name, moment in named.items():
+            if moment is not None:
+                moment_ms(str(moment), name)
         if self.travel() and self.lake is None:
             raise OptionError("--as-of and --version are for a lake. Name it with --lake.")
         if ENTRIES in map(str.lower, self.results) and self.has_entries:
@@ -102,17 +105,8 @@ class Asked(NamedTuple):
             if self.pattern is not None:
                 found += state.discover(server, self.pattern)
             elif not self.streams:
-                server.primaries()[0].call("PING")
+                server.link("").call("PING")
         return list(dict.fromkeys(found))
-
-
-def _check_moment(name: str, moment: Moment) -> None:
-    try:
-        texts = {} if moment is None else {"startingTimestamp": str(moment)}
-        read_options({"streams": "any", **texts}, BATCH)
-    except OptionError as error:
-        told = str(error).replace("Option startingTimestamp", f"--{name}")
-        raise OptionError(told) from None
 
 
 def _check_folder(path: str) -> None:
@@ -223,14 +217,13 @@ def _cold(spark: SparkSession, asked: Asked, path: str) -> DataFrame:
         frame = frame.where(F.col(_stream_column(frame)).isin(chosen))
     time = F.col("timestamp" if _stream_column(frame) == "stream" else "_timestamp")
     if asked.since is not None:
-        frame = frame.where((time >= _instant(asked.since)) | time.isNull())
-    return frame if asked.until is None else frame.where(time < _instant(asked.until))
+        frame = frame.where((time >= _instant(asked.since, "--since")) | time.isNull())
+    return frame if asked.until is None else frame.where(time < _instant(asked.until, "--until"))
 
 
-def _instant(moment: Moment) -> Any:
-    """A moment as Spark knows it; the connector's own options read it."""
-    read = read_options({"streams": "any", "startingTimestamp": str(moment)}, BATCH)
-    return F.timestamp_millis(F.lit(read.startingTimestamp))
+def _instant(moment: Moment, name: str) -> Column:
+    """A moment as Spark knows it."""
+    return F.timestamp_millis(F.lit(moment_ms(str(moment), name)))
 
 
 def open_lake(spark: SparkSession, name: str, path: str) -> None:

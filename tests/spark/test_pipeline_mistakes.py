@@ -102,18 +102,10 @@ def test_lines_that_make_no_sense_are_told(capfd: Printed) -> None:
     )
     assert "not a whole number" in refusal(capfd, "sql", "--max-rows", "0", "SELECT 1")
     assert "--lake" in refusal(capfd, "pipeline", "archive", "--stream", "s")
-
-
-def test_a_folder_that_is_no_lake_is_told(tmp_path: Path, capfd: Printed) -> None:
-    status = ["pipeline", "status"]
-    assert "There is no lake at" in failure(capfd, *status, str(tmp_path))
-    (tmp_path / "file").write_text("x")
-    assert "cannot be used (Not a directory)" in failure(capfd, *status, f"{tmp_path}/file")
-    log = tmp_path / "odd" / "_log"
-    log.mkdir(parents=True)
-    for content in ("{", "[]", '{"a": 1}', "\0"):
-        (log / f"{0:020}.json").write_text(content)
-        assert "is damaged, or this is no lake" in failure(capfd, *status, f"{tmp_path}/odd")
+    assert "forebay lake info l" in failure(capfd, "pipeline", "status", "l")
+    archive = ["pipeline", "archive", "--stream", "s", "--lake", "l", "--metrics-port"]
+    assert "--metrics-port cannot be 'x'" in failure(capfd, *archive, "x")
+    assert "cannot be served at 127.0.0.1:1 " in failure(capfd, *archive, "1")
 
 
 def test_what_server_and_disk_can_tell_about_a_query_is_told_before_spark_starts(

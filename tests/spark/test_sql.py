@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from forebay.cli import sql as cli
 from forebay.cli.main import main
-from forebay_spark.errors import OptionError, ServerError
+from forebay_spark.errors import OptionError
 from forebay_spark.sql import ENTRIES, Asked, easy_name, names_of
 from tests.support.lakes import archive, run
 from tests.support.spark_streams import Target
@@ -100,20 +100,6 @@ def test_the_variable_is_not_printed_by_the_help(
 def test_mistakes_are_told_without_spark(given: Asked, told: str) -> None:
     with pytest.raises(OptionError, match=told):
         given.check()
-
-
-def test_a_server_that_is_away_is_told_without_spark(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("forebay_spark.connect.RETRY_PAUSES_S", ())
-    away = "redis://127.0.0.1:1"
-    for wanted in (
-        Asked(streams=["s"], url=away),
-        Asked(pattern="*", url=away),
-        Asked(lake=str(tmp_path), url=away),
-    ):
-        with pytest.raises(ServerError, match=r"127\.0\.0\.1:1"):
-            wanted.check()
 
 
 def test_a_stream_that_is_not_there_is_told_without_spark(target: Target) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from forebay.cli.pipeline_operate import OPERATING
 from forebay.cli.spark import (
     add_option_argument,
     add_spark_arguments,
@@ -20,6 +22,8 @@ from forebay.cli.spark import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from forebay_spark.pipeline.watch import Reporter
+
 EPILOG = """\
 examples:
   forebay pipeline archive --stream orders --lake ./lake --trim "1 hour" --every "10 seconds"
@@ -27,7 +31,9 @@ examples:
   forebay pipeline settings aggregate         what a file for this job may say
   forebay pipeline replay ./lake --stream orders --to orders:test --speed 10
   forebay pipeline compact ./lake
-  forebay pipeline status ./lake
+  forebay pipeline status
+  forebay pipeline reset totals.toml --to-time 2026-11-16T09:00:00Z --dry-run
+  forebay pipeline redrive --from orders.dlq --set currency=EUR
 
 Ctrl-C stops after the batch that is under way; every job goes on where it stopped.
 Progress goes to standard error, and to the stream forebay:pipelines of the source.
@@ -51,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     subs = made.add_subparsers(required=True, metavar="COMMAND")
-    for add in (_add_run, _add_archive, _add_replay, _add_compact, _add_status, _add_settings):
+    for add in (_add_run, _add_archive, _add_replay, _add_compact, *OPERATING, _add_settings):
         add(subs)
     return made
 
@@ -156,12 +162,6 @@ def _add_compact(subs: Any) -> None:
     add_spark_arguments(sub)
 
 
-def _add_status(subs: Any) -> None:
-    help_ = "say what a lake on this machine has (needs no Spark)"
-    sub = add_subcommand(subs, "status", status, help_, "  forebay pipeline status ./lake\n")
-    sub.add_argument("lake", help="folder of the lake")
-
-
 def _add_settings(subs: Any) -> None:
     help_ = "list what a file may say about a job"
     sub = add_subcommand(
@@ -173,43 +173,62 @@ def _add_settings(subs: Any) -> None:
 def _add_watching(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--json", action="store_true", help="progress as JSON lines on stdout")
     sub.add_argument("--no-report", action="store_true", help="write nothing to forebay:pipelines")
+    sub.add_argument(
+        "--metrics-port",
+        metavar="[HOST:]PORT",
+        help="serve numbers for Prometheus at /metrics, to this machine unless HOST is given",
+    )
     add_spark_arguments(sub)
 
 
 def run_file(asked: argparse.Namespace) -> int:
     """forebay pipeline run FILE."""
-    from forebay_spark.pipeline import config
+    from forebay_spark.pipeline import config, reset
 
-    job = config.load(asked.file)
+    job = reset.begun(config.load(asked.file))
     if asked.check:
         sys.stdout.write(f"{asked.file}: {type(job).__name__.lower()} {job.name}, no fault found\n")
         return 0
-    with spark_of(asked, job.name) as spark:
-        return _run_job(spark, job, asked)
+    return _run_job(job, asked)
 
 
-def _run_job(spark: SparkSession, job: Any, asked: argparse.Namespace) -> int:
+def _run_job(job: Any, asked: argparse.Namespace) -> int:
     """A query until its end, or a job that does its work and says what it did."""
-    if hasattr(job, "start"):
-        return _stream(spark, job, asked)
-    sys.stdout.write(job.told(job.run(spark)) + "\n")
-    return 0
+    if not hasattr(job, "start"):
+        with spark_of(asked, job.name) as spark:
+            sys.stdout.write(job.told(job.run(spark)) + "\n")
+        return 0
+    with reporting(job, asked) as reporter, spark_of(asked, job.name) as spark:
+        return _stream(spark, job, asked, reporter)
 
 
-def _stream(spark: SparkSession, job: Any, asked: argparse.Namespace) -> int:
+@contextmanager
+def reporting(job: Any, asked: argparse.Namespace) -> Iterator[Reporter]:
+    """Those who are told what a job does: the stream of all pipelines, Prometheus."""
+    from forebay_spark.pipeline.metrics import Metrics, Page
+    from forebay_spark.pipeline.watch import Reporters, StreamReporter
+
+    metrics = Metrics()
+    with ExitStack() as stack:
+        if asked.metrics_port is not None:
+            stack.callback(Page(asked.metrics_port, metrics).close)
+        told = [] if asked.no_report else [StreamReporter(job.source.access())]
+        reporters = Reporters(metrics, *told)
+        stack.callback(reporters.close)
+        yield reporters
+
+
+def _stream(spark: SparkSession, job: Any, asked: argparse.Namespace, reporter: Reporter) -> int:
     """A query, watched until its end."""
     from forebay_spark.pipeline.runner import nothing_new, run_streaming
-    from forebay_spark.pipeline.watch import LiveLine, StreamReporter, json_lines
+    from forebay_spark.pipeline.watch import LiveLine, json_lines
 
     line = LiveLine(sys.stderr)
-    reporter = None if asked.no_report else StreamReporter(job.source.access())
     try:
         tell = json_lines(sys.stdout) if asked.json else line
         watcher = run_streaming(spark, job, (tell,), reporter)
     finally:
         line.close()
-        if reporter is not None:
-            reporter.close()
     if not watcher.rows:
         sys.stderr.write(f"{job.name}: {nothing_new(job.source)}\n")
     return 0
@@ -243,32 +262,21 @@ def archive(asked: argparse.Namespace) -> int:
             "name": asked.name,
         },
     )
-    with spark_of(asked, job.name) as spark:
-        return _run_job(spark, job, asked)
+    return _run_job(job, asked)
 
 
 def replay(asked: argparse.Namespace) -> int:
     """forebay pipeline replay."""
     names = ("lake", "stream", "to", "url", "since", "until", "speed", "ids")
     job = _job("replay", {name: getattr(asked, name) for name in names})
-    with spark_of(asked, job.name) as spark:
-        return _run_job(spark, job, asked)
+    return _run_job(job, asked)
 
 
 def compact(asked: argparse.Namespace) -> int:
     """forebay pipeline compact."""
     given = {"lake": asked.lake, "target_mb": asked.target_mb, "grace": asked.grace}
     job = _job("compact", given)
-    with spark_of(asked, job.name) as spark:
-        return _run_job(spark, job, asked)
-
-
-def status(asked: argparse.Namespace) -> int:
-    """forebay pipeline status."""
-    from forebay_spark.lake.status import describe
-
-    sys.stdout.write(describe(asked.lake))
-    return 0
+    return _run_job(job, asked)
 
 
 def settings(asked: argparse.Namespace) -> int:
