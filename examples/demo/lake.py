@@ -21,7 +21,7 @@ from forebay_spark.pipeline.jobs import Aggregate, Quarantine
 from forebay_spark.pipeline.runner import run_streaming
 from forebay_spark.pipeline.spec import LakeSink, Source, StreamSink, Transform
 from forebay_spark.pipeline.watch import Report, StreamReporter
-from forebay_spark.sql import open_lake, open_tables
+from forebay_spark.sql import Asked, open_tables
 
 SCHEMA = "rider string, speed double, at timestamp"
 #: What a report must have to be a good one.
@@ -94,6 +94,7 @@ class Jobs:
     def ask(self, tell: Callable[[str], None]) -> tuple[list[Any], list[Any]]:
         """Both questions, over hot and cold."""
         tell(f"forebay sql: {' '.join(BY_RIDER.split())}")
-        open_tables(self._spark, streams=[STREAM], lake=self.lake, url=self._url)
-        open_lake(self._spark, "windows", self.windows)
+        tables = {"windows": self.windows}
+        asked = Asked(streams=[STREAM], lake=self.lake, url=self._url, results=tables)
+        open_tables(self._spark, asked)
         return self._spark.sql(BY_RIDER).collect(), self._spark.sql(BY_WINDOW).collect()

@@ -1,170 +1,261 @@
-"""``forebay sql``: a query over streams and lakes, and its result as text.
+"""``forebay sql``: which tables a query may use, and running it.
 
-tables     entries            all streams that were asked for, hot and cold
-           <stream>           one of them; what is not a letter or digit is _
-           <name>             a lake of results, as --table name=path
-results    a table for a person, CSV or JSON lines for a program
+    entries            all streams that were asked for, hot and cold
+    `<stream>`         one of them by its exact name, in backticks if it is no plain word
+    <stream_name>      the easy name: what is no letter or digit is _; where two streams would
+                       share one, neither has it
+    <name>             a lake of results, as --table name=path
+
+Names count without regard to case, as Spark has it.  A stream called ``entries`` beside others
+is the table `stream:entries`.  Streams that differ in case alone have no table of their own;
+``entries WHERE stream = '...'`` tells them apart.
+
+Tables show the moment at which they were opened.  ``Asked.check`` finds what is wrong without
+Spark, so that nobody waits for Java to be told of a typing error.
 """
 
 from __future__ import annotations
 
-import csv
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime
-from decimal import Decimal
-from itertools import islice
-from typing import Any, TextIO
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    CalendarIntervalType,
+    DataType,
+    DayTimeIntervalType,
+    VariantType,
+    YearMonthIntervalType,
+)
 
+from forebay_spark import glob, results, state
+from forebay_spark.connect import Server
 from forebay_spark.errors import OptionError
 from forebay_spark.lake.frames import frame_of
 from forebay_spark.lake.lake import Lake
+from forebay_spark.moments import moment_ms
 from forebay_spark.one_table import DEFAULT_URL, Moment, table
+from forebay_spark.options import BATCH, read_options
 
 ENTRIES = "entries"
-TABLE, CSV, JSON = "table", "csv", "json"
-WIDEST_CELL = 60
+#: A pattern may match very many streams; beyond these only ``entries`` has them.
+MOST_TABLES = 500
+MOST_NAMED = 20
+#: Python has no value for these; Spark writes them as text.
+AS_TEXT = (CalendarIntervalType, DayTimeIntervalType, YearMonthIntervalType, VariantType)
 
-Row = Sequence[Any]
+
+class Asked(NamedTuple):
+    """Which tables a query may use.  Without ``url`` no server is asked: a lake by itself."""
+
+    streams: Sequence[str] = ()
+    lake: str | None = None
+    url: str | None = None
+    pattern: str | None = None
+    schema: str | None = None
+    since: Moment = None
+    until: Moment = None
+    options: Mapping[str, str] = {}
+    results: Mapping[str, str] = {}
+    as_of: str | None = None
+    version: int | None = None
+
+    @property
+    def has_entries(self) -> bool:
+        """Whether streams are asked for, and not results alone."""
+        return bool(self.lake or self.streams or self.pattern)
+
+    def travel(self) -> dict[str, Any]:
+        """Which state of the lake, where that is said."""
+        given = {"as_of": self.as_of, "version": self.version}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def check(self) -> list[str]:
+        """The streams on the server; OptionError or ServerError if something is wrong."""
+        named = {"--since": self.since, "--until": self.until, "--as-of": self.as_of}
+        for name, moment in named.items():
+            if moment is not None:
+                moment_ms(str(moment), name)
+        if self.travel() and self.lake is None:
+            raise OptionError("--as-of and --version are for a lake. Name it with --lake.")
+        if ENTRIES in map(str.lower, self.results) and self.has_entries:
+            raise OptionError(
+                f"The table {ENTRIES} is that of all streams. Give --table another name."
+            )
+        for path in (*self.results.values(), *([self.lake] if self.lake else [])):
+            _check_folder(path)
+        return self._on_server() if self.has_entries and self.url is not None else []
+
+    def _on_server(self) -> list[str]:
+        assert self.url is not None
+        options = read_options({"url": self.url, **self.options, "streams": "any"}, BATCH)
+        with closing(Server(options)) as server:
+            found = list(state.fetch_all(server, self.streams))
+            missing = [name for name in self.streams if name not in found]
+            if missing and self.lake is None:
+                raise OptionError(
+                    f"There is no stream {missing[0]!r} on the server at {server.where}. "
+                    "Correct its name."
+                )
+            if self.pattern is not None:
+                found += state.discover(server, self.pattern)
+            elif not self.streams:
+                server.link("").call("PING")
+        return list(dict.fromkeys(found))
 
 
-def name_of(stream: str) -> str:
-    """The name of a stream's table in SQL."""
+def _check_folder(path: str) -> None:
+    """A lake on this machine must be there; elsewhere only its file system knows."""
+    if "://" in path or Path(path).is_dir():
+        return
+    if Path(path).exists():
+        raise OptionError(f"{path} cannot be used (Not a directory). Give the folder of a lake.")
+    raise OptionError(f"There is no lake at {path}. Correct the path.")
+
+
+def easy_name(stream: str) -> str:
+    """A name that SQL can say without backticks."""
     name = re.sub(r"\W", "_", stream)
     return f"_{name}" if name[:1].isdigit() else name
 
 
-def open_tables(
-    spark: SparkSession,
-    *,
-    streams: Sequence[str] = (),
-    lake: str | None = None,
-    url: str = DEFAULT_URL,
-    pattern: str | None = None,
-    schema: str | None = None,
-    since: Moment = None,
-    until: Moment = None,
-    options: Mapping[str, str] | None = None,
-) -> list[str]:
-    """Make the tables that a query may use; their names."""
-    if lake is not None and not Lake(lake).snapshot().about.is_archive:
-        open_lake(spark, ENTRIES, lake)
-        return [ENTRIES]
-    frame = table(
-        spark,
-        streams,
-        lake=lake,
-        url=url,
-        pattern=pattern,
-        schema=schema,
-        since=since,
-        until=until,
-        options=options,
-    )
+def quoted(name: str) -> str:
+    """A name as SQL takes any name."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def names_of(streams: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
+    """The tables of streams: the name of each, to its stream."""
+    known = list(dict.fromkeys(streams))
+    reserved = {name.lower() for name in (ENTRIES, *taken)}
+    exact = Counter(stream.lower() for stream in known)
+    named: dict[str, str] = {}
+    for stream in known:
+        name = f"stream:{stream}" if stream.lower() in reserved else stream
+        if exact[stream.lower()] == 1 and (name == stream or name.lower() not in exact):
+            named[name] = stream
+    used = {*reserved, *exact, *(name.lower() for name in named)}
+    easy = Counter(easy_name(stream).lower() for stream in known)
+    for stream in known:
+        name = easy_name(stream)
+        if easy[name.lower()] == 1 and name.lower() not in used:
+            named[name] = stream
+    return named
+
+
+def open_tables(spark: SparkSession, asked: Asked, on_server: Sequence[str] = ()) -> dict[str, str]:
+    """Make the tables that a query may use: name of each, to what it is."""
+    told = {}
+    for name, path in asked.results.items():
+        open_lake(spark, name, path)
+        told[name] = f"results in {path}"
+    if not asked.has_entries:
+        return told
+    if asked.lake is not None and not Lake(asked.lake).snapshot().about.is_archive:
+        open_lake(spark, ENTRIES, asked.lake)
+        return {ENTRIES: f"results in {asked.lake}", **told}
+    frame = _entries(spark, asked)
     frame.createOrReplaceTempView(ENTRIES)
-    column = "stream" if "stream" in frame.columns else "_stream"
-    known = [*streams, *(Lake(lake).snapshot().cuts if lake else ())]
-    for stream in dict.fromkeys(known):
-        frame.where(F.col(column) == stream).createOrReplaceTempView(name_of(stream))
-    return [ENTRIES, *dict.fromkeys(map(name_of, known))]
+    streams = list(dict.fromkeys([*asked.streams, *on_server, *_in_lake(asked)]))
+    named = names_of(streams, asked.results) if len(streams) <= MOST_TABLES else {}
+    column = _stream_column(frame)
+    for name, stream in named.items():
+        frame.where(F.col(column) == stream).createOrReplaceTempView(quoted(name))
+    what = "entries of all streams" if len(streams) != 1 else f"entries of {streams[0]}"
+    return {ENTRIES: what, **{n: f"entries of {s}" for n, s in named.items()}, **told}
+
+
+def _entries(spark: SparkSession, asked: Asked) -> DataFrame:
+    return table(
+        spark,
+        asked.streams,
+        lake=asked.lake,
+        url=asked.url if asked.lake is not None else asked.url or DEFAULT_URL,
+        pattern=asked.pattern,
+        schema=asked.schema,
+        since=asked.since,
+        until=asked.until,
+        options=asked.options,
+        **asked.travel(),
+    )
+
+
+def _stream_column(frame: DataFrame) -> str:
+    return "stream" if "stream" in frame.columns else "_stream"
+
+
+def _in_lake(asked: Asked) -> list[str]:
+    """The streams of the lake that were asked for."""
+    known = sorted(Lake(asked.lake).snapshot().cuts) if asked.lake else []
+    if not asked.streams and asked.pattern is None:
+        return known
+    return [s for s in known if s in asked.streams or _matches(asked.pattern, s)]
+
+
+def _matches(pattern: str | None, stream: str) -> bool:
+    return pattern is not None and glob.matches(pattern, stream)
 
 
 def open_lake(spark: SparkSession, name: str, path: str) -> None:
     """A lake as a table of its own, as it is on disk."""
-    frame_of(spark, Lake(path).snapshot()).createOrReplaceTempView(name)
+    frame_of(spark, Lake(path).snapshot()).createOrReplaceTempView(quoted(name))
 
 
-def write_result(frame: DataFrame, kind: str, out: TextIO, most_rows: int) -> int:
-    """Write a result; how many rows were written.  What is no query has nothing to write."""
+class Tables:
+    """The tables of one session, and statements over them."""
+
+    def __init__(self, spark: SparkSession, asked: Asked, on_server: Sequence[str] = ()) -> None:
+        self._spark = spark
+        self._asked = asked
+        self.opened = open_tables(spark, asked, on_server)
+        self._has_written = False
+
+    def refresh(self) -> None:
+        """Open them anew, as things are now."""
+        self.opened = open_tables(self._spark, self._asked, self._asked.check())
+
+    def execute(self, statement: str, kind: str, out: TextIO, most_rows: int) -> None:
+        """Run a statement and write its result, apart from the one before."""
+        try:
+            frame = self._spark.sql(statement)
+            if frame.columns and self._has_written and kind != results.JSON:
+                out.write("\n")
+            self._has_written |= bool(frame.columns)
+            write(frame, kind, out, most_rows)
+        except AnalysisException as error:
+            if error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
+                raise
+            name = (error.getMessageParameters() or {}).get("relationName", "of this name")
+            raise OptionError(f"There is no table {name}. {self._there_are()}") from error
+
+    def _there_are(self) -> str:
+        names = [name if name == easy_name(name) else quoted(name) for name in self.opened]
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        return f"There are: {', '.join(names[:MOST_NAMED]) or 'none'}{more}."
+
+
+def write(frame: DataFrame, kind: str, out: TextIO, most_rows: int) -> int:
+    """Write the result of a statement.  What is no query has nothing to write."""
     if not frame.columns:
         return 0
-    rows = frame.toLocalIterator()
-    if kind == CSV:
-        return write_csv(frame.columns, rows, out)
-    if kind == JSON:
-        return write_json(frame.columns, rows, out)
-    if kind != TABLE:
-        raise OptionError(f"A result cannot be written as {kind!r}. Say table, csv or json.")
-    shown = list(islice(rows, most_rows + 1))
-    out.write(render(frame.columns, shown[:most_rows]))
-    if len(shown) > most_rows:
-        out.write(f"only the first {most_rows} rows; --format csv or json gives all\n")
-    return min(len(shown), most_rows)
+    columns, kinds = frame.columns, [field.dataType for field in frame.schema]
+    rows = _as_python_knows(frame, kinds).toLocalIterator()
+    return results.write_result(results.Result(columns, rows, kinds), kind, out, most_rows)
 
 
-def write_csv(columns: Sequence[str], rows: Iterable[Row], out: TextIO) -> int:
-    """Comma-separated values with a head; null is empty."""
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    total = 0
-    for row in rows:
-        writer.writerow("" if value is None else text(value) for value in row)
-        total += 1
-    return total
-
-
-def write_json(columns: Sequence[str], rows: Iterable[Row], out: TextIO) -> int:
-    """One object a line."""
-    total = 0
-    for row in rows:
-        record = dict(zip(columns, map(plain, row), strict=True))
-        out.write(json.dumps(record, ensure_ascii=False) + "\n")
-        total += 1
-    return total
-
-
-def plain(value: Any) -> Any:
-    """A value of Spark as JSON knows it."""
-    if isinstance(value, datetime | date):
-        return value.isoformat()
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, bytes | bytearray):
-        return bytes(value).decode("utf-8", "replace")
-    if isinstance(value, dict):
-        return {str(name): plain(inner) for name, inner in value.items()}
-    if hasattr(value, "asDict"):
-        return plain(value.asDict())
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    return value
-
-
-def text(value: Any) -> str:
-    """A value as a person reads it."""
-    if value is None:
-        return "null"
-    known = plain(value)
-    return known if isinstance(known, str) else json.dumps(known, ensure_ascii=False)
-
-
-def render(columns: Sequence[str], rows: Sequence[Row]) -> str:
-    """A table with aligned columns; numbers stand to the right."""
-    cells = [[_short(text(value)) for value in row] for row in rows]
-    widths = [max(len(line[at]) for line in [list(columns), *cells]) for at in range(len(columns))]
-    right = [
-        bool(rows) and all(isinstance(row[at], int | float | Decimal) for row in rows)
-        for at in range(len(columns))
+def _as_python_knows(frame: DataFrame, kinds: Sequence[DataType]) -> DataFrame:
+    if not any(isinstance(kind, AS_TEXT) for kind in kinds):
+        return frame
+    # Two columns may have one name, so they are numbered first.
+    names = [str(at) for at in range(len(kinds))]
+    columns = [
+        F.col(name).cast("string") if isinstance(kind, AS_TEXT) else F.col(name)
+        for name, kind in zip(names, kinds, strict=True)
     ]
-    lines = [_line(list(columns), widths, right), "  ".join("-" * width for width in widths)]
-    lines += [_line(line, widths, right) for line in cells]
-    count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
-    return "\n".join([*lines, f"({count})", ""])
-
-
-def _line(cells: list[str], widths: list[int], right: list[bool]) -> str:
-    return "  ".join(_aligned(cells, widths, right)).rstrip()
-
-
-def _aligned(cells: list[str], widths: list[int], right: list[bool]) -> Iterator[str]:
-    for cell, width, to_the_right in zip(cells, widths, right, strict=True):
-        yield cell.rjust(width) if to_the_right else cell.ljust(width)
-
-
-def _short(cell: str) -> str:
-    line = cell.replace("\n", "\\n")
-    return line if len(line) <= WIDEST_CELL else line[: WIDEST_CELL - 1] + "…"
+    return frame.toDF(*names).select(*columns)

@@ -38,8 +38,8 @@ def test_from_a_stream_to_a_queried_lake(
     assert main([*asked, "--format", "json", "SELECT count(*) AS n FROM entries"]) == 0
     assert json.loads(capfd.readouterr().out) == {"n": 35}
 
-    assert main(["pipeline", "status", lake]) == 0
-    assert "orders:eu  up to" in capfd.readouterr().out
+    assert main(["pipeline", "status", "--url", target.url]) == 0
+    assert "archive   stopped" in capfd.readouterr().out
     assert main(["pipeline", "replay", lake, "--stream", "orders:eu", "--to", "again",
                  "--url", target.url]) == 0  # fmt: skip
     assert "replayed 30 entries" in capfd.readouterr().out
@@ -108,7 +108,9 @@ def test_a_file_is_run_and_its_result_can_be_queried(
     assert capfd.readouterr().out == "total\n24\n"
 
 
-@pytest.mark.parametrize("job", ["run", "archive", "replay", "compact", "status", "settings"])
+@pytest.mark.parametrize(
+    "job", ["run", "archive", "replay", "compact", "status", "reset", "redrive", "settings"]
+)
 def test_the_help_of_every_command_has_an_example_that_is_understood(
     job: str, capfd: Printed
 ) -> None:

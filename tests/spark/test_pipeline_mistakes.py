@@ -102,18 +102,33 @@ def test_lines_that_make_no_sense_are_told(capfd: Printed) -> None:
     )
     assert "not a whole number" in refusal(capfd, "sql", "--max-rows", "0", "SELECT 1")
     assert "--lake" in refusal(capfd, "pipeline", "archive", "--stream", "s")
+    assert "forebay lake info l" in failure(capfd, "pipeline", "status", "l")
+    archive = ["pipeline", "archive", "--stream", "s", "--lake", "l", "--metrics-port"]
+    assert "--metrics-port cannot be 'x'" in failure(capfd, *archive, "x")
+    assert "cannot be served at 127.0.0.1:1 " in failure(capfd, *archive, "1")
 
 
-def test_a_folder_that_is_no_lake_is_told(tmp_path: Path, capfd: Printed) -> None:
-    status = ["pipeline", "status"]
-    assert "There is no lake at" in failure(capfd, *status, str(tmp_path))
+def test_what_server_and_disk_can_tell_about_a_query_is_told_before_spark_starts(
+    redis_target: Target, tmp_path: Path, capfd: Printed
+) -> None:
+    redis_target.add("s", 1)
+    redis_target.client.set("text", "x")
     (tmp_path / "file").write_text("x")
-    assert "cannot be used (Not a directory)" in failure(capfd, *status, f"{tmp_path}/file")
-    log = tmp_path / "odd" / "_log"
-    log.mkdir(parents=True)
-    for content in ("{", "[]", '{"a": 1}', "\0"):
-        (log / f"{0:020}.json").write_text(content)
-        assert "is damaged, or this is no lake" in failure(capfd, *status, f"{tmp_path}/odd")
+    url = ["--url", redis_target.url]
+    wrong = ["--url", redis_target.url.replace("//", "//:wrong@")]
+    for line, told in (
+        (["--stream", "s", *wrong], "refuses the login"),
+        (["--stream", "t", *url], "There is no stream 't'"),
+        (["--stream", "text", *url], "is not a stream"),
+        (["--stream", "s", "--since", "soon", *url], "--since cannot be 'soon'"),
+        (["--stream", "s", "--url", "redis://127.0.0.1:1"], "No server answers at redis://127"),
+        (["--lake", f"{tmp_path}/none", *url], "There is no lake at"),
+        (["--lake", f"{tmp_path}/file", *url], "cannot be used"),
+        (["--table", f"t={tmp_path}/none"], "There is no lake at"),
+    ):
+        assert told in failure(capfd, "sql", *line, "SELECT 1")
+    assert "argument --version" in refusal(capfd, "sql", "--lake", ".", "--version", "x", "S")
+    assert "invalid choice: 'xml'" in refusal(capfd, "sql", "--format", "xml", "SELECT 1")
 
 
 @pytest.mark.parametrize("module", ["pyspark", "pyarrow", "redis"])
@@ -133,10 +148,15 @@ def test_the_stack_of_the_jvm_is_left_out() -> None:
 
 @pytest.mark.spark
 def test_a_wrong_java_is_told(
-    spark: Any, capfd: Printed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    spark: Any,
+    redis_target: Target,
+    capfd: Printed,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
+    redis_target.add("s", 1)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    told = failure(capfd, "sql", "--stream", "s", "SELECT 1")
+    told = failure(capfd, "sql", "--url", redis_target.url, "--stream", "s", "SELECT 1")
     assert f"JAVA_HOME is {tmp_path}, where there is no Java" in told
 
 
@@ -157,16 +177,10 @@ def test_what_only_spark_or_the_server_can_see_is_one_sentence_too(
         ([*archive, "--lake", "nosuch://x/y", *url], "The file system of nosuch://x/y"),
         ([*archive, *lake, "--url", "redis://127.0.0.1:1"], "No server answers at redis://127"),
         (["pipeline", "archive", "--stream", "text", *lake, *url], "is not a stream"),
-        (["sql", "--stream", "s", *wrong, "SELECT 1"], "refuses the login"),
-        (["sql", "--stream", "t", *url, "SELECT 1"], "There is no stream 't'"),
         (["sql", "--stream", "s", *url, "SELEC 1"], "Syntax error"),
         (["sql", "--stream", "s", *url, "SELECT nothing FROM s"], "`nothing` cannot be resolved"),
-        (["sql", "--lake", f"{tmp_path}/none", *url, "SELECT 1"], "There is no lake at"),
-        (["sql", "--stream", "text", *url, "SELECT 1"], "is not a stream"),
         (["sql", "--stream", "s", *url, "--schema", "n itn", "SELECT 1"], "Unsupported data type"),
         (["sql", "--stream", "s", *url, "SELECT 1/0 FROM s"], "Division by zero"),
-        (["sql", "--lake", f"{tmp_path}/file", *url, "SELECT 1"], "cannot be used"),
-        (["sql", "--table", f"t={tmp_path}/none", "SELECT 1"], "There is no lake at"),
         (["pipeline", "compact", f"{tmp_path}/none"], "There is no lake at"),
     ):
         assert told in failure(capfd, *line)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 from pathlib import Path
 
 import pytest
 
-from forebay.cli import main, pipeline, sql
+from forebay.cli import lake, main, pipeline, sql
 from forebay.server.config import ROWS, Config
 from tests.support.pages import ROOT, blocks, inline_commands, shell_commands
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINES = [(page.name, words) for page in PAGES for words in shell_commands(page, "forebay")]
 INLINE = [(page.name, words) for page in PAGES for words in inline_commands(page, "forebay")]
+
+#: Commands that are not run to be understood: reading their line is enough.
+PARSERS = {"pipeline": pipeline.parser, "sql": sql.parser, "lake": lake.parser}
 
 
 def name_of(value: str | list[str]) -> str:
@@ -27,9 +29,8 @@ def understand(words: list[str], folder: Path) -> None:
     name, args = words[0], words[1:]
     if name == "serve":
         Config.load(args)
-    elif name in ("pipeline", "sql"):
-        parser: argparse.ArgumentParser = (pipeline if name == "pipeline" else sql).parser()
-        parser.parse_args(args)
+    elif name in PARSERS:
+        PARSERS[name]().parse_args(args)
     else:
         nowhere = [str(folder / "missing") if "/" in arg else arg for arg in args]
         assert main.main([name, *nowhere]) != 2
@@ -61,7 +62,7 @@ def test_a_command_inside_of_a_sentence_has_its_options(
     if name == "serve":
         assert {option.removeprefix("--") for option in options} <= set(ROWS)
         return
-    sub = [arg for arg in args[:1] if name == "pipeline" and arg.islower()]
+    sub = [arg for arg in args[:1] if name in ("pipeline", "lake") and arg.islower()]
     with contextlib.suppress(SystemExit):
         main.main([name, *sub, "--help"])
     assert options <= set(capsys.readouterr().out.replace(",", " ").split())
@@ -76,6 +77,7 @@ def test_a_command_inside_of_a_sentence_has_its_options(
         "dump",
         "pipeline archive --streams orders --lake lake",
         "sql --lakes lake",
+        "lake vacuum lake --deleted",
     ],
 )
 def test_a_line_that_is_wrong_would_be_found(wrong: str, tmp_path: Path) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from forebay.cli.pipeline_operate import OPERATING
 from forebay.cli.spark import (
-    URL,
     SparkCommandError,
     add_option_argument,
     add_spark_arguments,
+    add_subcommand,
+    add_url_argument,
     pairs,
     sentences,
     spark_of,
@@ -20,6 +23,8 @@ from forebay.cli.spark import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from forebay_spark.pipeline.watch import Reporter
+
 EPILOG = """\
 examples:
   forebay pipeline archive --stream orders --lake ./lake --trim "1 hour" --every "10 seconds"
@@ -27,7 +32,9 @@ examples:
   forebay pipeline settings aggregate         what a file for this job may say
   forebay pipeline replay ./lake --stream orders --to orders:test --speed 10
   forebay pipeline compact ./lake
-  forebay pipeline status ./lake
+  forebay pipeline status
+  forebay pipeline reset totals.toml --to-time 2026-11-16T09:00:00Z --dry-run
+  forebay pipeline redrive --from orders.dlq --set currency=EUR
   forebay pipeline infer --stream orders      propose a schema
 
 Ctrl-C stops after the batch that is under way; every job goes on where it stopped.
@@ -52,28 +59,10 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     subs = made.add_subparsers(required=True, metavar="COMMAND")
-    for add in (_add_run, _add_archive, _add_replay, _add_compact, _add_status, _add_settings):
+    for add in (_add_run, _add_archive, _add_replay, _add_compact, *OPERATING, _add_settings):
         add(subs)
     _add_infer(subs)
     return made
-
-
-def _sub(
-    subs: Any,
-    name: str,
-    handler: Callable[[argparse.Namespace], int],
-    help_: str,
-    examples: str = "",
-) -> Any:
-    sub = subs.add_parser(
-        name,
-        help=help_,
-        description=f"{help_[0].upper()}{help_[1:]}.",
-        epilog=examples and f"examples:\n{examples}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    sub.set_defaults(handler=handler)
-    return sub
 
 
 RUN_EXAMPLES = """\
@@ -88,7 +77,7 @@ examples/pipelines of the sources.
 
 def _add_run(subs: Any) -> None:
     help_ = "run the job that a TOML or YAML file describes"
-    sub = _sub(subs, "run", run_file, help_, RUN_EXAMPLES)
+    sub = add_subcommand(subs, "run", run_file, help_, RUN_EXAMPLES)
     sub.add_argument("file", help="the file, .toml, .yaml or .yml")
     sub.add_argument("--check", action="store_true", help="only read the file and say what it is")
     _add_watching(sub)
@@ -104,11 +93,11 @@ ARCHIVE_EXAMPLES = """\
 
 def _add_archive(subs: Any) -> None:
     help_ = "copy streams to a lake, every entry once"
-    sub = _sub(subs, "archive", archive, help_, ARCHIVE_EXAMPLES)
+    sub = add_subcommand(subs, "archive", archive, help_, ARCHIVE_EXAMPLES)
     sub.add_argument("--stream", action="append", default=[], help="a stream; may be repeated")
     sub.add_argument("--pattern", help="all streams that match, also new ones, as 'orders:*'")
     sub.add_argument("--lake", required=True, help="folder of the lake; made if it is not there")
-    sub.add_argument("--url", default=URL, help="the server (%(default)s)")
+    add_url_argument(sub)
     sub.add_argument("--schema", help="fields and types, as in 'rider string, speed double'")
     sub.add_argument("--group", help="consumer group that mirrors the progress")
     sub.add_argument(
@@ -139,11 +128,11 @@ REPLAY_EXAMPLES = """\
 
 def _add_replay(subs: Any) -> None:
     help_ = "write a stretch of a lake back into a stream"
-    sub = _sub(subs, "replay", replay, help_, REPLAY_EXAMPLES)
+    sub = add_subcommand(subs, "replay", replay, help_, REPLAY_EXAMPLES)
     sub.add_argument("lake", help="folder of the lake")
     sub.add_argument("--stream", required=True, help="the stream as the lake knows it")
     sub.add_argument("--to", required=True, help="the stream to write to")
-    sub.add_argument("--url", default=URL, help="the server (%(default)s)")
+    add_url_argument(sub)
     sub.add_argument("--since", metavar="TIME", help="first moment (the beginning)")
     sub.add_argument("--until", metavar="TIME", help="first moment not to replay (the end)")
     sub.add_argument("--speed", type=float, help="1 is the original pace, 10 ten times (at once)")
@@ -164,7 +153,7 @@ COMPACT_EXAMPLES = """\
 
 def _add_compact(subs: Any) -> None:
     help_ = "make few large files of many small ones"
-    sub = _sub(subs, "compact", compact, help_, COMPACT_EXAMPLES)
+    sub = add_subcommand(subs, "compact", compact, help_, COMPACT_EXAMPLES)
     sub.add_argument("lake", help="folder of the lake")
     sub.add_argument("--target-mb", type=int, default=128, help="size of a file (%(default)s)")
     sub.add_argument(
@@ -176,15 +165,11 @@ def _add_compact(subs: Any) -> None:
     add_spark_arguments(sub)
 
 
-def _add_status(subs: Any) -> None:
-    help_ = "say what a lake on this machine has (needs no Spark)"
-    sub = _sub(subs, "status", status, help_, "  forebay pipeline status ./lake\n")
-    sub.add_argument("lake", help="folder of the lake")
-
-
 def _add_settings(subs: Any) -> None:
     help_ = "list what a file may say about a job"
-    sub = _sub(subs, "settings", settings, help_, "  forebay pipeline settings aggregate\n")
+    sub = add_subcommand(
+        subs, "settings", settings, help_, "  forebay pipeline settings aggregate\n"
+    )
     sub.add_argument("job", nargs="?", help="one job (all)")
 
 
@@ -197,53 +182,72 @@ INFER_EXAMPLES = """\
 
 def _add_infer(subs: Any) -> None:
     help_ = "propose a schema from the last entries of a stream (needs no Spark)"
-    sub = _sub(subs, "infer", infer, help_, INFER_EXAMPLES)
+    sub = add_subcommand(subs, "infer", infer, help_, INFER_EXAMPLES)
     sub.add_argument("--stream", required=True, help="the stream")
     sub.add_argument("--last", type=int, default=1000, help="how many entries (%(default)s)")
-    sub.add_argument("--url", default=URL, help="the server (%(default)s)")
+    add_url_argument(sub)
     add_option_argument(sub)
 
 
 def _add_watching(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--json", action="store_true", help="progress as JSON lines on stdout")
     sub.add_argument("--no-report", action="store_true", help="write nothing to forebay:pipelines")
+    sub.add_argument(
+        "--metrics-port",
+        metavar="[HOST:]PORT",
+        help="serve numbers for Prometheus at /metrics, to this machine unless HOST is given",
+    )
     add_spark_arguments(sub)
 
 
 def run_file(asked: argparse.Namespace) -> int:
     """forebay pipeline run FILE."""
-    from forebay_spark.pipeline import config
+    from forebay_spark.pipeline import config, reset
 
-    job = config.load(asked.file)
+    job = reset.begun(config.load(asked.file))
     if asked.check:
         sys.stdout.write(f"{asked.file}: {type(job).__name__.lower()} {job.name}, no fault found\n")
         return 0
-    with spark_of(asked, job.name) as spark:
-        return _run_job(spark, job, asked)
+    return _run_job(job, asked)
 
 
-def _run_job(spark: SparkSession, job: Any, asked: argparse.Namespace) -> int:
+def _run_job(job: Any, asked: argparse.Namespace) -> int:
     """A query until its end, or a job that does its work and says what it did."""
-    if hasattr(job, "start"):
-        return _stream(spark, job, asked)
-    sys.stdout.write(job.told(job.run(spark)) + "\n")
-    return 0
+    if not hasattr(job, "start"):
+        with spark_of(asked, job.name) as spark:
+            sys.stdout.write(job.told(job.run(spark)) + "\n")
+        return 0
+    with reporting(job, asked) as reporter, spark_of(asked, job.name) as spark:
+        return _stream(spark, job, asked, reporter)
 
 
-def _stream(spark: SparkSession, job: Any, asked: argparse.Namespace) -> int:
+@contextmanager
+def reporting(job: Any, asked: argparse.Namespace) -> Iterator[Reporter]:
+    """Those who are told what a job does: the stream of all pipelines, Prometheus."""
+    from forebay_spark.pipeline.metrics import Metrics, Page
+    from forebay_spark.pipeline.watch import Reporters, StreamReporter
+
+    metrics = Metrics()
+    with ExitStack() as stack:
+        if asked.metrics_port is not None:
+            stack.callback(Page(asked.metrics_port, metrics).close)
+        told = [] if asked.no_report else [StreamReporter(job.source.access())]
+        reporters = Reporters(metrics, *told)
+        stack.callback(reporters.close)
+        yield reporters
+
+
+def _stream(spark: SparkSession, job: Any, asked: argparse.Namespace, reporter: Reporter) -> int:
     """A query, watched until its end."""
     from forebay_spark.pipeline.runner import nothing_new, run_streaming
-    from forebay_spark.pipeline.watch import LiveLine, StreamReporter, json_lines
+    from forebay_spark.pipeline.watch import LiveLine, json_lines
 
     line = LiveLine(sys.stderr)
-    reporter = None if asked.no_report else StreamReporter(job.source.access())
     try:
         tell = json_lines(sys.stdout) if asked.json else line
         watcher = run_streaming(spark, job, (tell,), reporter)
     finally:
         line.close()
-        if reporter is not None:
-            reporter.close()
     if not watcher.rows:
         sys.stderr.write(f"{job.name}: {nothing_new(job.source)}\n")
     return 0
@@ -277,32 +281,21 @@ def archive(asked: argparse.Namespace) -> int:
             "name": asked.name,
         },
     )
-    with spark_of(asked, job.name) as spark:
-        return _run_job(spark, job, asked)
+    return _run_job(job, asked)
 
 
 def replay(asked: argparse.Namespace) -> int:
     """forebay pipeline replay."""
     names = ("lake", "stream", "to", "url", "since", "until", "speed", "ids")
     job = _job("replay", {name: getattr(asked, name) for name in names})
-    with spark_of(asked, job.name) as spark:
-        return _run_job(spark, job, asked)
+    return _run_job(job, asked)
 
 
 def compact(asked: argparse.Namespace) -> int:
     """forebay pipeline compact."""
     given = {"lake": asked.lake, "target_mb": asked.target_mb, "grace": asked.grace}
     job = _job("compact", given)
-    with spark_of(asked, job.name) as spark:
-        return _run_job(spark, job, asked)
-
-
-def status(asked: argparse.Namespace) -> int:
-    """forebay pipeline status."""
-    from forebay_spark.lake.status import describe
-
-    sys.stdout.write(describe(asked.lake))
-    return 0
+    return _run_job(job, asked)
 
 
 def infer(asked: argparse.Namespace) -> int:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forebay.errors import ForebayError
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession as Session
 
 URL = "redis://127.0.0.1:6379"
+URL_VARIABLE = "FOREBAY_URL"
 
 
 class SparkCommandError(ForebayError):
@@ -38,6 +40,25 @@ def check_installed() -> None:
     found = version("pyspark")
     if is_too_old(found):
         raise SparkCommandError(sentence(found))
+
+
+def add_subcommand(
+    subs: Any,
+    name: str,
+    handler: Callable[[argparse.Namespace], int | None],
+    help_: str,
+    examples: str = "",
+) -> Any:
+    """A command of a command, whose help ends with examples."""
+    sub = subs.add_parser(
+        name,
+        help=help_,
+        description=f"{help_[0].upper()}{help_[1:]}.",
+        epilog=examples and f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    sub.set_defaults(handler=handler)
+    return sub
 
 
 def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +88,18 @@ def pairs(argument: str, given: list[str]) -> dict[str, str]:
                 f"{argument} {text} has no value; write {argument} {name or 'NAME'}=VALUE"
             )
     return {name: value for name, _, value in (text.partition("=") for text in given)}
+
+
+def add_url_argument(parser: argparse.ArgumentParser, without: str = URL) -> None:
+    """Which server; the variable may hold a password, so its value is not printed.
+
+    ``without`` says what counts if neither is given: the usual address, or none.
+    """
+    parser.add_argument(
+        "--url",
+        default=os.environ.get(URL_VARIABLE) or (URL if without == URL else None),
+        help=f"the server ({URL_VARIABLE}, or else {without})",
+    )
 
 
 def add_option_argument(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
@@ -37,7 +37,7 @@ from forebay_spark.pipeline.spec import (
 from forebay_spark.schema import CORRUPT, REASON, SPECIAL
 
 FINAL, UPDATES = "final", "updates"
-FIELDS = "_fields"
+FIELDS, RAW = "_fields", "_raw"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +189,9 @@ class Quarantine(SinkJob):
                 try:
                     bad_sinks.write(dead_letters(frame), batch)
                     if good_sinks is not None:
-                        good = frame.where(F.col(REASON).isNull()).drop(FIELDS, CORRUPT, REASON)
+                        good = frame.where(F.col(REASON).isNull()).drop(
+                            FIELDS, RAW, CORRUPT, REASON
+                        )
                         good_sinks.write(transformed(good, self.transform), batch)
                 finally:
                     frame.unpersist()
@@ -207,8 +209,8 @@ def judged_schema(schema: str) -> StructType:
     """
     entry = [StructField(field.name, field.dataType) for field in row_schema(schema)]
     names = [field.name for field in entry]
-    told = [StructField(n, SPECIAL[n]) for n in (FIELDS, CORRUPT, REASON) if n not in names]
-    return StructType([*entry, *told])
+    told = [n for n in (FIELDS, RAW, CORRUPT, REASON) if n in SPECIAL and n not in names]
+    return StructType([*entry, *(StructField(n, SPECIAL[n]) for n in told)])
 
 
 def judged(rows: DataFrame, entry: StructType) -> DataFrame:
@@ -222,11 +224,27 @@ def judged(rows: DataFrame, entry: StructType) -> DataFrame:
 
 
 def dead_letters(frame: DataFrame) -> DataFrame:
-    """The bad rows as a person, or a program that repairs them, wants them."""
+    """The bad rows as a person, or a program that repairs them, wants them.
+
+    ``payload`` is JSON, for a person.  JSON knows no bytes and no name twice; where an entry
+    has such things, ``original`` has it exactly: names and values in turns, each in base64.
+    """
     bad = frame.where(F.col(REASON).isNotNull())
     return bad.select(
         F.col("_stream").alias("source_stream"),
         F.col("_id").alias("source_id"),
         F.col(REASON).alias("reason"),
         F.to_json(F.col(FIELDS)).alias("payload"),
+        *([_original().alias("original")] if RAW in frame.columns else []),
     )
+
+
+def _original() -> Column:
+    """The entry as it came, null if the payload says it; see exact.py for what is in ``_raw``."""
+
+    def pair(field: Column) -> Column:
+        text = F.try_element_at(F.col(FIELDS), field["name"].cast("string"))
+        value = F.coalesce(field["value"], text.cast("binary"))
+        return F.array(F.base64(field["name"]), F.base64(value))
+
+    return F.to_json(F.flatten(F.transform(F.col(RAW), pair)))

@@ -5,7 +5,7 @@
 The position of the replay is a key beside the stream that changes in the same transaction
 as the entries, so that a replay which was killed goes on where it stopped, with nothing
 lost or doubled, on any server of the family.  When it is done the key is removed: asked
-for again, it replays again.
+for again, it replays again.  The key is watched: of two runs at once, one stops.
 
 A transaction of Redis is not undone if one of its commands fails: the position would move
 although entries are missing.  So what can fail is asked before, under WATCH where the
@@ -24,7 +24,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 import redis
@@ -179,20 +179,32 @@ def chunks(entries: Iterable[Entry], pace: Pace) -> Iterator[list[Entry]]:
         yield chunk
 
 
+class Destination(Protocol):
+    """What a writer must know of a job that puts entries into a stream."""
+
+    @property
+    def to(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def ids(self) -> str: ...
+
+
 class Writer:
     """Writes chunks and the position in one transaction each."""
 
-    def __init__(self, server: Server, job: Replay) -> None:
+    def __init__(self, server: Server, job: Destination) -> None:
         self._where = server.where
         self._job = job
+        self._known: bytes | None = None
         tag = [f"{{{hash_tag(job.to)}}}"] if server.is_cluster else []
         self.key = ":".join((KEY_PREFIX, *tag, job.to, job.name))
         self._link: Link = server.link(job.to)
 
     def position(self) -> str | None:
         """The last entry that an unfinished replay has written."""
-        found: bytes | None = self._link.call("GET", self.key)
-        return found.decode() if found else None
+        self._known = self._link.call("GET", self.key)
+        return self._known.decode() if self._known else None
 
     def write(self, chunk: list[Entry]) -> None:
         """All of a chunk or nothing, and once even if the connection breaks."""
@@ -201,6 +213,7 @@ class Writer:
             try:
                 self._check(chunk[0])
                 self._transaction(chunk, last)
+                self._known = last.encode()
                 return
             except PASSING as error:
                 self._link.drop()
@@ -213,10 +226,16 @@ class Writer:
     def _check(self, first: Entry) -> None:
         """See that no command of the transaction can fail."""
         to = self._job.to
+        watched = (self.key, to) if self._job.ids == KEEP else (self.key,)
         # Not ``call``: on a new connection nothing would be watched.
-        self._link.send(("WATCH", to) if self._job.ids == KEEP else ("PING",), (*INFO, to))
+        self._link.send(("WATCH", *watched), ("GET", self.key), (*INFO, to))
         self._link.receive()
-        reply = self._link.reply()
+        known, reply = self._link.receive(), self._link.reply()
+        if known != self._known:
+            raise OptionError(
+                f"Another run of {self._job.name} writes to {to!r} at the same time. "
+                "Let it end, and start this one again if entries are missing then."
+            )
         if isinstance(reply, Exception):
             if "no such key" not in str(reply):
                 raise translate(reply, self._where, (*INFO, to))

@@ -22,7 +22,7 @@ from forebay_spark.connect import Server
 from forebay_spark.options import STREAM, read_options
 from forebay_spark.pipeline.flow import Flow
 from forebay_spark.pipeline.spec import Source
-from forebay_spark.pipeline.watch import StreamReporter, Tell, Watcher
+from forebay_spark.pipeline.watch import Reporter, Tell, Watcher
 
 LOOK_EVERY_S = 1
 
@@ -69,7 +69,7 @@ def interruptible() -> Iterator[Interrupt]:
 
 
 def run_streaming(
-    spark: SparkSession, job: StreamJob, tell: tuple[Tell, ...], reporter: StreamReporter | None
+    spark: SparkSession, job: StreamJob, tell: tuple[Tell, ...], reporter: Reporter | None
 ) -> Watcher:
     """Run a query until it ends or is interrupted; what it told last."""
     watcher = Watcher(job.name, *tell, *([reporter] if reporter else []))

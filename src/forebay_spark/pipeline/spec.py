@@ -113,7 +113,7 @@ class Transform:
         if self.sql is not None:
             frame.createOrReplaceTempView(INPUT)
             return frame.sparkSession.sql(self.sql)
-        function = self._function()
+        function = function_of(self.function or "")
         try:
             result: DataFrame = function(frame)
         except Exception as error:
@@ -130,15 +130,17 @@ class Transform:
             f"{type(error).__name__}: {error}. Correct it."
         )
 
-    def _function(self) -> Any:
-        module, _, name = (self.function or "").partition(":")
-        try:
-            return getattr(import_module(module), name)
-        except (ImportError, AttributeError, ValueError):
-            raise OptionError(
-                f"The function {self.function!r} cannot be found. Write module:function, and put "
-                "the module where Python finds it (PYTHONPATH, or --py-files on a cluster)."
-            ) from None
+
+def function_of(text: str) -> Any:
+    """The function that ``module:function`` names; OptionError if there is none."""
+    module, _, name = text.partition(":")
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError):
+        raise OptionError(
+            f"The function {text!r} cannot be found. Write module:function, and put "
+            "the module where Python finds it (PYTHONPATH, or --py-files on a cluster)."
+        ) from None
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,10 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
@@ -33,6 +34,8 @@ LINE_WIDTH = 100
 #: Spark hands events over in the background; a busy machine may be a few seconds behind.
 LAST_REPORT_S = 20.0
 FOLLOW_S = 5.0
+#: A query that has nothing to do says so as often, so that silence means something.
+IDLE_EVERY_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -148,6 +151,36 @@ def json_lines(out: TextIO) -> Tell:
     return tell
 
 
+class Reporter(Protocol):
+    """Whoever is told of batches, and of a pipeline that begins, waits, ends or fails."""
+
+    def __call__(self, report: Report) -> None: ...
+    def note(self, pipeline: str, event: str, text: str) -> None: ...
+    def close(self) -> None: ...
+
+
+class Reporters:
+    """Several reporters as one."""
+
+    def __init__(self, *reporters: Reporter) -> None:
+        self._reporters = reporters
+
+    def __call__(self, report: Report) -> None:
+        """Tell all of a report."""
+        for reporter in self._reporters:
+            reporter(report)
+
+    def note(self, pipeline: str, event: str, text: str) -> None:
+        """Tell all of an event."""
+        for reporter in self._reporters:
+            reporter.note(pipeline, event, text)
+
+    def close(self) -> None:
+        """Close all."""
+        for reporter in self._reporters:
+            reporter.close()
+
+
 class StreamReporter:
     """Reports as entries of ``forebay:pipelines``, where the console reads them."""
 
@@ -188,6 +221,8 @@ class Watcher(StreamingQueryListener):
         self._end = threading.Condition()
         self._counted: Mapping[int, int] = {}
         self._follows = threading.Event()
+        self._run: str | None = None
+        self._told_s = time.monotonic()
 
     def follow(self, counted: Mapping[int, int]) -> None:
         """Take the rows of a batch from here where Spark has not seen them."""
@@ -196,6 +231,8 @@ class Watcher(StreamingQueryListener):
 
     def onQueryStarted(self, event: Any) -> None:
         """Nothing to tell yet."""
+        if event.name == self._name:
+            self._run = str(event.runId)
 
     def onQueryProgress(self, event: Any) -> None:
         """A batch is done."""
@@ -206,11 +243,26 @@ class Watcher(StreamingQueryListener):
             self._follows.wait(FOLLOW_S)  # the first report may be quicker than ``follow``
         self.last = report_of(progress, self._counted.get(progress["batchId"], 0))
         self.rows += self.last.rows
+        self._tell_all(self.last)
+
+    def _tell_all(self, report: Report) -> None:
+        self._told_s = time.monotonic()
         for tell in self._tell:
-            tell(self.last)
+            tell(report)
 
     def onQueryIdle(self, event: Any) -> None:
-        """There was nothing to do."""
+        """There was nothing to do; Spark does not say whose query it is but by its run."""
+        is_due = time.monotonic() - self._told_s >= IDLE_EVERY_S
+        if str(event.runId) == self._run and is_due:
+            self._tell_all(self._idle(str(event.timestamp)))
+
+    def _idle(self, at: str) -> Report:
+        """That nothing was done, with the lag as it was known last."""
+        last = self.last
+        batch, entries, seconds = (
+            (-1, None, None) if last is None else (last.batch, last.lag_entries, last.lag_s)
+        )
+        return Report(self._name, "idle", batch, at, 0, 0.0, 0, entries, seconds, 0)
 
     def onQueryTerminated(self, event: Any) -> None:
         """A query has ended, and all its reports came before."""
