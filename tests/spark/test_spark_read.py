@@ -53,6 +53,8 @@ def test_spark_finds_the_source_by_its_name_and_reads_all(spark: Any, target: Ta
     assert [row.id for row in rows.orderBy("timestamp", "seq").collect()] == ids
     first = rows.where(f.col("id") == ids[0]).first()
     assert (first.stream, dict(first.fields)) == ("s", {"n": "0"})
+    as_bytes = source(spark, target, fieldValues="binary").load().select("id", "fields")
+    assert as_bytes.where(f.col("id") == ids[0]).first().fields == {"n": b"0"}
     assert first.timestamp.replace(tzinfo=UTC) == datetime.fromtimestamp(
         int(ids[0].split("-")[0]) / 1000, UTC
     )
@@ -71,11 +73,17 @@ def test_a_schema_and_sql_work_on_entries(spark: Any, target: Target) -> None:
 
 def test_modes_are_those_of_sparks_own_readers(spark: Any, target: Target) -> None:
     target.add("s", 3)
-    target.client.xadd("s", {"n": "many"})
-    schema = "n int, _corrupt string, _reason string"
+    target.client.xadd("s", {"n": "many", "z": b"\xff"})
+    schema = (
+        "n int, _corrupt string, _reason string, _rest map<string,string>, "
+        "_raw array<struct<name:binary,value:binary>>"
+    )
     kept = source(spark, target).schema(schema).load().collect()
+    assert (kept[0]._rest, kept[0]._raw) == (None, None)
+    assert kept[-1]._rest == {"n": "many", "z": None}
+    assert [tuple(pair) for pair in kept[-1]._raw] == [(b"n", None), (b"z", b"\xff")]
     assert [(row.n, row._reason) for row in kept][-1] == (None, "n: 'many' is not an int")
-    assert json.loads(kept[-1]._corrupt) == {"n": "many"}
+    assert json.loads(kept[-1]._corrupt) == {"n": "many", "z": "\ufffd"}
     dropped = source(spark, target, mode="DROPMALFORMED").schema(schema).load()
     assert [row.n for row in dropped.collect()] == [0, 1, 2]
     with pytest.raises(Exception) as caught:

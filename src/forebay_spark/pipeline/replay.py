@@ -31,7 +31,7 @@ import redis
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, BinaryType, StructType
 
 from forebay_spark import exact, ids, state
 from forebay_spark.connect import Link, Server
@@ -44,7 +44,6 @@ from forebay_spark.patience import PASSING, RETRY_PAUSES_S, translate
 from forebay_spark.pipeline import settings
 from forebay_spark.pipeline.settings import setting
 from forebay_spark.pipeline.spec import DEFAULT_URL
-from forebay_spark.schema import RAW, SPECIAL
 from forebay_spark.sink import hash_tag
 
 CHUNK_ENTRIES = 500
@@ -107,18 +106,19 @@ class Replay:
 
 
 def entries_of(frame: DataFrame, entry: StructType, timestamp_format: str = ISO) -> DataFrame:
-    """Columns ``id, ms, seq`` and ``fields``: the names and values of each entry, in order."""
+    """Columns ``id, ms, seq`` and ``fields``: names and values of each entry in turns, as bytes."""
 
     def rebuild(rows: pa.Array) -> pa.Array:
         entries = exact.rebuilt(pa.RecordBatch.from_struct_array(rows), timestamp_format)
-        return pa.array([[pair._asdict() for pair in fields] for fields in entries], exact.RAW_TYPE)
+        flat = [[part for field in fields for part in field] for fields in entries]
+        return pa.array(flat, pa.list_(pa.binary()))
 
     # In the order in which entries were read: Spark has columns that split a table at the end.
     names = [name for name in entry.fieldNames() if name in frame.columns]
     entry_id = F.col(EntryColumns(entry).id)
     ms, seq = (F.split(entry_id, "-")[at].cast("decimal(20,0)") for at in (0, 1))
     whole = F.struct(*(F.col(f"`{name}`") for name in names))
-    rebuilt = arrow_udf(rebuild, SPECIAL[RAW])  # type: ignore[call-overload]
+    rebuilt = arrow_udf(rebuild, ArrayType(BinaryType()))  # type: ignore[call-overload]
     return frame.select(
         entry_id.alias("id"), ms.alias("ms"), seq.alias("seq"), rebuilt(whole).alias("fields")
     )
@@ -131,8 +131,7 @@ def read_after(frame: DataFrame, position: str | None) -> Iterator[Entry]:
         later = (F.col("ms") > ms) | ((F.col("ms") == ms) & (F.col("seq") > seq))
         frame = frame.where(later)
     for row in frame.orderBy("ms", "seq").toLocalIterator(prefetchPartitions=True):
-        flat = [bytes(part) for pair in row["fields"] for part in pair]
-        yield Entry(row["id"], int(row["ms"]), flat)
+        yield Entry(row["id"], int(row["ms"]), [bytes(part) for part in row["fields"]])
 
 
 class Pace:
