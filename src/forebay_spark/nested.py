@@ -22,14 +22,15 @@ Missing members are null (the record does not fit if they must not be).
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import accumulate, chain
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from types import NoneType
-from typing import Any, Optional, Protocol
+from typing import Any, Optional, Protocol, TypedDict
 
 import msgspec
 import pyarrow as pa
@@ -41,10 +42,15 @@ Decode = Callable[[bytes], Any]
 
 Built = tuple[pa.Array, set[int]]
 
+#: What msgspec decodes records into, and how to get each member out of one.
+Access = tuple[Any, dict[str, Callable[[Any], Any]]]
+
 #: What a record that cannot be decoded raises.
 UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
 
 _NOTHING = object()
+#: Names that msgspec takes for members of a class.
+_NAMES = re.compile(r'[^\\"\x00-\x1f]*\Z')
 _FITS_NOT = (*values.FITS_NOT, OverflowError)
 
 
@@ -188,15 +194,9 @@ class _Struct:
     def __init__(self, kind: pa.StructType, timestamp_format: str) -> None:
         self._kind = kind
         self._members = [(f.name, _Member(f, timestamp_format)) for f in kind]
-        attributes = {name: f"m{at}" for at, (name, _) in enumerate(self._members)}
-        self._getters = [attrgetter(attributes[name]) for name, _ in self._members]
         shapes = {name: member.shape for name, member in self._members}
-        self.shape = msgspec.defstruct(
-            "Record",
-            [(attributes[name], shape, None) for name, shape in shapes.items()],
-            rename={attribute: name for name, attribute in attributes.items()},
-            gc=False,  # a page lives shortly, and JSON has no cycles
-        )
+        self.shape, getters = _classes(shapes) if _NAMES.match("".join(shapes)) else _dicts(shapes)
+        self._getters = [getters[name] for name, _ in self._members]
 
     def build(self, found: list[Any]) -> Built:
         """Member by member."""
@@ -214,6 +214,24 @@ class _Struct:
                 [None if at in absent else {} for at in range(len(found))], self._kind
             ), bad
         return pa.StructArray.from_arrays(arrays, fields=list(self._kind), mask=mask), bad
+
+
+def _classes(shapes: dict[str, Any]) -> Access:
+    """Records as objects: the quickest."""
+    attributes = {name: f"m{at}" for at, name in enumerate(shapes)}
+    shape = msgspec.defstruct(
+        "Record",
+        [(attributes[name], shape, None) for name, shape in shapes.items()],
+        rename={attribute: name for name, attribute in attributes.items()},
+        gc=False,  # a page lives shortly, and JSON has no cycles
+    )
+    return shape, {name: attrgetter(attribute) for name, attribute in attributes.items()}
+
+
+def _dicts(shapes: dict[str, Any]) -> Access:
+    """Records as dictionaries, for names that cannot be those of a class."""
+    shape = TypedDict("Record", shapes, total=False)  # type: ignore[misc]
+    return shape, {name: methodcaller("get", name) for name in shapes}
 
 
 class _List:

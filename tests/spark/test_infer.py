@@ -109,7 +109,7 @@ entries = st.lists(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(entries)
 def test_the_reader_takes_every_value_of_the_sample_and_keeps_its_digits(
     sample: list[dict[bytes, bytes]],

@@ -216,3 +216,17 @@ def test_types_without_members_and_with_a_name_twice_are_read() -> None:
     twice = pa.struct([("a", pa.int32()), ("a", pa.int32())])
     array, bad = converter(twice).tolerant(pa.array([b'{"a": 1}'], pa.binary()))
     assert [array.field(at).to_pylist() for at in (0, 1)] == [[1], [1]] and bad == []
+
+
+def test_members_may_have_any_name() -> None:
+    inner = pa.struct([pa.field("\t", pa.int32(), nullable=False)])
+    kind = pa.struct([('a"b', pa.int32()), ("\\", inner), ("plain", pa.string())])
+    page = [{'a"b': 1, "\\": {"\t": 2}, "z": 0}, {"plain": "x"}, {"\\": {}}, None]
+    found, bad = read(kind, *(json.dumps(value).encode() for value in page))
+    assert found == [
+        {'a"b': 1, "\\": {"\t": 2}, "plain": None},
+        {'a"b': None, "\\": None, "plain": "x"},
+        None,
+        None,
+    ]
+    assert bad == [2]
