@@ -359,8 +359,11 @@ class Server:
                     startup_nodes=hosts, ssl=self._address.tls, **self._settings()
                 )
             except redis.exceptions.RedisClusterException as error:
+                cause = error.__cause__ or error
+                if isinstance(cause, redis.exceptions.AuthenticationError):
+                    raise cause from None
                 # None of its nodes is there, or none has a whole map: that may pass.
-                raise redis.exceptions.ConnectionError(str(error.__cause__ or error)) from None
+                raise redis.exceptions.ConnectionError(str(cause)) from None
         return self._cluster
 
     def _node_of(self, key: str) -> Any:

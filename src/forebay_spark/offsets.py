@@ -33,7 +33,7 @@ from forebay_spark import ids
 from forebay_spark.errors import OptionError
 from forebay_spark.ids import FIRST, WORD_MAX, EntryId
 from forebay_spark.options import STREAM, Options
-from forebay_spark.state import StreamState, is_chosen
+from forebay_spark.state import StreamState, is_read
 
 Json = dict[str, Any]
 
@@ -172,7 +172,7 @@ def _known(option: str, wishes: dict[str, str] | str, options: Options) -> dict[
     """The wishes, if each is for a stream that is read; else a name is misspelt."""
     pattern = options.streamsPattern
     for stream in wishes if isinstance(wishes, dict) else ():
-        if not (is_chosen(pattern, stream) if pattern else stream in options.names):
+        if not is_read(options, stream):
             chosen = f"the pattern is {pattern!r}" if pattern else f"these are: {_list(options)}"
             raise OptionError(
                 f"Option {option} names the stream {stream!r}, which is not read; {chosen}. "

@@ -168,8 +168,8 @@ class _Wait:
             return translate(error, where)
         return ServerError(
             f"The server at {where} was away for {_span(limit_s)} ({str(error).rstrip('.')}). "
-            "Start it, then start this again: it goes on where it stopped, nothing is lost or "
-            "doubled. To wait longer, set retryFor."
+            "Start it, then start this again: a query or job goes on where it stopped, nothing is "
+            "lost or doubled. To wait longer, set retryFor."
         )
 
     def _tell(self, error: Exception, limit_s: float) -> None:

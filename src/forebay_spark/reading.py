@@ -57,8 +57,9 @@ MOST_PAGE_ENTRIES = 20_000
 GROWTH = 10
 #: How many pages are on their way at most, each of another part.
 PAGES_AHEAD = 8
-#: Spark works on one record batch at a time; small ones of short streams become one of these.
+#: Spark works on one record batch at a time; small ones of short streams become one of this size.
 BATCH_ROWS = 10_000
+BATCH_BYTES = 8 << 20
 
 
 class Part(NamedTuple):
@@ -316,13 +317,14 @@ def read_task(
 def joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same rows in fewer batches: each costs Spark more than a few hundred rows do."""
     waiting: list[pa.RecordBatch] = []
-    rows = 0
+    rows = size = 0
     for batch in batches:
         waiting.append(batch)
         rows += batch.num_rows
-        if rows >= BATCH_ROWS:
+        size += batch.nbytes
+        if rows >= BATCH_ROWS or size >= BATCH_BYTES:
             yield pa.concat_batches(waiting)
-            waiting, rows = [], 0
+            waiting, rows, size = [], 0, 0
     if waiting:
         yield pa.concat_batches(waiting)
 

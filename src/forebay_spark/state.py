@@ -22,6 +22,7 @@ from forebay_spark import glob, ids
 from forebay_spark.connect import Link, Server
 from forebay_spark.errors import ServerError
 from forebay_spark.ids import EntryId
+from forebay_spark.options import Options
 
 #: How the names of all keys begin that the connector keeps for itself.
 INTERNAL = "forebay:"
@@ -101,8 +102,11 @@ def discover(server: Server, pattern: str) -> list[str]:
     return sorted(name for name in found if not is_hidden(pattern, name))
 
 
-def is_chosen(pattern: str, stream: str) -> bool:
-    """Whether ``discover`` would find a stream of this name."""
+def is_read(options: Options, stream: str) -> bool:
+    """Whether a stream of this name is among those to read, once it is there."""
+    pattern = options.streamsPattern
+    if not pattern:
+        return stream in options.names
     return not is_hidden(pattern, stream) and glob.matches(pattern, stream)
 
 

@@ -27,7 +27,7 @@ from forebay_spark.pipeline.flow import trigger_of
 from forebay_spark.pipeline.jobs import Aggregate, Process
 from forebay_spark.pipeline.settings import duration
 from forebay_spark.pipeline.sinks import checkpoint_of
-from forebay_spark.pipeline.spec import LakeSink, StreamSink, Transform
+from forebay_spark.pipeline.spec import LakeSink, Source, StreamSink, Transform
 
 AGGREGATE = """
 job = "aggregate"
@@ -287,3 +287,10 @@ def test_a_job_says_how_long_it_waits_for_a_server_that_is_away() -> None:
     given["source"] = SOURCE | {"retry_for": "soon"}
     with pytest.raises(OptionError, match="retryFor cannot be 'soon'"):
         checked(from_mapping(given, "f.toml"))
+
+
+def test_an_archive_of_some_streams_of_a_lake_begins_at_the_cuts_of_those_alone() -> None:
+    cuts = '{"orders": "(5-0", "payments": "(7-0"}'
+    assert Source(streams=("orders",))._own(cuts) == '{"orders": "(5-0"}'
+    assert Source(pattern="p*")._own(cuts) == '{"payments": "(7-0"}'
+    assert Source(pattern="x*")._own(cuts) is None

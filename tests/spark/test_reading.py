@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator
 from itertools import groupby
 
+import pyarrow as pa
 import pytest
 
 from forebay_spark import ids, reading
@@ -171,6 +172,13 @@ def test_short_streams_share_a_task_and_give_all_their_entries_in_order(target: 
     assert len(batches) == 1
     seen = [stream for stream, _ in reading.read_parts(PLAIN, options, task)]
     assert [key for key, _ in groupby(seen)] == [part.stream for part in task.parts]
+
+
+def test_batches_of_many_streams_are_joined_up_to_a_bound_of_rows_and_bytes() -> None:
+    small = pa.RecordBatch.from_pydict({"a": ["x" * 100] * 600})
+    large = pa.RecordBatch.from_pydict({"a": ["x" * reading.BATCH_BYTES]})
+    assert [b.num_rows for b in reading.joined([small] * 40)] == [10_200, 10_200, 3600]
+    assert [b.num_rows for b in reading.joined([large] * 3)] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("counted", [True, False])

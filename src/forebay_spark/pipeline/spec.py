@@ -74,9 +74,7 @@ class Source:
 
     def reads(self, stream: str) -> bool:
         """Whether a stream of this name is among those to read."""
-        options = self.checked()
-        pattern = options.streamsPattern
-        return state.is_chosen(pattern, stream) if pattern else stream in options.names
+        return state.is_read(self.checked(), stream)
 
     def stream(
         self, spark: SparkSession, schema: StructType | None = None, start: str | None = None
@@ -93,7 +91,8 @@ class Source:
         """Starting offsets without those of streams that others read; None if none is left."""
         if start is None or not start.startswith("{"):
             return start
-        own = {stream: at for stream, at in json.loads(start).items() if self.reads(stream)}
+        options, given = self.checked(), json.loads(start)
+        own = {stream: at for stream, at in given.items() if state.is_read(options, stream)}
         return offsets_json(own) if own else None
 
 
