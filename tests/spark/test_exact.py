@@ -39,7 +39,7 @@ from forebay_spark.offsets import Piece, Position
 from forebay_spark.options import BATCH
 from forebay_spark.pages import EntryPage
 from forebay_spark.pairs import is_text
-from forebay_spark.reading import Task, read_task
+from forebay_spark.reading import Part, Task, read_task
 from forebay_spark.schema import ARCHIVED, PLAIN, PLAIN_BYTES, SPECIAL
 from tests.support.spark_streams import Target, batch_options, struct
 
@@ -134,7 +134,8 @@ def test_both_forms_of_reading_keep_every_entry(forebay_server: Any, entries: li
     for schema in (ARCHIVED, TYPED[0], TYPED[3]):
         by_form = []
         for in_columns in (True, False):
-            task = Task("s", Piece(FIRST, LAST, None), Position(FIRST, 0), in_columns)
+            part = Part("s", Piece(FIRST, LAST, None), Position(FIRST, 0))
+            task = Task([part], in_columns)
             table = pa.Table.from_batches(read_task(schema, options, task))
             by_form.append(table.combine_chunks().to_batches()[0])
         assert repr(by_form[0].to_pylist()) == repr(by_form[1].to_pylist())

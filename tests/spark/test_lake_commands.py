@@ -120,6 +120,6 @@ def test_what_is_no_lake_is_one_sentence(tmp_path: Path, lake: str, capfd: Print
 
 def test_the_help_has_examples_that_are_understood(capfd: Printed) -> None:
     examples = [line.split() for line in cli.EPILOG.splitlines() if line.startswith("  forebay")]
-    assert len(examples) == 5
+    assert len(examples) == 6
     for words in examples:
         assert cli.parser().parse_args(words[2:]).handler

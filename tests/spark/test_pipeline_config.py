@@ -138,7 +138,9 @@ def test_mistakes_are_told_with_their_place(change: dict[str, Any], told: str) -
 
 
 def test_a_setting_that_is_missing_is_named() -> None:
-    with pytest.raises(OptionError, match="archive lacks lake, which is the folder of the lake"):
+    with pytest.raises(
+        OptionError, match="archive lacks lake, which is the folder or URL of the lake"
+    ):
         from_mapping({"job": "archive", "source": {}}, "f.toml")
 
 

@@ -6,6 +6,7 @@ typing error; the rest shares one session.
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,9 @@ def test_lines_that_make_no_sense_are_told(capfd: Printed) -> None:
     assert "forebay lake info l" in failure(capfd, "pipeline", "status", "l")
     archive = ["pipeline", "archive", "--stream", "s", "--lake", "l", "--metrics-port"]
     assert "--metrics-port cannot be 'x'" in failure(capfd, *archive, "x")
-    assert "cannot be served at 127.0.0.1:1 " in failure(capfd, *archive, "1")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert f"cannot be served at 127.0.0.1:{port} " in failure(capfd, *archive, port)
 
 
 def test_what_server_and_disk_can_tell_about_a_query_is_told_before_spark_starts(

@@ -19,7 +19,7 @@ examples:
   forebay lake history ./lake --limit 5
   forebay lake vacuum ./lake
   forebay lake vacuum ./lake --delete
-  forebay lake upgrade ./lake                 a lake of the format before becomes a Delta table
+  forebay lake upgrade ./lake
 
 Small files become large ones with: forebay pipeline compact ./lake
 """

@@ -213,6 +213,9 @@ def run_file(asked: argparse.Namespace) -> int:
 
 def _run_job(job: Any, asked: argparse.Namespace) -> int:
     """A query until its end, or a job that does its work and says what it did."""
+    if not job.needs_spark:
+        sys.stdout.write(job.told(job.run()) + "\n")
+        return 0
     if not hasattr(job, "start"):
         with spark_of(asked, job.name) as spark:
             sys.stdout.write(job.told(job.run(spark)) + "\n")

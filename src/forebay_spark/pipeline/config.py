@@ -24,9 +24,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
-
-from pyspark.sql import SparkSession
+from typing import Any, ClassVar
 
 from forebay_spark import durations
 from forebay_spark.errors import OptionError
@@ -46,6 +44,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 class Compact:
     """Small files of a lake become large ones."""
 
+    needs_spark: ClassVar[bool] = False
     lake: str = setting(settings.text, "the folder or URL of the lake")
     target_mb: int = setting(settings.whole, "size of a file", default=128)
     grace: int = setting(settings.duration, "how long old files stay", default=WEEK_MS)
@@ -54,8 +53,8 @@ class Compact:
         settings.mapping, "keys and endpoints of an object store", default_factory=dict
     )
 
-    def run(self, _spark: SparkSession | None = None) -> Compaction:
-        """Compact once; it needs no Spark."""
+    def run(self) -> Compaction:
+        """Compact once."""
         return compact(Lake(self.lake, self.lake_options), self.target_mb, self.grace)
 
     def told(self, done: Compaction) -> str:

@@ -22,9 +22,9 @@ needs a stream that ends before them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import pyarrow as pa
 import redis
@@ -70,6 +70,7 @@ def _speed(value: Any, where: str) -> float:
 class Replay:
     """A stretch of an archive into a stream."""
 
+    needs_spark: ClassVar[bool] = True
     lake: str = setting(settings.text, "the folder of the lake")
     stream: str = setting(settings.text, "the stream as the lake knows it")
     to: str = setting(settings.text, "the stream to write to")
@@ -78,6 +79,9 @@ class Replay:
     until: str | None = setting(settings.text, "first moment not to replay", default=None)
     speed: float | None = setting(_speed, "1 is the original pace; none is at once", default=None)
     ids: str = setting(settings.one_of(NEW, KEEP), "new or keep", default=NEW)
+    lake_options: Mapping[str, str] = setting(
+        settings.mapping, "keys and endpoints of an object store", default_factory=dict
+    )
     name: str = setting(settings.text, "how the job is called", default="replay")
 
     def run(self, spark: SparkSession, told: Callable[[int], None] = lambda _: None) -> int:
@@ -85,8 +89,9 @@ class Replay:
         server = Server(read_options({"url": self.url, "stream": self.to}, WRITE))
         writer = Writer(server, self)
         try:
-            frame = cold_table(spark, self.stream, self.lake, self.since, self.until)
-            known = Lake(self.lake).snapshot()
+            lake = Lake(self.lake, self.lake_options)
+            frame = cold_table(spark, self.stream, lake, self.since, self.until)
+            known = lake.snapshot()
             times = known.about.reading.get("timestampFormat", ISO)
             entries = entries_of(frame, entry_of(known), times)
             rows = read_after(entries, writer.position())

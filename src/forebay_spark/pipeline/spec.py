@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from traceback import extract_tb
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pyspark.errors import PySparkException
 
@@ -216,6 +216,7 @@ def _trigger(value: Any, where: str) -> str:
 class Job:
     """What every job of streams has."""
 
+    needs_spark: ClassVar[bool] = True
     source: Source = setting(source_reader, "the streams to read")
     name: str = setting(settings.text, "how the job is called")
     trigger: str = setting(_trigger, "'available now' or an interval", default=AVAILABLE_NOW)
