@@ -45,7 +45,7 @@ from deltalake.exceptions import (
     TableNotFoundError,
 )
 from deltalake.transaction import AddAction, RemoveAction
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from forebay_spark.lake import stores, transactions
 from forebay_spark.lake.errors import LakeError
@@ -158,8 +158,8 @@ class Lake:
         """Where it is."""
         return self.place.root
 
-    def create(self, about: About) -> Snapshot:
-        """Make the lake, or see that the one which is there is the same."""
+    def create(self, about: About, *, may_have_grown: bool = False) -> Snapshot:
+        """Make the lake, or see that the one which is there is the same, but for new columns."""
         stores.set_torn_commit_aside(self.place)
         _refuse_file(self.place)
         with in_words(self.place):
@@ -167,7 +167,8 @@ class Lake:
         if not there:
             self._make(about)
         snapshot = self.snapshot()
-        _refuse_other(self.root, snapshot.about, about)
+        is_there = without_growth(snapshot.about, about) if may_have_grown else snapshot.about
+        _refuse_other(self.root, is_there, about)
         return snapshot
 
     def _make(self, about: About) -> None:
@@ -234,9 +235,23 @@ class Lake:
                 except CommitFailedError:
                     continue
             return self._settled(snapshot)
-        raise LakeError(
-            f"Others write to {self.root} all the time, so that nothing could be added. Try again."
-        )
+        raise _busy(self.root)
+
+    def grow(self, fields: Sequence[StructField]) -> Snapshot:
+        """Add columns, but for those that another job has added meanwhile."""
+        for _ in range(MOST_TRIES):
+            snapshot = self.snapshot()
+            known = set(snapshot.about.columns.fieldNames())
+            missing = StructType([field for field in fields if field.name not in known])
+            if not missing:
+                return snapshot
+            with in_words(self.place):
+                try:
+                    snapshot.table.alter.add_columns(Schema.from_json(missing.json()).fields)
+                except CommitFailedError:
+                    continue
+            return self._settled(snapshot)
+        raise _busy(self.root)
 
     def _write(self, snapshot: Snapshot, change: Change) -> None:
         stores.sync_folders(self.place, [file.path for file in change.files])
@@ -260,6 +275,12 @@ class Lake:
         if after.version // CHECKPOINT_EVERY > before.version // CHECKPOINT_EVERY:
             tidy_log(after.table)
         return after
+
+
+def _busy(root: str) -> LakeError:
+    return LakeError(
+        f"Others write to {root} all the time, so that nothing could be added. Try again."
+    )
 
 
 def tidy_log(table: DeltaTable) -> None:
@@ -337,6 +358,16 @@ def properties_of(about: About) -> dict[str, str]:
         return {}
     (date,) = set(about.columns.fieldNames()) - set(about.entry.fieldNames())
     return {DATE: date, READING: json.dumps(dict(about.reading))}
+
+
+def without_growth(there: About, wanted: About) -> About:
+    """What a table was before columns were added to it that nobody had asked for."""
+    names = wanted.columns.fieldNames()
+    columns = StructType([field for field in there.columns if field.name in names])
+    if there.entry is None or wanted.entry is None:
+        return there._replace(columns=columns)
+    entry = StructType([field for field in there.entry if field.name in names])
+    return there._replace(columns=columns, entry=entry)
 
 
 def _refuse_other(root: str, there: About, wanted: About) -> None:

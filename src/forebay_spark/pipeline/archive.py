@@ -22,6 +22,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from forebay_spark import loss, state
 from forebay_spark.connect import Server
@@ -34,6 +35,7 @@ from forebay_spark.lake.transactions import Cut
 from forebay_spark.offsets import Position
 from forebay_spark.pipeline import ranges, settings
 from forebay_spark.pipeline.checkpoint import open_checkpoint
+from forebay_spark.pipeline.evolution import ADD, FIXED, new_fields, roomy
 from forebay_spark.pipeline.flow import Flow, Settings
 from forebay_spark.pipeline.landing import Landed, Landing, land
 from forebay_spark.pipeline.settings import setting
@@ -80,6 +82,9 @@ class Archive(Job):
     partitions: tuple[str, ...] | None = setting(
         settings.texts, "columns to split by; stream and date if not given", default=None
     )
+    schema_evolution: str = setting(
+        settings.one_of(FIXED, ADD), "add: new fields become columns", default=FIXED
+    )
     lake_options: Mapping[str, str] = setting(
         settings.mapping, "keys and endpoints of an object store", default_factory=dict
     )
@@ -89,9 +94,13 @@ class Archive(Job):
         return Archiver(spark, self).start()
 
 
-def about_archive(source: Source, partitions: tuple[str, ...] | None = None) -> About:
+def about_archive(
+    source: Source, partitions: tuple[str, ...] | None = None, evolution: str = FIXED
+) -> About:
     """What an archive is."""
     entry = entry_schema(source.schema)
+    if evolution == ADD:
+        entry = roomy(entry)
     names = EntryColumns(entry)
     columns = dated_schema(entry)
     chosen = (names.stream, names.date) if partitions is None else partitions
@@ -112,8 +121,9 @@ class Archiver:
         self._spark = spark
         self._job = job
         self._options = job.source.checked()
-        self._about = about_archive(job.source, job.partitions)
-        self._entry = entry_schema(job.source.schema)
+        self._about = about_archive(job.source, job.partitions, job.schema_evolution)
+        self._grows = job.schema_evolution == ADD
+        self._entry = self._about.entry or StructType()
         self._refuse_loss()
         self._told: set[str] = set()
         self._lake = Lake(job.lake, job.lake_options)
@@ -129,7 +139,8 @@ class Archiver:
 
     def start(self) -> Flow:
         """Make the lake if it is not there, see that nothing is lost, and begin at the cuts."""
-        cuts = self._lake.create(self._about).cuts
+        made = self._lake.create(self._about, may_have_grown=self._grows)
+        self._entry, cuts = made.about.entry or self._entry, made.cuts
         self._check_loss(cuts)
         self.trim()
         starts = {stream: f"({cut.id}" for stream, cut in cuts.items()}
@@ -148,6 +159,8 @@ class Archiver:
         rows = 0
         if todo is not None:
             landed = self._land(frame.sparkSession, todo)
+            if self._has_grown(landed):
+                landed = self._land(frame.sparkSession, todo)
             self._commit(landed, todo, cuts)
             rows = landed.rows
         self.trim()
@@ -159,7 +172,17 @@ class Archiver:
             helper = Helper(server, self._options)
             tasks = tasks_of(todo.spans, server, helper, self._options)
         place, partitions = self._lake.place, self._about.partitions
-        return land(spark, tasks, Landing(self._entry, self._options, place, partitions))
+        plan = Landing(self._entry, self._options, place, partitions, self._grows)
+        return land(spark, tasks, plan)
+
+    def _has_grown(self, landed: Landed) -> bool:
+        """Whether the table has columns now for values that had none; then all is written anew."""
+        fields = new_fields(self._entry, landed.samples)
+        if not fields:
+            return False
+        self._entry = self._lake.grow(fields).about.entry or self._entry
+        stores.remove(self._lake.place, [file.path for file in landed.files])
+        return True
 
     def _commit(self, landed: Landed, todo: ranges.Todo, cuts: Mapping[str, Cut]) -> None:
         def decide(snapshot: Snapshot) -> Change:

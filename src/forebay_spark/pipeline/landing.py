@@ -26,6 +26,7 @@ from forebay_spark.lake.lake import NewFile
 from forebay_spark.lake.parquet import LAST_DAY, PartitionedFiles, differences
 from forebay_spark.lake.stores import Place
 from forebay_spark.options import Options
+from forebay_spark.pipeline.evolution import Samples, joined, sample
 from forebay_spark.reading import Task, read_parts
 
 US_PER_DAY = MS_PER_DAY * 1000
@@ -38,13 +39,18 @@ class Landing(NamedTuple):
     options: Options
     place: Place
     partitions: tuple[str, ...]
+    samples: bool = False
 
 
 class Landed(NamedTuple):
-    """What tasks have written, and how many values of each name no column could take."""
+    """What tasks have written, and how many values of each name no column could take.
+
+    ``samples`` has some of these values, if they were asked for.
+    """
 
     files: list[NewFile]
     left: Counter[str]
+    samples: Samples
 
     @property
     def rows(self) -> int:
@@ -60,6 +66,7 @@ def land(spark: SparkSession, tasks: list[Task], landing: Landing) -> Landed:
     return Landed(
         [file for part in parts for file in part.files],
         sum((part.left for part in parts), Counter()),
+        joined(part.samples for part in parts),
     )
 
 
@@ -68,11 +75,14 @@ def land_task(landing: Landing, task: Task) -> Landed:
     names = EntryColumns(landing.schema)
     files = PartitionedFiles(landing.place, landing.partitions, differences(landing.schema))
     left: Counter[str] = Counter()
+    samples: Samples = {}
     try:
         for _, batch in read_parts(landing.schema, landing.options, task):
             files.add(dated(batch, names))
             left += leftovers(batch)
-        return Landed(files.finish(), left)
+            if landing.samples:
+                sample(samples, batch)
+        return Landed(files.finish(), left, samples)
     except OSError as error:
         raise stores.said(landing.place, error) from None
     finally:
