@@ -1,6 +1,6 @@
 """Put the tools or the compiled package into the environment that runs this file.
 
-    install.py tools      what the extras `dev` and `spark` of pyproject.toml name
+    install.py tools      what the extras `dev`, `spark` and `records` of pyproject.toml name
     install.py package    the package itself, compiled, not editable
 
 The package goes the way that a stranger's goes, so that what is tested is what is given away:
@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,7 +42,8 @@ def install_tools() -> None:
     """The dependencies of the package and of its extras, without the package."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    pip("install", *project["dependencies"], *extras["dev"], *extras["spark"])
+    wanted = (extras[name] for name in ("dev", "spark", "records"))
+    pip("install", *project["dependencies"], *chain.from_iterable(wanted))
 
 
 def make_sdist(folder: Path) -> Path:

@@ -34,14 +34,17 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     BooleanType,
+    ByteType,
     DataType,
     DateType,
     DecimalType,
     DoubleType,
+    FloatType,
     IntegerType,
     LongType,
     MapType,
     NullType,
+    ShortType,
     StringType,
     StructField,
     StructType,
@@ -53,6 +56,7 @@ from forebay_spark.errors import ServerError
 from forebay_spark.nested import Literal, converter
 from forebay_spark.options import Options
 from forebay_spark.schema import SPECIAL
+from forebay_spark.values import is_text
 
 Entry = Sequence[tuple[bytes, bytes]]
 
@@ -60,7 +64,13 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 _NUMBER = re.compile(r"(-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?)|(?i:-?inf(inity)?|nan)")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_INT_DIGITS, _LONG_DIGITS, _MOST_DIGITS = 10, 19, 38
+_WHOLE_DIGITS: dict[type[DataType], int] = {
+    ByteType: 3,
+    ShortType: 5,
+    IntegerType: 10,
+    LongType: 19,
+}
+_MOST_DIGITS = 38
 #: An object with more names than this has no members, but is a map.
 _MOST_MEMBERS = 100
 #: A remark names the type that most values have, from so many on.
@@ -122,7 +132,7 @@ def infer_schema(entries: Iterable[Entry]) -> Proposal:
 def _seen(raw: bytes, found: list[bytes], known: dict[str, str]) -> Seen:
     """One field; ``known`` are the columns so far, which Spark tells apart by letters only."""
     name = raw.decode("utf-8", "backslashreplace")
-    if not _is_text(raw):
+    if not is_text(raw):
         return Seen(name, None, len(found), "the name is not UTF-8")
     if name in SPECIAL:
         return Seen(name, None, len(found), "the name tells about the entry itself")
@@ -135,7 +145,7 @@ def _seen(raw: bytes, found: list[bytes], known: dict[str, str]) -> Seen:
 
 def types_of(found: list[bytes]) -> DataType:
     """The narrowest type that takes all these values and loses nothing."""
-    if not all(map(_is_text, found)):
+    if not all(map(is_text, found)):
         return BinaryType()
     texts = [value.decode() for value in found]
     for guess in _GUESSES:
@@ -166,14 +176,6 @@ def _takes(kind: DataType, found: list[bytes]) -> bool:
     """Whether the connector reads all values as this type."""
     arrow = to_arrow_type(kind, timezone="UTC")
     return not converter(arrow).tolerant(pa.array(found, pa.binary()))[1]
-
-
-def _is_text(value: bytes) -> bool:
-    try:
-        value.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _boolean(text: str) -> DataType | None:
@@ -313,13 +315,21 @@ def _join_scalars(a: DataType, b: DataType) -> DataType | None:
     return _join_numbers(a, b) or StringType()
 
 
+#: Which numbers a type holds to the last digit, beside its own.
+_HOLDS: dict[type[DataType], tuple[type[DataType], ...]] = {
+    ShortType: (ByteType,),
+    IntegerType: (ByteType, ShortType),
+    LongType: (ByteType, ShortType, IntegerType),
+    FloatType: (ByteType, ShortType),
+    DoubleType: (ByteType, ShortType, IntegerType, FloatType),
+}
+
+
 def _join_numbers(a: DataType, b: DataType) -> DataType | None:
     """None where one of them is no number, or no number type holds both to the last digit."""
-    pair = {type(a), type(b)}
-    if pair == {IntegerType, LongType}:
-        return LongType()
-    if pair == {IntegerType, DoubleType}:
-        return DoubleType()
+    for narrow, wide in ((a, b), (b, a)):
+        if type(narrow) in _HOLDS.get(type(wide), ()):
+            return wide
     digits = [_digits(kind) for kind in (a, b)]
     if None in digits:
         return None
@@ -330,9 +340,8 @@ def _digits(kind: DataType) -> tuple[int, int] | None:
     """Most digits before and after the point."""
     if isinstance(kind, DecimalType):
         return kind.precision - kind.scale, kind.scale
-    if isinstance(kind, IntegerType):
-        return _INT_DIGITS, 0
-    return (_LONG_DIGITS, 0) if isinstance(kind, LongType) else None
+    whole = _WHOLE_DIGITS.get(type(kind))
+    return None if whole is None else (whole, 0)
 
 
 def ddl(kind: DataType) -> str:

@@ -16,7 +16,8 @@ affair and never that of its neighbours.  Scalars are judged as fields are (valu
   is no int, and a string member takes every value as its JSON.
 
 Numbers with a fraction are doubles, but where the type has decimals their digits are kept.
-Missing members are null (the record does not fit if they must not be).
+Missing members are null (the record does not fit if they must not be).  Names of members
+are text: half a character in one (an escape like \\ud800) makes the record bad.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _FITS_NOT = (*values.FITS_NOT, OverflowError)
 class Converter(Protocol):
     """How a binary column becomes one of a type."""
 
-    def tolerant(self, values: pa.Array) -> values.Column:
+    def tolerant(self, raw: pa.Array) -> values.Column:
         """The column, null where a value does not fit, and the rows of those."""
 
 

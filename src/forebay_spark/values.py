@@ -96,7 +96,7 @@ class Flat:
     def _possible(self, values: pa.Array) -> pa.Array:
         """Whether values may fit."""
         if self._patterns.possible is None:
-            texts = [value is None or _is_text(value) for value in values.to_pylist()]
+            texts = [value is None or is_text(value) for value in values.to_pylist()]
             return pa.array(texts, pa.bool_())
         return _matches(values, self._patterns.possible)
 
@@ -135,7 +135,8 @@ def _rows(mask: pa.Array) -> list[int]:
     return rows
 
 
-def _is_text(value: bytes) -> bool:
+def is_text(value: bytes) -> bool:
+    """Whether bytes are UTF-8."""
     try:
         value.decode()
     except UnicodeDecodeError:

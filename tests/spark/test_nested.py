@@ -105,7 +105,7 @@ def alone(kind: pa.DataType, raw: bytes) -> Any:
 def reader(kind: pa.DataType) -> Read:
     if pa.types.is_struct(kind):
         members = [(f.name, optional(f)) for f in kind]
-        return lambda value: {name: read(of(dict, value).get(name)) for name, read in members}
+        return lambda value: {name: read(named(value).get(name)) for name, read in members}
     if pa.types.is_map(kind):
         item = optional(kind.item_field)
         return lambda value: [(text(k), item(v)) for k, v in of(dict, value).items()]
@@ -115,6 +115,11 @@ def reader(kind: pa.DataType) -> Read:
     if pa.types.is_binary(kind):
         return lambda value: of(str, value).encode()
     return lambda value: scalar(kind, value)
+
+
+def named(value: Any) -> dict[str, Any]:
+    """An object; all its names must be text, also those that are passed over."""
+    return {text(name): item for name, item in of(dict, value).items()}
 
 
 def text(value: str) -> str:
@@ -209,6 +214,8 @@ def test_text_that_is_no_utf_8_is_malformed_where_it_is_read() -> None:
         [None, None, [("x", "y")]],
         [0, 1],
     )
+    record = pa.struct([("a", pa.int32())])
+    assert read(record, b'{"a": 1, "\\ud800,": 2}', b'{"a": 1, "z": "\\ud800"}')[1] == [0]
 
 
 def test_types_without_members_and_with_a_name_twice_are_read() -> None:
