@@ -6,6 +6,7 @@ typing error; the rest shares one session.
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,9 @@ def test_lines_that_make_no_sense_are_told(capfd: Printed) -> None:
     assert "forebay lake info l" in failure(capfd, "pipeline", "status", "l")
     archive = ["pipeline", "archive", "--stream", "s", "--lake", "l", "--metrics-port"]
     assert "--metrics-port cannot be 'x'" in failure(capfd, *archive, "x")
-    assert "cannot be served at 127.0.0.1:1 " in failure(capfd, *archive, "1")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert f"cannot be served at 127.0.0.1:{port} " in failure(capfd, *archive, port)
 
 
 def test_what_server_and_disk_can_tell_about_a_query_is_told_before_spark_starts(
@@ -131,12 +134,13 @@ def test_what_server_and_disk_can_tell_about_a_query_is_told_before_spark_starts
     assert "invalid choice: 'xml'" in refusal(capfd, "sql", "--format", "xml", "SELECT 1")
 
 
-@pytest.mark.parametrize("module", ["pyspark", "pyarrow", "redis"])
+@pytest.mark.parametrize("module", ["pyspark", "pyarrow", "redis", "deltalake"])
 def test_without_the_extra_it_is_told_how_to_get_it(
     module: str, capfd: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cli_spark, "find_spec", lambda name: None if name == module else name)
-    for line in (["sql", "--stream", "s", "SELECT 1"], ["pipeline", "settings"]):
+    query = ["sql", "--stream", "s", "SELECT 1"]
+    for line in (query, ["pipeline", "settings"], ["lake", "info", "l"]):
         told = failure(capfd, *line)
         assert f"needs {module}; install it with: pip install 'forebay[spark]'" in told
 
