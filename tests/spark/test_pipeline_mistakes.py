@@ -126,7 +126,8 @@ def test_what_server_and_disk_can_tell_about_a_query_is_told_before_spark_starts
         (["--stream", "s", "--since", "soon", *url], "--since cannot be 'soon'"),
         (["--stream", "s", "--url", "redis://127.0.0.1:1"], "No server answers at redis://127"),
         (["--lake", f"{tmp_path}/none", *url], "There is no lake at"),
-        (["--lake", f"{tmp_path}/file", *url], "cannot be used"),
+        (["--lake", f"{tmp_path}/file", *url], "is a file. Name a folder"),
+        (["--lake", str(tmp_path)], "lake"),
         (["--table", f"t={tmp_path}/none"], "There is no lake at"),
     ):
         assert told in failure(capfd, "sql", *line, "SELECT 1")
