@@ -20,7 +20,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from pyspark.errors import AnalysisException
@@ -35,6 +34,7 @@ from pyspark.sql.types import (
 )
 
 from forebay_spark import glob, results, state
+from forebay_spark.cancel import Cancelling
 from forebay_spark.connect import Server
 from forebay_spark.errors import OptionError
 from forebay_spark.lake.frames import frame_of
@@ -88,8 +88,10 @@ class Asked(NamedTuple):
             raise OptionError(
                 f"The table {ENTRIES} is that of all streams. Give --table another name."
             )
-        for path in (*self.results.values(), *([self.lake] if self.lake else [])):
-            _check_folder(path)
+        for path in self.results.values():
+            Lake(path).snapshot()
+        if self.lake is not None:
+            Lake(self.lake).snapshot(**self.travel())
         return self._on_server() if self.has_entries and self.url is not None else []
 
     def _on_server(self) -> list[str]:
@@ -108,15 +110,6 @@ class Asked(NamedTuple):
             elif not self.streams:
                 server.link("").call("PING")
         return list(dict.fromkeys(found))
-
-
-def _check_folder(path: str) -> None:
-    """A lake on this machine must be there; elsewhere only its file system knows."""
-    if "://" in path or Path(path).is_dir():
-        return
-    if Path(path).exists():
-        raise OptionError(f"{path} cannot be used (Not a directory). Give the folder of a lake.")
-    raise OptionError(f"There is no lake at {path}. Correct the path.")
 
 
 def easy_name(stream: str) -> str:
@@ -223,11 +216,12 @@ class Tables:
     def execute(self, statement: str, kind: str, out: TextIO, most_rows: int) -> None:
         """Run a statement and write its result, apart from the one before."""
         try:
-            frame = self._spark.sql(statement)
-            if frame.columns and self._has_written and kind != results.JSON:
-                out.write("\n")
-            self._has_written |= bool(frame.columns)
-            write(frame, kind, out, most_rows)
+            with Cancelling(self._spark) as work:
+                frame = self._spark.sql(statement)
+                if frame.columns and self._has_written and kind != results.JSON:
+                    out.write("\n")
+                self._has_written |= bool(frame.columns)
+                write(frame, kind, out, most_rows, work)
         except AnalysisException as error:
             if error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
                 raise
@@ -240,13 +234,13 @@ class Tables:
         return f"There are: {', '.join(names[:MOST_NAMED]) or 'none'}{more}."
 
 
-def write(frame: DataFrame, kind: str, out: TextIO, most_rows: int) -> int:
+def write(frame: DataFrame, kind: str, out: TextIO, most_rows: int, work: Cancelling) -> None:
     """Write the result of a statement.  What is no query has nothing to write."""
     if not frame.columns:
-        return 0
+        return
     columns, kinds = frame.columns, [field.dataType for field in frame.schema]
-    rows = _as_python_knows(frame, kinds).toLocalIterator()
-    return results.write_result(results.Result(columns, rows, kinds), kind, out, most_rows)
+    rows = work.rows(_as_python_knows(frame, kinds).toLocalIterator())
+    results.write_result(results.Result(columns, rows, kinds), kind, out, most_rows)
 
 
 def _as_python_knows(frame: DataFrame, kinds: Sequence[DataType]) -> DataFrame:

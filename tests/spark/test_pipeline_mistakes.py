@@ -126,7 +126,8 @@ def test_what_server_and_disk_can_tell_about_a_query_is_told_before_spark_starts
         (["--stream", "s", "--since", "soon", *url], "--since cannot be 'soon'"),
         (["--stream", "s", "--url", "redis://127.0.0.1:1"], "No server answers at redis://127"),
         (["--lake", f"{tmp_path}/none", *url], "There is no lake at"),
-        (["--lake", f"{tmp_path}/file", *url], "cannot be used"),
+        (["--lake", f"{tmp_path}/file", *url], "is a file. Name a folder"),
+        (["--lake", str(tmp_path)], "lake"),
         (["--table", f"t={tmp_path}/none"], "There is no lake at"),
     ):
         assert told in failure(capfd, "sql", *line, "SELECT 1")
@@ -134,12 +135,13 @@ def test_what_server_and_disk_can_tell_about_a_query_is_told_before_spark_starts
     assert "invalid choice: 'xml'" in refusal(capfd, "sql", "--format", "xml", "SELECT 1")
 
 
-@pytest.mark.parametrize("module", ["pyspark", "pyarrow", "redis"])
+@pytest.mark.parametrize("module", ["pyspark", "pyarrow", "redis", "deltalake"])
 def test_without_the_extra_it_is_told_how_to_get_it(
     module: str, capfd: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cli_spark, "find_spec", lambda name: None if name == module else name)
-    for line in (["sql", "--stream", "s", "SELECT 1"], ["pipeline", "settings"]):
+    query = ["sql", "--stream", "s", "SELECT 1"]
+    for line in (query, ["pipeline", "settings"], ["lake", "info", "l"]):
         told = failure(capfd, *line)
         assert f"needs {module}; install it with: pip install 'forebay[spark]'" in told
 

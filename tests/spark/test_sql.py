@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from forebay.cli import sql as cli
 from forebay.cli.main import main
-from forebay_spark.errors import OptionError
+from forebay_spark.errors import ConnectorError, OptionError
 from forebay_spark.sql import ENTRIES, Asked, easy_name, names_of
 from tests.support.lakes import archive, run
 from tests.support.spark_streams import Target
@@ -98,7 +98,7 @@ def test_the_variable_is_not_printed_by_the_help(
     ],
 )
 def test_mistakes_are_told_without_spark(given: Asked, told: str) -> None:
-    with pytest.raises(OptionError, match=told):
+    with pytest.raises(ConnectorError, match=told):
         given.check()
 
 

@@ -30,7 +30,7 @@ class SparkCommandError(ForebayError):
 
 def check_installed() -> None:
     """See that the extra is there."""
-    for module in ("pyspark", "pyarrow", "redis"):
+    for module in ("pyspark", "pyarrow", "redis", "deltalake"):
         if find_spec(module) is None:
             raise SparkCommandError(
                 f"this command needs {module}; install it with: pip install 'forebay[spark]'"

@@ -133,8 +133,11 @@ def query(asked: argparse.Namespace) -> int:
         _tell_what_is_shown(tables)
         if is_shell:
             return shell(opened, asked)
-        for statement in statements:
-            opened.execute(statement, asked.format, sys.stdout, asked.max_rows)
+        try:
+            for statement in statements:
+                opened.execute(statement, asked.format, sys.stdout, asked.max_rows)
+        except KeyboardInterrupt:
+            raise SparkCommandError("stopped by Ctrl-C; what is printed is not all") from None
     return 0
 
 
