@@ -168,7 +168,7 @@ class Archiver:
 
     def _land(self, spark: SparkSession, todo: ranges.Todo) -> Landed:
         """The files of a batch, safe on disk."""
-        with closing(Server(self._options)) as server:
+        with closing(Server(self._options, met=True)) as server:
             helper = Helper(server, self._options)
             tasks = tasks_of(todo.spans, server, helper, self._options)
         place, partitions = self._lake.place, self._about.partitions
