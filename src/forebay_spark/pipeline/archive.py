@@ -22,7 +22,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql.types import AtomicType, BinaryType, StructType
 
 from forebay_spark import loss, state
 from forebay_spark.connect import Server
@@ -45,6 +45,7 @@ from forebay_spark.reading import tasks_of
 from forebay_spark.server_help import Helper
 
 _LOG = logging.getLogger("forebay_spark")
+BYTES = BinaryType()
 #: Options that change how an entry becomes a row; the lake must remember them.
 READING = (
     "mode",
@@ -109,6 +110,11 @@ def about_archive(
             raise OptionError(
                 f"The archive is to be split by {name!r}, but it has only the columns "
                 f"{', '.join(columns.fieldNames())}. Correct partitions."
+            )
+        if not isinstance(columns[name].dataType, AtomicType) or columns[name].dataType == BYTES:
+            raise OptionError(
+                f"The archive is to be split by {name!r}, whose values cannot be the name of a "
+                "folder. Choose a column of text, numbers or dates."
             )
     reading = {name: source.options[name] for name in READING if name in source.options}
     return About(columns, chosen, entry, reading)
