@@ -213,6 +213,18 @@ def rebuilt(rows: pa.RecordBatch, timestamp_format: str = ISO) -> list[Fields]:
     ]
 
 
+def told_whole(rows: pa.RecordBatch, chosen: pa.Array, timestamp_format: str) -> pa.RecordBatch:
+    """With every value of some entries in ``_raw``: no column of theirs is needed any more."""
+    if not pc.any(chosen).as_py():
+        return rows
+    entries = rebuilt(rows.filter(chosen), timestamp_format)
+    told = pa.array([[field._asdict() for field in fields] for fields in entries], RAW_TYPE)
+    after = pc.add(pc.cumulative_sum(chosen.cast(pa.int64())), rows.num_rows - 1)
+    both = pa.concat_arrays([rows.column(RAW), told])
+    raw = both.take(pc.if_else(chosen, after, positions(rows.num_rows)))
+    return rows.set_column(rows.schema.names.index(RAW), rows.schema.field(RAW), raw)
+
+
 def _filled(pairs: list[dict[str, Any]], columns: dict[bytes, bytes]) -> Fields:
     """The pairs of ``_raw``, with the values that only the columns have."""
     return [

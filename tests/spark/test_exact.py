@@ -190,6 +190,19 @@ def test_what_the_schema_lacks_or_cannot_read_is_kept_and_counted() -> None:
     assert exact.leftovers(decode(ARCHIVED, mixed)) == Counter()
 
 
+@given(st.lists(ENTRY, min_size=1, max_size=6), st.data())
+def test_entries_that_are_told_whole_need_no_column(entries: list[Fields], data: Any) -> None:
+    batch = decode(ORDERS, *entries)
+    chosen = data.draw(st.lists(st.booleans(), min_size=len(entries), max_size=len(entries)))
+    told = exact.told_whole(batch, pa.array(chosen), "iso")
+    assert told.schema == batch.schema
+    assert exact.rebuilt(told) == entries
+    forgotten = told.filter(pa.array(chosen)).select(["_id", "_raw"])
+    assert exact.rebuilt(forgotten) == [
+        e for e, is_one in zip(entries, chosen, strict=True) if is_one
+    ]
+
+
 def test_another_order_of_fields_costs_names_only() -> None:
     entry = [(b"amount", b"1.5"), (b"id", b"7")]
     row = decode(ORDERS, entry).to_pylist()[0]

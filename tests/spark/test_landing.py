@@ -14,7 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forebay_spark.entries import completed_schema
 from forebay_spark.errors import MalformedError, explain
+from forebay_spark.exact import rebuilt
 from forebay_spark.ids import EntryId
 from forebay_spark.lake import parquet
 from forebay_spark.lake.errors import LakeError
@@ -110,6 +112,32 @@ def test_an_attempt_that_is_repeated_leaves_the_files_of_the_first_alone(
     (first,), (second,) = land_here(redis_target, tmp_path), land_here(redis_target, tmp_path)
     assert first.path != second.path
     assert pq.read_table(tmp_path / first.path).num_rows == 10
+
+
+def test_what_no_folder_can_say_is_in_the_row(redis_target: Target, tmp_path: Path) -> None:
+    entries: list[dict[Any, Any]] = [
+        {"item": "tea", "day": "2026-01-31"},
+        {"item": "", "day": "2026-01-31"},
+        {"item": "tea", "day": "1492-10-12"},
+        {"day": "2026-01-31"},
+    ]
+    for entry in entries:
+        redis_target.client.xadd("s", entry)
+    schema = completed_schema(
+        struct(_id="string", _timestamp="timestamp", item="string", day="date")
+    )
+    options = redis_target.options(STREAM, streams="s")
+    plan = Landing(schema, options, place_of(str(tmp_path)), ("item", "day"))
+    landed = land_task(plan, Task([Part("s", WHOLE, Position(EntryId(0, 0), None))])).files
+    made = []
+    for file in landed:
+        rows = pq.ParquetFile(tmp_path / file.path).read()
+        for name, kind in (("item", pa.string()), ("day", pa.date32())):
+            value = pa.scalar(file.values[name] or None, pa.string()).cast(kind)
+            rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
+        made += rebuilt(rows.select(schema.fieldNames()).combine_chunks().to_batches()[0])
+    wanted = [[(k.encode(), v.encode()) for k, v in entry.items()] for entry in entries]
+    assert sorted(made) == sorted(wanted)
 
 
 def test_a_task_without_entries_writes_nothing(redis_target: Target, tmp_path: Path) -> None:

@@ -20,14 +20,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from forebay_spark.entries import MS_PER_DAY, EntryColumns
-from forebay_spark.exact import leftovers
+from forebay_spark.exact import leftovers, told_whole
 from forebay_spark.lake import stores
 from forebay_spark.lake.lake import NewFile
-from forebay_spark.lake.parquet import LAST_DAY, PartitionedFiles, differences
+from forebay_spark.lake.parquet import LAST_DAY, PartitionedFiles, differences, value_texts
 from forebay_spark.lake.stores import Place
 from forebay_spark.options import Options
 from forebay_spark.pipeline.evolution import Samples, joined, sample
 from forebay_spark.reading import Task, read_parts
+from forebay_spark.schema import RAW, SPECIAL
 
 US_PER_DAY = MS_PER_DAY * 1000
 
@@ -78,7 +79,9 @@ def land_task(landing: Landing, task: Task) -> Landed:
     samples: Samples = {}
     try:
         for _, batch in read_parts(landing.schema, landing.options, task):
-            files.add(dated(batch, names))
+            unsaid = unsaid_by_folders(batch, landing.partitions)
+            whole = told_whole(batch, unsaid, landing.options.timestampFormat)
+            files.add(dated(whole, names))
             left += leftovers(batch)
             if landing.samples:
                 sample(samples, batch)
@@ -87,6 +90,29 @@ def land_task(landing: Landing, task: Task) -> Landed:
         raise stores.said(landing.place, error) from None
     finally:
         files.close()
+
+
+def unsaid_by_folders(batch: pa.RecordBatch, partitions: tuple[str, ...]) -> pa.Array:
+    """Rows with a field that the table is split by, and whose value no folder can say.
+
+    For a folder, nothing and an empty text are the same, and some days have no text.  Text is
+    safe for whole numbers and the like; of other types no reader's way back is relied on.
+    """
+    unsaid = pa.repeat(pa.scalar(False), batch.num_rows)
+    fields = set(partitions) - set(SPECIAL) if RAW in batch.schema.names else set()
+    for name in fields & set(batch.schema.names):
+        column = batch.column(name)
+        lost = column.is_valid()
+        if _is_sure(column.type):
+            said = pc.not_equal(value_texts(column), "").fill_null(False)
+            lost = pc.and_(lost, pc.invert(said))
+        unsaid = pc.or_(unsaid, lost)
+    return unsaid
+
+
+def _is_sure(kind: pa.DataType) -> bool:
+    sure = (pa.types.is_string, pa.types.is_integer, pa.types.is_boolean, pa.types.is_date)
+    return any(is_one(kind) for is_one in sure)
 
 
 def dated(batch: pa.RecordBatch, names: EntryColumns) -> pa.RecordBatch:
