@@ -11,7 +11,7 @@ from forebay_spark.lake import upkeep
 from forebay_spark.lake.lake import Lake
 from forebay_spark.lake.upkeep import compact, vacuum
 from forebay_spark.pipeline.config import Compact
-from tests.support.lakes import archive, ids_of, lake_frame, lake_ids, run, same
+from tests.support.lakes import archive, ids_of, lake_frame, lake_ids, make_lake, run, same
 from tests.support.spark_streams import Target
 
 pytestmark = pytest.mark.spark
@@ -68,8 +68,6 @@ def test_of_two_compactions_at_once_one_gives_way(
 
 
 def test_vacuum_only_says_what_it_would_remove_if_it_is_asked_to(tmp_path: Path) -> None:
-    from tests.spark.test_lake import make_lake
-
     lake = make_lake(tmp_path)
     orphan = tmp_path / "stream=x" / "part.parquet"
     orphan.parent.mkdir(parents=True)

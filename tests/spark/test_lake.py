@@ -18,28 +18,21 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from forebay_spark.ids import WORD_MAX, EntryId
 from forebay_spark.lake import lake as lake_module
 from forebay_spark.lake import old, stores, transactions, upkeep
 from forebay_spark.lake.errors import LakeError
-from forebay_spark.lake.lake import About, Change, Lake, NewFile, Snapshot
+from forebay_spark.lake.lake import Change, Lake, NewFile, Snapshot
 from forebay_spark.lake.parquet import PartitionedFiles
 from forebay_spark.lake.source import commit_batch
 from forebay_spark.lake.stores import place_of
 from forebay_spark.lake.transactions import Cut, cuts_in, of_batch, of_cuts, read_all
 from forebay_spark.lake.upkeep import compact
+from tests.support.lakes import NUMBERS, make_lake
 
-COLUMNS = StructType([StructField("stream", StringType()), StructField("n", LongType())])
-ABOUT = About(COLUMNS, ("stream",))
 HALF = st.integers(0, WORD_MAX)
-
-
-def make_lake(folder: Path) -> Lake:
-    lake = Lake(str(folder))
-    lake.create(ABOUT)
-    return lake
 
 
 def files_of(lake: Lake, *numbers: int, stream: str = "s") -> list[NewFile]:
@@ -239,7 +232,7 @@ def test_what_is_no_lake_is_one_sentence(
         Lake(str(path)).snapshot()
     if path.exists():
         with pytest.raises(LakeError, match=told):
-            Lake(str(path)).create(ABOUT)
+            Lake(str(path)).create(NUMBERS)
 
 
 def test_a_table_of_a_newer_protocol_is_one_sentence(tmp_path: Path) -> None:
@@ -259,7 +252,7 @@ def test_a_table_of_a_newer_protocol_is_one_sentence(tmp_path: Path) -> None:
 def test_a_table_that_another_tool_made_or_changed_is_not_filled(tmp_path: Path) -> None:
     write_deltalake(str(tmp_path), pa.table({"x": [1]}))
     with pytest.raises(LakeError, match="was made with other settings: columns: x bigint"):
-        Lake(str(tmp_path)).create(ABOUT)
+        Lake(str(tmp_path)).create(NUMBERS)
     assert len(Lake(str(tmp_path)).snapshot().files) == 1
 
 

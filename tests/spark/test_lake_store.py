@@ -23,7 +23,7 @@ from forebay_spark.lake.upkeep import compact
 from forebay_spark.one_table import table
 from forebay_spark.pipeline.archive import Archive, Trim
 from forebay_spark.pipeline.spec import Source
-from tests.support.lakes import ids_of, run, same
+from tests.support.lakes import NUMBERS, ids_of, run, same
 from tests.support.servers import free_port
 from tests.support.spark_streams import Target
 from tests.support.waiting import wait_until
@@ -86,10 +86,8 @@ def test_streams_are_archived_to_a_store_read_back_and_compacted(
 
 @pytest.mark.spark
 def test_of_two_writers_to_a_store_one_is_asked_again(store: dict[str, str], spark: Any) -> None:
-    from tests.spark.test_lake import ABOUT
-
     lake, other = Lake("s3://lakes/race", store), Lake("s3://lakes/race", store)
-    lake.create(ABOUT)
+    lake.create(NUMBERS)
     seen: list[int] = []
 
     def decide(snapshot: Snapshot) -> Change | None:

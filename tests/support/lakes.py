@@ -6,12 +6,26 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
 from forebay_spark.lake.errors import LakeError
 from forebay_spark.lake.frames import frame_of
-from forebay_spark.lake.lake import Lake, Snapshot
+from forebay_spark.lake.lake import About, Lake, Snapshot
 from forebay_spark.pipeline.archive import Archive
 from forebay_spark.pipeline.spec import Source
 from tests.support.spark_streams import Target
+
+#: A small table that is split by a column, for tests without entries.
+NUMBERS = About(
+    StructType([StructField("stream", StringType()), StructField("n", LongType())]), ("stream",)
+)
+
+
+def make_lake(folder: Path) -> Lake:
+    """A lake of numbers, empty if it was not there."""
+    lake = Lake(str(folder))
+    lake.create(NUMBERS)
+    return lake
 
 
 def archive(target: Target, lake: Path, *streams: str, **more: Any) -> Archive:
