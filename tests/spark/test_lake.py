@@ -30,7 +30,7 @@ from forebay_spark.lake.source import commit_batch
 from forebay_spark.lake.stores import place_of
 from forebay_spark.lake.transactions import Cut, cuts_in, of_batch, of_cuts, read_all
 from forebay_spark.lake.upkeep import compact
-from tests.support.lakes import NUMBERS, make_lake
+from tests.support.lakes import NUMBERS, contested, make_lake
 
 HALF = st.integers(0, WORD_MAX)
 
@@ -88,16 +88,7 @@ def test_all_transactions_are_what_the_library_says_of_each_at_every_version(
 def test_of_two_that_move_the_same_cut_one_is_asked_again(tmp_path: Path) -> None:
     lake, other = make_lake(tmp_path), Lake(str(tmp_path))
     add(lake, 1)
-    seen: list[int] = []
-
-    def decide(snapshot: Snapshot) -> Change | None:
-        seen.append(snapshot.batch_of("q"))
-        if len(seen) == 1:
-            other.commit(lambda _: Change((), of_batch("q", 7)))
-        return Change((), of_batch("q", 8)) if snapshot.batch_of("q") < 0 else None
-
-    lake.commit(decide)
-    assert seen == [-1, 7]
+    assert contested(lake, other) == [-1, 7]
     assert lake.snapshot().batch_of("q") == 7
 
 

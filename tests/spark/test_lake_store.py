@@ -17,13 +17,12 @@ import pytest
 from deltalake import DeltaTable
 
 from forebay_spark.lake.frames import frame_of
-from forebay_spark.lake.lake import Change, Lake, Snapshot
-from forebay_spark.lake.transactions import of_batch
+from forebay_spark.lake.lake import Lake
 from forebay_spark.lake.upkeep import compact
 from forebay_spark.one_table import table
 from forebay_spark.pipeline.archive import Archive, Trim
 from forebay_spark.pipeline.spec import Source
-from tests.support.lakes import NUMBERS, ids_of, run, same
+from tests.support.lakes import NUMBERS, contested, ids_of, run, same
 from tests.support.servers import free_port
 from tests.support.spark_streams import Target
 from tests.support.waiting import wait_until
@@ -88,13 +87,4 @@ def test_streams_are_archived_to_a_store_read_back_and_compacted(
 def test_of_two_writers_to_a_store_one_is_asked_again(store: dict[str, str], spark: Any) -> None:
     lake, other = Lake("s3://lakes/race", store), Lake("s3://lakes/race", store)
     lake.create(NUMBERS)
-    seen: list[int] = []
-
-    def decide(snapshot: Snapshot) -> Change | None:
-        seen.append(snapshot.batch_of("q"))
-        if len(seen) == 1:
-            other.commit(lambda _: Change((), of_batch("q", 7)))
-        return Change((), of_batch("q", 8)) if snapshot.batch_of("q") < 0 else None
-
-    lake.commit(decide)
-    assert seen == [-1, 7]
+    assert contested(lake, other) == [-1, 7]

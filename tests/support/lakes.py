@@ -10,7 +10,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from forebay_spark.lake.errors import LakeError
 from forebay_spark.lake.frames import frame_of
-from forebay_spark.lake.lake import About, Lake, Snapshot
+from forebay_spark.lake.lake import About, Change, Lake, Snapshot
+from forebay_spark.lake.transactions import of_batch
 from forebay_spark.pipeline.archive import Archive
 from forebay_spark.pipeline.spec import Source
 from tests.support.spark_streams import Target
@@ -26,6 +27,20 @@ def make_lake(folder: Path) -> Lake:
     lake = Lake(str(folder))
     lake.create(NUMBERS)
     return lake
+
+
+def contested(lake: Lake, other: Lake) -> list[int]:
+    """Two writers take the same batch at once; what the slower one was shown each time."""
+    seen: list[int] = []
+
+    def decide(snapshot: Snapshot) -> Change | None:
+        seen.append(snapshot.batch_of("q"))
+        if len(seen) == 1:
+            other.commit(lambda _: Change((), of_batch("q", 7)))
+        return Change((), of_batch("q", 8)) if snapshot.batch_of("q") < 0 else None
+
+    lake.commit(decide)
+    return seen
 
 
 def archive(target: Target, lake: Path, *streams: str, **more: Any) -> Archive:

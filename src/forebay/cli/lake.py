@@ -89,9 +89,9 @@ def _print(columns: Iterable[str], records: list[dict[str, Any]], as_json: bool)
 
 def info(asked: argparse.Namespace) -> None:
     """forebay lake info."""
-    from forebay_spark import lake_commands
+    from forebay_spark.lake import show
 
-    told = lake_commands.info(asked.lake)
+    told = show.info(asked.lake)
     if asked.json:
         _print((), [told], as_json=True)
         return
@@ -108,26 +108,26 @@ def info(asked: argparse.Namespace) -> None:
 
 def files(asked: argparse.Namespace) -> None:
     """forebay lake files."""
-    from forebay_spark import lake_commands
+    from forebay_spark.lake import show
 
-    _print(("rows", "bytes", "modified", "path"), lake_commands.files(asked.lake), asked.json)
+    _print(("rows", "bytes", "first", "last", "path"), show.files(asked.lake), asked.json)
 
 
 def history(asked: argparse.Namespace) -> None:
     """forebay lake history."""
-    from forebay_spark import lake_commands
+    from forebay_spark.lake import show
 
-    commits = lake_commands.history(asked.lake, asked.limit)
+    commits = show.history(asked.lake, asked.limit)
     _print(("version", "at", "operation", "metrics"), commits, asked.json)
 
 
 def vacuum(asked: argparse.Namespace) -> None:
     """forebay lake vacuum."""
-    from forebay_spark import lake_commands
+    from forebay_spark.lake import show
     from forebay_spark.pipeline.settings import duration
 
     keep_ms = duration(asked.keep, "--keep")
-    paths = lake_commands.vacuum(asked.lake, keep_ms, delete=asked.delete, force=asked.force)
+    paths = show.vacuum(asked.lake, keep_ms, delete=asked.delete, force=asked.force)
     if asked.json:
         _print((), [{"lake": asked.lake, "deleted": asked.delete, "files": paths}], as_json=True)
         return

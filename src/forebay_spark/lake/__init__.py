@@ -7,6 +7,7 @@
     results.py        the same for rows that come out of Spark
     frames.py         the rows of a version, in Spark
     upkeep.py         few large files instead of many small ones; what nobody needs goes
+    show.py           what a lake holds and how it came to be, for a person
     old.py            lakes of the format before, taken over
 
 Log, checkpoints, statistics, compaction and vacuum are those of the library ``deltalake``.

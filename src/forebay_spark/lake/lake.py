@@ -305,14 +305,10 @@ def in_words(place: Place) -> Iterator[None]:
     except DeltaProtocolError as error:
         raise LakeError(
             f"The table {place.root} is of a kind that this version cannot use "
-            f"({_first_line(error)}). Install a newer forebay[spark], or name another lake."
+            f"({stores.told(error)}). Install a newer forebay[spark], or name another lake."
         ) from None
     except (DeltaError, OSError) as error:
         raise stores.said(place, error) from None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0].rstrip(".")
 
 
 def _refuse_file(place: Place) -> None:

@@ -12,6 +12,7 @@ made durable here: its bytes, and the folders on the way to it.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -22,6 +23,7 @@ from deltalake.fs import DeltaStorageHandler
 from forebay_spark.lake.errors import LakeError
 
 LOG = "_delta_log"
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 
 class Place(NamedTuple):
@@ -153,9 +155,14 @@ def set_torn_commit_aside(place: Place) -> str | None:
     return aside.name
 
 
+def told(error: Exception) -> str:
+    """The first line of what a library says, without its colours."""
+    return _COLOUR.sub("", str(error)).strip().splitlines()[0].rstrip(".")
+
+
 def said(place: Place, error: Exception) -> LakeError:
     """What a file system or a store has refused, as a sentence."""
-    reason = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
+    reason = getattr(error, "strerror", None) or told(error)
     return LakeError(
         f"The lake {place.root} cannot be used ({reason}). See that it can be reached and that "
         "there is room, and that this user may read and write there."

@@ -129,7 +129,7 @@ def vacuum(lake: Lake, keep_ms: int = WEEK_MS, *, dry_run: bool = False) -> list
     table = lake.snapshot().table
     with in_words(lake.place):
         gone = table.vacuum(
-            retention_hours=keep_ms // HOUR_MS,
+            retention_hours=-(-keep_ms // HOUR_MS),
             dry_run=dry_run,
             enforce_retention_duration=False,
             full=True,
