@@ -129,7 +129,7 @@ def test_what_a_window_cannot_be_made_of_is_told(spark: Any, redis_target: Targe
     with pytest.raises(
         OptionError, match=r"aggregate.keys names the column 'rider', but there are"
     ):
-        Aggregate(**common, keys=("rider",)).start(spark)
+        Aggregate(**common, keys=("rider",), sink=(LakeSink("/x"),)).start(spark)
     with pytest.raises(OptionError, match="Updates of windows can go to a stream only"):
         Aggregate(**common, emit="updates", sink=(LakeSink("/x"),)).start(spark)
     with pytest.raises(OptionError, match="has no checkpoint"):

@@ -160,13 +160,13 @@ class Quarantine(SinkJob):
 
     def check(self) -> None:
         """Also: there must be something to judge rows by."""
-        refuse_loop(self, self.dead_letter, "dead-letter stream")
-        super().check()
         if self.source.schema is None:
             raise OptionError(
                 "A quarantine needs source.schema to tell good rows from bad ones. Add it, as in "
                 "schema = 'rider string not null, speed double'."
             )
+        refuse_loop(self, self.dead_letter, "dead-letter stream")
+        super().check()
 
     def start(self, spark: SparkSession) -> Flow:
         """Begin."""
