@@ -35,7 +35,7 @@ class Cancelling:
 
     def _note(self, _: int, __: FrameType | None) -> None:
         self.wanted = True
-        threading.Thread(target=self._spark.interruptAll, daemon=True).start()
+        threading.Thread(target=self._spark.sparkContext.cancelAllJobs, daemon=True).start()
 
     def rows(self, rows: Iterable[T]) -> Iterator[T]:
         """The rows until somebody has enough."""

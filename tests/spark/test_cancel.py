@@ -18,8 +18,9 @@ class Spark:
 
     def __init__(self) -> None:
         self.stopped = threading.Event()
+        self.sparkContext = self
 
-    def interruptAll(self) -> None:
+    def cancelAllJobs(self) -> None:
         self.stopped.set()
 
 
@@ -54,6 +55,7 @@ def test_a_failure_after_ctrl_c_is_the_interruption_and_one_before_is_itself() -
 
 
 @pytest.mark.spark
+@pytest.mark.timeout(120)
 def test_a_query_that_would_take_for_ever_ends_and_the_next_one_works(spark: Any) -> None:
     endless = spark.range(10**12).selectExpr("sum(id % 7) AS n")
     pressed = threading.Timer(3.0, press)

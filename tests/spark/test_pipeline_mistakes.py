@@ -127,7 +127,7 @@ def test_what_server_and_disk_can_tell_about_a_query_is_told_before_spark_starts
         (["--stream", "s", "--url", "redis://127.0.0.1:1"], "No server answers at redis://127"),
         (["--lake", f"{tmp_path}/none", *url], "There is no lake at"),
         (["--lake", f"{tmp_path}/file", *url], "is a file. Name a folder"),
-        (["--lake", str(tmp_path)], "lake"),
+        (["--lake", str(tmp_path)], "is not empty and no Delta table"),
         (["--table", f"t={tmp_path}/none"], "There is no lake at"),
     ):
         assert told in failure(capfd, "sql", *line, "SELECT 1")
