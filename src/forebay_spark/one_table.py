@@ -29,7 +29,7 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import reduce
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -46,6 +46,7 @@ from forebay_spark.lake.lake import DataFile, Lake, Snapshot
 from forebay_spark.lake.transactions import Cut
 from forebay_spark.offsets import Position
 from forebay_spark.options import BATCH, read_options
+from forebay_spark.pruning import Hours
 from forebay_spark.state import StreamState
 
 DEFAULT_URL = "redis://127.0.0.1:6379"
@@ -60,40 +61,76 @@ class Stretch(NamedTuple):
     high: EntryId
 
 
-def table(
-    spark: SparkSession,
-    streams: str | Sequence[str] = (),
-    *,
-    lake: str | Lake | None = None,
-    url: str | None = DEFAULT_URL,
-    pattern: str | None = None,
-    schema: str | None = None,
-    since: Moment = None,
-    until: Moment = None,
-    version: int | None = None,
-    as_of: datetime | str | None = None,
-    options: Mapping[str, str] | None = None,
-) -> DataFrame:
-    """Hot and cold entries of streams as one table, a snapshot of this moment.
+class How(TypedDict, total=False):
+    """What may be asked of a table.
 
     Without ``streams`` and ``pattern`` it has all streams of the lake.  Without ``lake`` it
     has what is on the server; without ``url`` (None), and of an older ``version`` or moment
     (``as_of``) of the lake, what is in the lake.  ``schema`` is for a table without a lake; a
     lake knows its own.
     """
+
+    lake: str | Lake | None
+    url: str | None
+    pattern: str | None
+    schema: str | None
+    since: Moment
+    until: Moment
+    version: int | None
+    as_of: datetime | str | None
+    options: Mapping[str, str] | None
+
+
+def table(spark: SparkSession, streams: str | Sequence[str] = (), **how: Unpack[How]) -> DataFrame:
+    """Hot and cold entries of streams as one table, a snapshot of this moment; see ``How``."""
+    return open_entries(spark, streams, **how).frame()
+
+
+def open_entries(
+    spark: SparkSession, streams: str | Sequence[str] = (), **how: Unpack[How]
+) -> Entries:
+    """The parts of such a table, from which a query may take less."""
     names = (streams,) if isinstance(streams, str) else tuple(streams)
+    lake, pattern = how.get("lake"), how.get("pattern")
     opened = Lake(lake) if isinstance(lake, str) else lake
     if opened is None and not names and not pattern:
         raise OptionError("A table needs a lake, streams or a pattern. Give one of them.")
-    window, wanted = _window(since, until), Wanted(names, pattern)
+    window = _window(how.get("since"), how.get("until"))
+    wanted = Wanted(names, pattern)
+    version, as_of, url = how.get("version"), how.get("as_of"), how.get("url", DEFAULT_URL)
     if opened is not None and (url is None or version is not None or as_of is not None):
         return _cold_only(spark, opened.snapshot(version, as_of), wanted, window)
-    texts = {"url": url or DEFAULT_URL, **(options or {})}
-    maker = _Maker(spark, opened, wanted, entry_schema(schema), window, texts)
+    texts = {"url": url or DEFAULT_URL, **(how.get("options") or {})}
+    maker = _Maker(spark, opened, wanted, entry_schema(how.get("schema")), window, texts)
     try:
         return maker.make()
     finally:
         maker.close()
+
+
+class Entries(NamedTuple):
+    """Cold files and copies of hot entries, which together are the table."""
+
+    spark: SparkSession
+    schema: StructType
+    cold: Snapshot | None
+    wanted: Wanted
+    window: Stretch
+    hot: Sequence[DataFrame] = ()
+
+    @property
+    def time(self) -> str:
+        """The column with the time of an entry."""
+        return EntryColumns(self.schema).timestamp
+
+    def frame(self, hours: Hours | None = None) -> DataFrame:
+        """The rows; of files that have none of some hours it may leave theirs out."""
+        columns, parts = EntryColumns(self.schema), list(self.hot)
+        if self.cold is not None:
+            parts.insert(0, _cold(self.spark, self.cold, self.wanted, self.window, hours))
+        if not parts:
+            return columns.dated(self.spark.createDataFrame([], self.schema))
+        return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
 
 
 class Wanted(NamedTuple):
@@ -147,7 +184,7 @@ class _Maker:
     def close(self) -> None:
         self._server.close()
 
-    def make(self) -> DataFrame:
+    def make(self) -> Entries:
         """Copy what is hot, round by round, until the lake has no stream that was not looked at."""
         cold = self._lake.snapshot() if self._lake is not None else None
         streams = self._on_server(cold)
@@ -227,19 +264,15 @@ class _Maker:
                     "lake alone."
                 )
 
-    def _joined(self, cold: Snapshot | None, cuts: Mapping[str, Cut]) -> DataFrame:
+    def _joined(self, cold: Snapshot | None, cuts: Mapping[str, Cut]) -> Entries:
         """The files, and of the copies what comes after them."""
-        columns = EntryColumns(self._schema(cold))
-        left_out = self._left_out(cuts)
-        parts = [
+        schema = self._schema(cold)
+        columns, left_out = EntryColumns(schema), self._left_out(cuts)
+        hot = [
             columns.dated(copy.where(columns.after(left_out)) if left_out else copy)
             for copy in self._copies
         ]
-        if cold is not None:
-            parts.insert(0, _cold(self._spark, cold, self._wanted, self._window))
-        if not parts:
-            return columns.dated(self._spark.createDataFrame([], self._schema(cold)))
-        return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
+        return Entries(self._spark, schema, cold, self._wanted, self._window, hot)
 
     def _left_out(self, cuts: Mapping[str, Cut]) -> dict[str, EntryId]:
         """Up to where each copy is left out: the lake has it by now, or it has a hole.
@@ -265,16 +298,14 @@ class Seen(NamedTuple):
     after: StreamState | None
 
 
-def _cold_only(
-    spark: SparkSession, snapshot: Snapshot, wanted: Wanted, window: Stretch
-) -> DataFrame:
+def _cold_only(spark: SparkSession, snapshot: Snapshot, wanted: Wanted, window: Stretch) -> Entries:
     missing = [name for name in wanted.names if name not in snapshot.cuts]
     if missing:
         raise OptionError(
             f"The lake {snapshot.place.root} has no stream {missing[0]!r}. "
             f"It has: {', '.join(sorted(snapshot.cuts)) or 'none yet'}."
         )
-    return _cold(spark, snapshot, wanted, window)
+    return Entries(spark, entry_of(snapshot), snapshot, wanted, window)
 
 
 def cold_table(
@@ -298,7 +329,13 @@ def entry_of(snapshot: Snapshot) -> StructType:
     return snapshot.about.entry
 
 
-def _cold(spark: SparkSession, snapshot: Snapshot, wanted: Wanted, window: Stretch) -> DataFrame:
+def _cold(
+    spark: SparkSession,
+    snapshot: Snapshot,
+    wanted: Wanted,
+    window: Stretch,
+    hours: Hours | None = None,
+) -> DataFrame:
     """The rows of some streams and some time."""
     names = EntryColumns(entry_of(snapshot))
     everything = not wanted.names and wanted.pattern is None
@@ -307,7 +344,8 @@ def _cold(spark: SparkSession, snapshot: Snapshot, wanted: Wanted, window: Stret
         file
         for file in snapshot.files
         if file.values.get(names.stream, streams[0] if streams else None) in streams
-        and _touches(file, names.timestamp, window)
+        and _touches(file, names.timestamp, window.low.ms, window.high.ms)
+        and (hours is None or _touches(file, names.timestamp, *hours))
     ]
     frame = frame_of(spark, snapshot, files)
     if not everything and names.stream not in snapshot.about.partitions:
@@ -320,12 +358,12 @@ def _cold(spark: SparkSession, snapshot: Snapshot, wanted: Wanted, window: Stret
     return frame
 
 
-def _touches(file: DataFile, time: str, window: Stretch) -> bool:
-    """Whether a file may have entries of the window, by what the log says of it."""
+def _touches(file: DataFile, time: str, low_ms: int, high_ms: int) -> bool:
+    """Whether a file may have entries of some hours, by what the log says of it."""
     low, high = file.low.get(time), file.high.get(time)
     if low is None or high is None:
         return True
-    return _ms(low) <= window.high.ms and _ms(high) >= window.low.ms
+    return _ms(low) <= high_ms and _ms(high) >= low_ms
 
 
 def _ms(moment: datetime) -> int:

@@ -40,8 +40,9 @@ from forebay_spark.errors import OptionError
 from forebay_spark.lake.frames import frame_of
 from forebay_spark.lake.lake import Lake
 from forebay_spark.moments import moment_ms
-from forebay_spark.one_table import DEFAULT_URL, Moment, table
+from forebay_spark.one_table import DEFAULT_URL, Entries, Moment, open_entries
 from forebay_spark.options import BATCH, read_options
+from forebay_spark.pruning import Hours, hours_of
 
 ENTRIES = "entries"
 #: A pattern may match very many streams; beyond these only ``entries`` has them.
@@ -142,30 +143,46 @@ def names_of(streams: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str
     return named
 
 
-def open_tables(spark: SparkSession, asked: Asked, on_server: Sequence[str] = ()) -> dict[str, str]:
-    """Make the tables that a query may use: name of each, to what it is."""
+class Opened(NamedTuple):
+    """The tables of a session: what each name is, and the entries behind those of streams."""
+
+    told: dict[str, str]
+    entries: Entries | None = None
+    named: Mapping[str, str] = {}
+
+    def show(self, hours: Hours | None = None) -> None:
+        """Put the entries under their names, or those files of them that have some hours."""
+        if self.entries is None:
+            return
+        frame = self.entries.frame(hours)
+        frame.createOrReplaceTempView(ENTRIES)
+        column = _stream_column(frame)
+        for name, stream in self.named.items():
+            frame.where(F.col(column) == stream).createOrReplaceTempView(quoted(name))
+
+
+def open_tables(spark: SparkSession, asked: Asked, on_server: Sequence[str] = ()) -> Opened:
+    """Make the tables that a query may use."""
     told = {}
     for name, path in asked.results.items():
         open_lake(spark, name, path)
         told[name] = f"results in {path}"
     if not asked.has_entries:
-        return told
+        return Opened(told)
     if asked.lake is not None and not Lake(asked.lake).snapshot().about.is_archive:
         open_lake(spark, ENTRIES, asked.lake)
-        return {ENTRIES: f"results in {asked.lake}", **told}
-    frame = _entries(spark, asked)
-    frame.createOrReplaceTempView(ENTRIES)
+        return Opened({ENTRIES: f"results in {asked.lake}", **told})
     streams = list(dict.fromkeys([*asked.streams, *on_server, *_in_lake(asked)]))
     named = names_of(streams, asked.results) if len(streams) <= MOST_TABLES else {}
-    column = _stream_column(frame)
-    for name, stream in named.items():
-        frame.where(F.col(column) == stream).createOrReplaceTempView(quoted(name))
     what = "entries of all streams" if len(streams) != 1 else f"entries of {streams[0]}"
-    return {ENTRIES: what, **{n: f"entries of {s}" for n, s in named.items()}, **told}
+    told = {ENTRIES: what, **{n: f"entries of {s}" for n, s in named.items()}, **told}
+    opened = Opened(told, _entries(spark, asked), named)
+    opened.show()
+    return opened
 
 
-def _entries(spark: SparkSession, asked: Asked) -> DataFrame:
-    return table(
+def _entries(spark: SparkSession, asked: Asked) -> Entries:
+    return open_entries(
         spark,
         asked.streams,
         lake=asked.lake,
@@ -206,18 +223,23 @@ class Tables:
     def __init__(self, spark: SparkSession, asked: Asked, on_server: Sequence[str] = ()) -> None:
         self._spark = spark
         self._asked = asked
-        self.opened = open_tables(spark, asked, on_server)
+        self._tables = open_tables(spark, asked, on_server)
         self._has_written = False
+
+    @property
+    def opened(self) -> dict[str, str]:
+        """The name of each table, to what it is."""
+        return self._tables.told
 
     def refresh(self) -> None:
         """Open them anew, as things are now."""
-        self.opened = open_tables(self._spark, self._asked, self._asked.check())
+        self._tables = open_tables(self._spark, self._asked, self._asked.check())
 
     def execute(self, statement: str, kind: str, out: TextIO, most_rows: int) -> None:
         """Run a statement and write its result, apart from the one before."""
         try:
             with Cancelling(self._spark) as work:
-                frame = self._spark.sql(statement)
+                frame = self._planned(statement)
                 if frame.columns and self._has_written and kind != results.JSON:
                     out.write("\n")
                 self._has_written |= bool(frame.columns)
@@ -227,6 +249,19 @@ class Tables:
                 raise
             name = (error.getMessageParameters() or {}).get("relationName", "of this name")
             raise OptionError(f"There is no table {name}. {self._there_are()}") from error
+
+    def _planned(self, statement: str) -> DataFrame:
+        """What a statement gives; the files that its WHERE rules out by their time are not read."""
+        frame = self._spark.sql(statement)
+        entries = self._tables.entries
+        hours = hours_of(frame, entries.time) if entries is not None and entries.cold else None
+        if hours is None:
+            return frame
+        self._tables.show(hours)
+        try:
+            return self._spark.sql(statement)
+        finally:
+            self._tables.show()
 
     def _there_are(self) -> str:
         names = [name if name == easy_name(name) else quoted(name) for name in self.opened]

@@ -22,6 +22,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
@@ -163,6 +164,7 @@ def parquet_writer(
     )
 
 
+@lru_cache(maxsize=16)
 def leaves(schema: pa.Schema) -> list[str]:
     """The paths of all columns as Parquet sees them, those inside of others too."""
     empty = io.BytesIO()

@@ -146,7 +146,9 @@ class Archiver:
     def start(self) -> Flow:
         """Make the lake if it is not there, see that nothing is lost, and begin at the cuts."""
         made = self._lake.create(self._about, may_have_grown=self._grows)
-        self._entry, cuts = made.about.entry or self._entry, made.cuts
+        self._entry = made.about.entry or self._entry
+        # Other jobs may keep other streams in the same lake.
+        cuts = {s: cut for s, cut in made.cuts.items() if state.is_read(self._options, s)}
         self._check_loss(cuts)
         self.trim()
         starts = {stream: f"({cut.id}" for stream, cut in cuts.items()}
