@@ -34,7 +34,6 @@ from pyspark.sql.types import (
 )
 
 from forebay_spark import glob, results, state
-from forebay_spark.cancel import Cancelling
 from forebay_spark.connect import Server
 from forebay_spark.errors import OptionError
 from forebay_spark.lake.frames import frame_of
@@ -216,12 +215,11 @@ class Tables:
     def execute(self, statement: str, kind: str, out: TextIO, most_rows: int) -> None:
         """Run a statement and write its result, apart from the one before."""
         try:
-            with Cancelling(self._spark) as work:
-                frame = self._spark.sql(statement)
-                if frame.columns and self._has_written and kind != results.JSON:
-                    out.write("\n")
-                self._has_written |= bool(frame.columns)
-                write(frame, kind, out, most_rows, work)
+            frame = self._spark.sql(statement)
+            if frame.columns and self._has_written and kind != results.JSON:
+                out.write("\n")
+            self._has_written |= bool(frame.columns)
+            write(frame, kind, out, most_rows)
         except AnalysisException as error:
             if error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
                 raise
@@ -234,12 +232,12 @@ class Tables:
         return f"There are: {', '.join(names[:MOST_NAMED]) or 'none'}{more}."
 
 
-def write(frame: DataFrame, kind: str, out: TextIO, most_rows: int, work: Cancelling) -> None:
+def write(frame: DataFrame, kind: str, out: TextIO, most_rows: int) -> None:
     """Write the result of a statement.  What is no query has nothing to write."""
     if not frame.columns:
         return
     columns, kinds = frame.columns, [field.dataType for field in frame.schema]
-    rows = work.rows(_as_python_knows(frame, kinds).toLocalIterator())
+    rows = _as_python_knows(frame, kinds).toLocalIterator()
     results.write_result(results.Result(columns, rows, kinds), kind, out, most_rows)
 
 
