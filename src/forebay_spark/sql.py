@@ -34,7 +34,6 @@ from pyspark.sql.types import (
 )
 
 from forebay_spark import glob, results, state
-from forebay_spark.cancel import Cancelling
 from forebay_spark.connect import Server
 from forebay_spark.errors import OptionError
 from forebay_spark.lake.frames import frame_of
@@ -150,15 +149,19 @@ class Opened(NamedTuple):
     entries: Entries | None = None
     named: Mapping[str, str] = {}
 
-    def show(self, hours: Hours | None = None) -> None:
-        """Put the entries under their names, or those files of them that have some hours."""
+    def show(self, hours: Hours | None = None, statement: str | None = None) -> None:
+        """Put the entries under their names, or those files of them that have some hours.
+
+        There may be hundreds of names; of a statement only those matter that stand in it.
+        """
         if self.entries is None:
             return
         frame = self.entries.frame(hours)
         frame.createOrReplaceTempView(ENTRIES)
         column = _stream_column(frame)
         for name, stream in self.named.items():
-            frame.where(F.col(column) == stream).createOrReplaceTempView(quoted(name))
+            if statement is None or name.lower() in statement.lower():
+                frame.where(F.col(column) == stream).createOrReplaceTempView(quoted(name))
 
 
 def open_tables(spark: SparkSession, asked: Asked, on_server: Sequence[str] = ()) -> Opened:
@@ -238,12 +241,11 @@ class Tables:
     def execute(self, statement: str, kind: str, out: TextIO, most_rows: int) -> None:
         """Run a statement and write its result, apart from the one before."""
         try:
-            with Cancelling(self._spark) as work:
-                frame = self._planned(statement)
-                if frame.columns and self._has_written and kind != results.JSON:
-                    out.write("\n")
-                self._has_written |= bool(frame.columns)
-                write(frame, kind, out, most_rows, work)
+            frame = self._planned(statement)
+            if frame.columns and self._has_written and kind != results.JSON:
+                out.write("\n")
+            self._has_written |= bool(frame.columns)
+            write(frame, kind, out, most_rows)
         except AnalysisException as error:
             if error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
                 raise
@@ -257,11 +259,11 @@ class Tables:
         hours = hours_of(frame, entries.time) if entries is not None and entries.cold else None
         if hours is None:
             return frame
-        self._tables.show(hours)
+        self._tables.show(hours, statement)
         try:
             return self._spark.sql(statement)
         finally:
-            self._tables.show()
+            self._tables.show(None, statement)
 
     def _there_are(self) -> str:
         names = [name if name == easy_name(name) else quoted(name) for name in self.opened]
@@ -269,12 +271,12 @@ class Tables:
         return f"There are: {', '.join(names[:MOST_NAMED]) or 'none'}{more}."
 
 
-def write(frame: DataFrame, kind: str, out: TextIO, most_rows: int, work: Cancelling) -> None:
+def write(frame: DataFrame, kind: str, out: TextIO, most_rows: int) -> None:
     """Write the result of a statement.  What is no query has nothing to write."""
     if not frame.columns:
         return
     columns, kinds = frame.columns, [field.dataType for field in frame.schema]
-    rows = work.rows(_as_python_knows(frame, kinds).toLocalIterator())
+    rows = _as_python_knows(frame, kinds).toLocalIterator()
     results.write_result(results.Result(columns, rows, kinds), kind, out, most_rows)
 
 
