@@ -46,9 +46,9 @@ test-interpreted: setup ## the suite on the plain Python sources
 test-compiled: setup ## the suite on the installed, compiled package
 	FOREBAY_LEG=compiled $(PYTEST) -m "not spark"
 
-# One process: a Spark session takes both cores and half a minute, so it is started once.
+# A session for each core: most of a micro-batch is waiting, so two of them take little more than one.
 test-spark: setup ## the connector with a real Spark, on the compiled package
-	FOREBAY_LEG=compiled $(BIN)/python -m pytest -q -m spark tests/spark
+	FOREBAY_LEG=compiled $(PYTEST) -m spark tests/spark
 
 lint: setup ## ruff, mypy, import-linter, the tidy tests
 	$(BIN)/ruff check $(CODE)
