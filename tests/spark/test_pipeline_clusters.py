@@ -24,6 +24,7 @@ from forebay.cli.main import main
 from forebay_spark.pipeline.archive import Archive, Trim
 from forebay_spark.pipeline.spec import Source
 from tests.support.clusters import cluster_url
+from tests.support.lakes import rows_in
 from tests.support.servers import ServerProcess, environment
 from tests.support.spark_driver import worker_path
 from tests.support.spark_standalone import standalone
@@ -77,15 +78,15 @@ def test_a_stream_on_a_redis_cluster_is_archived_trimmed_and_read_as_one_table(
         finally:
             stop.set()
         producer.result()
-    archived = spark.read.parquet(f"{lake}/data").count()
+    archived = rows_in(tmp_path / "lake")
     left = sum(cluster_client.xlen(stream) for stream in STREAMS)
     assert archived >= 300 and left == added.total() - archived
     added += add(cluster_client, added.total(), 60)
 
     frame = forebay_spark.table(spark, pattern=PATTERN, lake=lake, url=url)
     assert rows_of(frame) == added
-    hot = forebay_spark.table(spark, pattern=PATTERN, url=url)
-    assert hot.select(F.spark_partition_id()).distinct().count() >= len(STREAMS)
+    hot = forebay_spark.table(spark, pattern=PATTERN, url=url, options={"minPartitions": "4"})
+    assert hot.select(F.spark_partition_id()).distinct().count() >= 4
     asked = ["sql", "--lake", lake, "--url", url, "--pattern", PATTERN, "--format", "json"]
     assert main([*asked, "SELECT count(*) AS n, count(DISTINCT id, stream) AS d FROM entries"]) == 0
     assert json.loads(capfd.readouterr().out) == {"n": added.total(), "d": added.total()}
