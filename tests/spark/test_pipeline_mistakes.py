@@ -179,7 +179,7 @@ def test_what_only_spark_or_the_server_can_see_is_one_sentence_too(
     for line, told in (
         ([*archive, *lake, *wrong], "refuses the login"),
         ([*archive, "--lake", f"{tmp_path}/file", *url], "is a file. Name a folder"),
-        ([*archive, "--lake", "nosuch://x/y", *url], "The file system of nosuch://x/y"),
+        ([*archive, "--lake", "nosuch://x/y", *url], "The checkpoint nosuch://x/y"),
         ([*archive, *lake, "--url", "redis://127.0.0.1:1"], "No server answers at redis://127"),
         (["pipeline", "archive", "--stream", "text", *lake, *url], "is not a stream"),
         (["sql", "--stream", "s", *url, "SELEC 1"], "Syntax error"),

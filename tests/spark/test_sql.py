@@ -194,7 +194,7 @@ def test_a_lake_is_asked_while_its_server_is_down(
         assert printed.out.splitlines()[1] == wanted
         assert "the lake alone" in printed.err
     assert main([*lake, "--stream", "c", counts]) == 1
-    assert "There is no stream 'c' in the lake" in capfd.readouterr().err
+    assert "has no stream 'c'" in capfd.readouterr().err
 
 
 @pytest.mark.spark

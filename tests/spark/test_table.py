@@ -38,7 +38,7 @@ def test_cold_and_hot_meet_at_the_cut(spark: Any, target: Target, tmp_path: Path
     wanted += target.add("s", 10, first=40)
     frame = forebay_spark.table(spark, "s", lake=str(tmp_path), url=target.url)
     same(ids_of(frame), wanted)
-    assert frame.columns == ["stream", "id", "timestamp", "seq", "fields", "date"]
+    assert frame.columns == ["stream", "id", "timestamp", "seq", "fields", "raw", "date"]
     assert frame.where("date IS NULL").count() == 0
 
 

@@ -76,7 +76,8 @@ class HadoopFiles:
         except Py4JError as error:
             raise OptionError(
                 f"The checkpoint {root} cannot be opened ({first_sentence(error)}). "
-                "Correct the path, or give Spark what it needs for it (--conf)."
+                "Name a checkpoint that Spark can write, such as a folder, or give Spark what it "
+                "needs for this one (--conf)."
             ) from None
 
     def _path(self, inner: str) -> Any:
