@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,34 @@ from tests.support.spark_driver import SETTINGS, worker_path
 from tests.support.spark_faults import FaultySource
 from tests.support.spark_streams import Target
 
+SERVERS = ["redis_server", "forebay_server"]
+#: Kills are tried on both servers at all times; so is everything else without Spark.
+ON_BOTH = "test_three_jobs_killed"
 
-@pytest.fixture(params=["redis_server", "forebay_server"])
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A test with Spark runs on one of the two servers, half of them on each.
+
+    What differs between the servers is tested without Spark, on both.  FOREBAY_BOTH_SERVERS=1
+    runs everything on both, which takes some minutes more.
+    """
+    if os.environ.get("FOREBAY_BOTH_SERVERS") == "1":
+        return
+    spared = [item for item in items if _is_spared(item)]
+    config.hook.pytest_deselected(items=spared)
+    items[:] = [item for item in items if item not in set(spared)]
+
+
+def _is_spared(item: pytest.Item) -> bool:
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    chosen = parameters.get("target")
+    name = getattr(item, "originalname", item.name)
+    if chosen is None or item.get_closest_marker("spark") is None or name.startswith(ON_BOTH):
+        return False
+    return bool(chosen != SERVERS[zlib.crc32(name.encode()) % 2])
+
+
+@pytest.fixture(params=SERVERS)
 def target(request: pytest.FixtureRequest) -> Iterator[Target]:
     """Each server in turn, emptied."""
     target = Target(request.getfixturevalue(request.param))
