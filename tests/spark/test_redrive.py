@@ -25,7 +25,6 @@ from forebay_spark.pipeline import redrive
 from forebay_spark.pipeline.jobs import Quarantine, dead_letters
 from forebay_spark.pipeline.redrive import Letter, Redrive, letter_of, with_function, with_values
 from forebay_spark.pipeline.spec import Source, StreamSink
-from forebay_spark.schema import SPECIAL
 from tests.support.spark_streams import Target
 
 Printed = pytest.CaptureFixture[str]
@@ -222,7 +221,6 @@ def test_a_dead_letter_carries_what_json_cannot_say(spark: Any) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.skipif("_raw" not in SPECIAL, reason="the source does not give the bytes yet")
 def test_from_a_quarantine_and_back_an_entry_stays_what_it_was(
     spark: Any, target: Target, tmp_path: Path
 ) -> None:

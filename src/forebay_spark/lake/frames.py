@@ -28,8 +28,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from forebay_spark.lake.lake import DataFile, Snapshot, value_text
 from forebay_spark.lake.parquet import NO_VALUE
-from forebay_spark.lake.results import register
-from forebay_spark.lake.source import FILES, FORMAT, encode_files
+from forebay_spark.lake.source import FILES, FORMAT, encode_files, register
 
 OLD_DATA, OLD_FOLDER = "data", "commit"
 #: From so many paths on, Spark lists them by a job of its own, which takes seconds.

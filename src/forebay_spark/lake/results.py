@@ -5,17 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from forebay_spark.lake.lake import About, Lake
-from forebay_spark.lake.source import FORMAT, SINK, LakeSource
-
-
-def register(spark: SparkSession) -> None:
-    """Make the source of lakes known to a session, once."""
-    manager = spark._jsparkSession.sessionState().dataSourceManager()
-    if not manager.dataSourceExists(FORMAT):
-        spark.dataSource.register(LakeSource)
+from forebay_spark.lake.source import FORMAT, SINK, register
 
 
 def append(frame: DataFrame, lake: Lake, about: About, writer: str, batch: int) -> None:

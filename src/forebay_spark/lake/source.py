@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
@@ -56,6 +57,13 @@ class LakeSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Rows to files and a commit."""
         return ResultsWriter(json.loads(self.options[SINK]))
+
+
+def register(spark: SparkSession) -> None:
+    """Make the source known to a session, once."""
+    manager = spark._jsparkSession.sessionState().dataSourceManager()
+    if not manager.dataSourceExists(FORMAT):
+        spark.dataSource.register(LakeSource)
 
 
 # Reading.
