@@ -47,15 +47,13 @@ from deltalake.exceptions import (
 from deltalake.transaction import AddAction, RemoveAction
 from pyspark.sql.types import StructField, StructType
 
-from forebay_spark.lake import stores, transactions
+from forebay_spark.lake import log, stores, transactions
 from forebay_spark.lake.errors import LakeError
 from forebay_spark.lake.stores import Place, place_of
-from forebay_spark.lake.transactions import Cut
+from forebay_spark.lake.transactions import Cut, Known
 
 DATE, READING = "forebay.date", "forebay.reading"
-#: Every commit lists the log; a short one keeps that quick.  Entries have times of their own,
-#: so little is asked of old versions.
-PROPERTIES = {"delta.logRetentionDuration": "interval 1 days"}
+PROPERTIES = {log.RETENTION: log.A_DAY}
 CHECKPOINT_EVERY = 100
 #: Checkpoints are made here, once in a hundred commits; the library looks at the log each time.
 NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
@@ -118,10 +116,11 @@ class Change:
 class Snapshot:
     """A table at one version."""
 
-    def __init__(self, place: Place, table: DeltaTable) -> None:
+    def __init__(self, place: Place, table: DeltaTable, known: Known | None = None) -> None:
         self.place = place
         self.table = table
         self.version = table.version()
+        self._known = known
         self.about = _about(table)
         # The table moves on; this stays.
         self._actions = table.get_add_actions()
@@ -129,7 +128,15 @@ class Snapshot:
     @cached_property
     def transactions(self) -> dict[str, int]:
         """Every name that a writer has for itself, and its number."""
-        return transactions.read_all(self.place, self.version)
+        if self._known is None or not self._known.is_shortly_before(self.version):
+            return transactions.read_all(self.place, self.version)
+        return transactions.read_on(self.place, self._known, self.version)
+
+    def known(self) -> Known | None:
+        """What the next version need not read again; None if nobody has asked so far."""
+        if "transactions" in self.__dict__:
+            return Known(self.version, self.transactions)
+        return self._known
 
     @cached_property
     def cuts(self) -> dict[str, Cut]:
@@ -200,7 +207,7 @@ class Lake:
             else:
                 self._newest.table.update_incremental()
                 if self._newest.table.version() != self._newest.version:
-                    self._newest = Snapshot(self.place, self._newest.table)
+                    self._newest = Snapshot(self.place, self._newest.table, self._newest.known())
             return self._newest
 
     def _open(self, version: int | None = None) -> DeltaTable:
@@ -273,7 +280,7 @@ class Lake:
         for version in range(first, after.version + 1):
             stores.sync_commit(self.place, version)
         if after.version // CHECKPOINT_EVERY > before.version // CHECKPOINT_EVERY:
-            tidy_log(after.table)
+            log.tidy(self.place, after.table)
         return after
 
 
@@ -281,15 +288,6 @@ def _busy(root: str) -> LakeError:
     return LakeError(
         f"Others write to {root} all the time, so that nothing could be added. Try again."
     )
-
-
-def tidy_log(table: DeltaTable) -> None:
-    """A checkpoint, and no commits from before it that nobody may ask for; it can wait."""
-    try:
-        table.create_checkpoint()
-        table.cleanup_metadata()
-    except DeltaError:
-        return
 
 
 @contextmanager

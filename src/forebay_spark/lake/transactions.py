@@ -17,8 +17,7 @@ a version from the log itself, whose format is open: a checkpoint, and the commi
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import pyarrow.fs as pa_fs
@@ -26,14 +25,13 @@ import pyarrow.parquet as pq
 from deltalake import Transaction
 
 from forebay_spark.ids import EntryId
-from forebay_spark.lake.stores import LOG, Place
+from forebay_spark.lake.log import commit_path, files_of
+from forebay_spark.lake.stores import Place
 
 CUT, BATCH, COMPACTION = "forebay:cut", "forebay:batch", "forebay:compaction"
 HALVES = ("ms", "seq", "n")
 UNKNOWN = -1
-
-_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\..*parquet$")
-_COMMIT = re.compile(r"(\d{20})\.json$")
+FEW = 20
 
 
 class Cut(NamedTuple):
@@ -45,6 +43,17 @@ class Cut(NamedTuple):
 
     id: EntryId
     n: int | None
+
+
+class Known(NamedTuple):
+    """All transactions of a version."""
+
+    version: int
+    transactions: Mapping[str, int]
+
+    def is_shortly_before(self, version: int) -> bool:
+        """Whether the commits since then are few, and so are still in the log."""
+        return version - self.version <= FEW
 
 
 def signed(number: int) -> int:
@@ -96,24 +105,25 @@ def cuts_in(versions: Mapping[str, int]) -> dict[str, Cut]:
 def read_all(place: Place, version: int) -> dict[str, int]:
     """Every transaction of a table as it was at a version."""
     files = pa_fs.PyFileSystem(place.handler())
-    names = [info.path for info in files.get_file_info(pa_fs.FileSelector(LOG))]
-    checkpoint = max((v for v, _ in _matching(names, _CHECKPOINT) if v <= version), default=-1)
+    log = files_of(files)
+    checkpoint = max((at for at, _ in log.checkpoints if at <= version), default=-1)
     found: dict[str, int] = {}
-    for at, name in _matching(names, _CHECKPOINT):
+    for at, path in log.checkpoints:
         if at == checkpoint:
-            found |= _in_checkpoint(files, name)
-    for at, name in sorted(_matching(names, _COMMIT)):
+            found |= _in_checkpoint(files, path)
+    for at, path in log.commits:
         if checkpoint < at <= version:
-            with files.open_input_file(name) as commit:
-                found |= _in_commit(commit.read())
+            found |= _in_commit(files, path)
     return found
 
 
-def _matching(names: list[str], pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
-    for name in names:
-        match = pattern.search(name)
-        if match:
-            yield int(match[1]), name
+def read_on(place: Place, known: Known, version: int) -> dict[str, int]:
+    """The same, from what is known of a version shortly before, without a look at all the log."""
+    files = pa_fs.PyFileSystem(place.handler())
+    found = dict(known.transactions)
+    for at in range(known.version + 1, version + 1):
+        found |= _in_commit(files, commit_path(at))
+    return found
 
 
 def _in_checkpoint(files: pa_fs.FileSystem, name: str) -> dict[str, int]:
@@ -125,6 +135,8 @@ def _in_checkpoint(files: pa_fs.FileSystem, name: str) -> dict[str, int]:
     return {action["appId"]: action["version"] for action in told}
 
 
-def _in_commit(content: bytes) -> dict[str, int]:
-    told = (json.loads(line) for line in content.splitlines() if b'"txn"' in line)
+def _in_commit(files: pa_fs.FileSystem, path: str) -> dict[str, int]:
+    with files.open_input_file(path) as commit:
+        lines = commit.read().splitlines()
+    told = (json.loads(line) for line in lines if b'"txn"' in line)
     return {action["txn"]["appId"]: action["txn"]["version"] for action in told if "txn" in action}

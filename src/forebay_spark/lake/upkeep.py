@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from forebay_spark.lake import stores, transactions
+from forebay_spark.lake import log, stores, transactions
 from forebay_spark.lake.lake import (
     CHECKPOINTS,
     Change,
@@ -38,7 +38,6 @@ from forebay_spark.lake.lake import (
     Snapshot,
     in_words,
     texts,
-    tidy_log,
 )
 from forebay_spark.lake.parquet import OpenFile, differences
 from forebay_spark.lake.source import conformed
@@ -63,7 +62,7 @@ def compact(lake: Lake, target_mb: int = 128, keep_ms: int = WEEK_MS) -> Compact
     for group in plans(before.files, target_mb * MEBIBYTE):
         merge(lake, before, group)
     after = lake.snapshot()
-    tidy_log(after.table)
+    log.tidy(lake.place, after.table)
     return Compaction(len(before.files), len(after.files), len(vacuum(lake, keep_ms)))
 
 
