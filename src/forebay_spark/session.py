@@ -1,10 +1,10 @@
-"""A Spark session that a person can bear: Java found, waiting explained, noise kept away.
+"""A ready-to-use Spark session: Java found, waiting explained, noise kept away.
 
 ``session()`` is a convenience.  The connector works in any session; this one only
 spares the usual first hour: it finds Java (java.py), makes workers use this very Python
 (otherwise they take ``python3`` from the PATH, which may not have the connector), says
-why nothing happens for some seconds, lets queries start at once (variables.py), and turns
-the JVM's chatter off.  Every setting can be overridden.
+why nothing happens for some seconds, lets queries start at once (variables.py), lets workers
+start fast (daemon.py), and turns the JVM's chatter off.  Every setting can be overridden.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.python.filterPushdown.enabled": "true",
+    "spark.python.daemon.module": "forebay_spark.daemon",
     # Hadoop's local file system forks several processes for each checkpoint file to set
     # rights and make checksums; the raw one does not, and halves the cost of a micro-batch.
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
