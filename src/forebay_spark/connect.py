@@ -229,12 +229,15 @@ class Link:
 class Server:
     """Where the streams live; hands out links by key."""
 
-    def __init__(self, options: Options, *, met: bool = False) -> None:
-        """``met``: another process has just talked to it, so that it is worth waiting for."""
+    def __init__(self, options: Options, *, met: bool = False, patient: bool = False) -> None:
+        """``met``: another process has just talked to it, so that it is worth waiting for.
+
+        ``patient``: wait as long as a streaming query does, unless ``retryFor`` says otherwise.
+        """
         self._options = options
         self._address = parse_url(options.url)
         self.where = _without_secret(options.url)
-        default_s = LONG_RETRY_S if options.where == STREAM else 0.0
+        default_s = LONG_RETRY_S if patient or options.where == STREAM else 0.0
         self._patience = Patience(self.where, options.retryFor, default_s, met=met)
         self._links: dict[Any, Link] = {}
         self._cluster: redis.RedisCluster | None = None

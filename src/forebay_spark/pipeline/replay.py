@@ -39,11 +39,11 @@ from forebay_spark.entries import EntryColumns
 from forebay_spark.errors import OptionError
 from forebay_spark.lake.lake import Lake
 from forebay_spark.one_table import cold_table, entry_of
-from forebay_spark.options import ISO, WRITE, read_options
-from forebay_spark.patience import PASSING, RETRY_PAUSES_S, translate
+from forebay_spark.options import ISO, WRITE, Options, read_options
+from forebay_spark.patience import translate
 from forebay_spark.pipeline import settings
 from forebay_spark.pipeline.settings import setting
-from forebay_spark.pipeline.spec import DEFAULT_URL
+from forebay_spark.pipeline.spec import DEFAULT_URL, WAIT
 from forebay_spark.sink import hash_tag
 
 CHUNK_ENTRIES = 500
@@ -82,11 +82,12 @@ class Replay:
     lake_options: Mapping[str, str] = setting(
         settings.mapping, "keys and endpoints of an object store", default_factory=dict
     )
+    retry_for: str | None = setting(settings.text, WAIT, default=None)
     name: str = setting(settings.text, "how the job is called", default="replay")
 
     def run(self, spark: SparkSession, told: Callable[[int], None] = lambda _: None) -> int:
         """Replay to the end; how many entries were written now."""
-        server = Server(read_options({"url": self.url, "stream": self.to}, WRITE))
+        server = Server(self._target(), patient=True)
         writer = Writer(server, self)
         try:
             lake = Lake(self.lake, self.lake_options)
@@ -104,6 +105,10 @@ class Replay:
             return total
         finally:
             server.close()
+
+    def _target(self) -> Options:
+        waits = {"retryFor": self.retry_for} if self.retry_for else {}
+        return read_options({"url": self.url, "stream": self.to, **waits}, WRITE)
 
     def told(self, total: int) -> str:
         """What a run did, for a person."""
@@ -212,20 +217,16 @@ class Writer:
 
     def write(self, chunk: list[Entry]) -> None:
         """All of a chunk or nothing, and once even if the connection breaks."""
-        last = chunk[-1].id
-        for pause_s in (*RETRY_PAUSES_S, None):
-            try:
+        last = chunk[-1].id.encode()
+
+        def attempt() -> None:
+            # The answer to the attempt before may have been lost on its way.
+            if self._link.ask("GET", self.key) != last:
                 self._check(chunk[0])
                 self._transaction(chunk, last)
-                self._known = last.encode()
-                return
-            except PASSING as error:
-                self._link.drop()
-                if pause_s is None:
-                    raise translate(error, self._where) from None
-                time.sleep(pause_s)
-                if self.position() == last:
-                    return
+
+        self._link.retry(attempt)
+        self._known = last
 
     def _check(self, first: Entry) -> None:
         """See that no command of the transaction can fail."""
@@ -249,7 +250,7 @@ class Writer:
                 "keep their IDs. Replay to an empty stream, or with new IDs."
             )
 
-    def _transaction(self, chunk: list[Entry], last: str) -> None:
+    def _transaction(self, chunk: list[Entry], last: bytes) -> None:
         adds = [
             ("XADD", self._job.to, entry.id if self._job.ids == KEEP else "*", *entry.fields)
             for entry in chunk
