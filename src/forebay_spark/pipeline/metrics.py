@@ -25,7 +25,6 @@ TABLE = (
     ("late_rows_total", "counter", "Rows that came after their window was closed."),
     ("failures_total", "counter", "How often the pipeline failed."),
     ("running", "gauge", "1 while the query runs."),
-    ("waiting", "gauge", "1 while the pipeline waits for its server."),
     ("lag_entries", "gauge", "Entries that were not read yet when the last batch was planned."),
     ("lag_seconds", "gauge", "Time between the newest entry and the last one that was read."),
     ("last_batch_duration_seconds", "gauge", "How long the last batch took."),
@@ -42,7 +41,6 @@ class Numbers:
     late_rows_total: int = 0
     failures_total: int = 0
     running: int = 0
-    waiting: int = 0
     lag_entries: int | None = None
     lag_seconds: float | None = None
     last_batch_duration_seconds: float | None = None
@@ -60,7 +58,7 @@ class Metrics:
         """A batch is done, or there was nothing to do."""
         with self._lock:
             numbers = self._numbers.setdefault(report.pipeline, Numbers())
-            numbers.running, numbers.waiting = 1, 0
+            numbers.running = 1
             numbers.rows_total += report.rows
             numbers.late_rows_total += report.late_rows
             numbers.lag_entries, numbers.lag_seconds = report.lag_entries, report.lag_s
@@ -70,11 +68,10 @@ class Metrics:
                 numbers.last_batch_timestamp_seconds = _seconds(report.at)
 
     def note(self, pipeline: str, event: str, text: str) -> None:
-        """A pipeline began, waits, ended or failed."""
+        """A pipeline began, ended or failed."""
         with self._lock:
             numbers = self._numbers.setdefault(pipeline, Numbers())
             numbers.running = int(event not in ("stopped", "failed"))
-            numbers.waiting = int(event == "waiting")
             numbers.failures_total += event == "failed"
 
     def text(self) -> str:

@@ -1,7 +1,6 @@
 """How all pipelines of a server are, from what they wrote to ``forebay:pipelines``.
 
     started, batch, idle    running: a job that has nothing to do says so once a minute
-    waiting                 waiting for its server
     stopped, failed         as it ended
     running, but no word for five minutes        silent: killed, or busy with one long batch
 
@@ -23,7 +22,7 @@ from forebay_spark.options import WRITE, read_options
 from forebay_spark.pipeline.watch import PIPELINES
 
 RUNNING, SILENT = "running", "silent"
-STATES = {"started": RUNNING, "batch": RUNNING, "idle": RUNNING, "resumed": RUNNING}
+STATES = {"started": RUNNING, "batch": RUNNING, "idle": RUNNING}
 SILENT_AFTER_S = 300.0
 PAGE = 1000
 
