@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from forebay.commands.settings import Settings
+from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.server.log import Log
 from forebay.server.server import Server

@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from forebay.commands.digest import keyspace_digest
+from forebay.commands.admin.digest import keyspace_digest
 from forebay.errors import ForebayError
 from forebay.persistence.files import Disk
 from forebay.persistence.journal import Journal

@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from forebay.commands.digest import keyspace_digest
+from forebay.commands.admin.digest import keyspace_digest
 from forebay.core import check
 from forebay.core.keyspace import Keyspace, Value
 from forebay.core.stream import Stream

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from forebay.commands.digest import keyspace_digest
+from forebay.commands.admin.digest import keyspace_digest
 from forebay.core.keyspace import Keyspace
 from tests.support.oracle import find, start_redis
 from tests.support.resp import RawClient

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from random import Random
 
-from forebay.commands.digest import keyspace_digest
+from forebay.commands.admin.digest import keyspace_digest
 from reliability.goals import Outcome
 from reliability.log_goals import TORN_BYTES, Torn, foreign_tail, torn_tails
 from reliability.processes import start

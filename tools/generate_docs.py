@@ -20,8 +20,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from forebay.commands.command_info import categories_of  # noqa: E402
-from forebay.commands.spec import FLAG_NAMES, Command  # noqa: E402
+from forebay.commands.admin.command_info import categories_of  # noqa: E402
+from forebay.commands.api.spec import FLAG_NAMES, Command  # noqa: E402
 from forebay.commands.table import TABLE  # noqa: E402
 from forebay.server.config import Config  # noqa: E402
 from forebay.server.config_inert import INERT  # noqa: E402

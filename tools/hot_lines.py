@@ -36,15 +36,15 @@ HOT = {
     "core.group": ["deliver", "advance", "ack"],
     "wire.request": ["next", "next_bulks"],
     "wire.reply": ["need", "header", "span", "put_bulk", "put_id", "integer"],
-    "commands.context": ["use", "stream_at", "slot"],
-    "commands.spec": ["ran", "takes"],
-    "commands.streams": ["xadd", "finish_add", "choose_id", "payload_size"],
-    "commands.add_options": ["reset", "read", "read_word", "read_id", "record"],
-    "commands.effects": ["begin", "end", "verbatim", "with_id", "copy", "head"],
-    "commands.emit": ["put_element", "put_integer", "entry", "entries"],
-    "commands.reads": ["deliver", "is_full", "limit"],
-    "commands.ack": ["xack"],
-    "commands.columns": [
+    "commands.api.context": ["use", "stream_at", "slot"],
+    "commands.api.spec": ["ran", "takes"],
+    "commands.streams.xadd": ["xadd", "finish_add", "choose_id", "payload_size"],
+    "commands.streams.add_options": ["reset", "read", "read_word", "read_id", "record"],
+    "commands.api.effects": ["begin", "end", "verbatim", "with_id", "copy", "head"],
+    "commands.streams.entry_writer": ["put_element", "put_integer", "entry", "entries"],
+    "commands.streams.xread": ["deliver", "is_full", "limit"],
+    "commands.streams.xack": ["xack"],
+    "commands.streams.columns": [
         "put",
         "put_id",
         "need",
@@ -75,13 +75,13 @@ HOT = {
 
 #: Lines of hot functions that may touch Python objects, by the words they begin with, and why.
 ALLOWED = {
-    "commands.spec.ran": {"self.buckets =": "once, at the first call"},
-    "commands.streams.finish_add": {"ctx.notify": "somebody listens to keyspace events"},
-    "commands.add_options.record": {
+    "commands.api.spec.ran": {"self.buckets =": "once, at the first call"},
+    "commands.streams.xadd.finish_add": {"ctx.notify": "somebody listens to keyspace events"},
+    "commands.streams.add_options.record": {
         "words[": "an XADD that trims is recorded with what the trim came to",
         "ctx.effects.record": "the same",
     },
-    "commands.effects.end": {
+    "commands.api.effects.end": {
         "self.out.insert": "a unit of several commands",
         "self.out.raw": "the same",
         "self.ends.append": "an array takes an object; one for each unit",

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from forebay.commands.command_facts import history_of
-from forebay.commands.command_info import find_row
-from forebay.commands.command_syntax import arguments_of
-from forebay.commands.spec import NO_MANDATORY_KEYS, Command, Keys
+from forebay.commands.admin.command_facts import history_of
+from forebay.commands.admin.command_info import find_row
+from forebay.commands.admin.command_syntax import arguments_of
+from forebay.commands.api.spec import NO_MANDATORY_KEYS, Command, Keys
 from forebay.commands.table import TABLE
 from tests.support.admin_client import AdminClient
 from tests.support.engine_client import EngineClient

@@ -2,8 +2,8 @@
 
 import pytest
 
-from forebay.commands.command_syntax import Argument, arguments_of, render
-from forebay.commands.spec import Command
+from forebay.commands.admin.command_syntax import Argument, arguments_of, render
+from forebay.commands.api.spec import Command
 from forebay.commands.table import TABLE
 
 ROWS = [found for row in TABLE.values() for found in (row, *row.subcommands.values())]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forebay.commands.glob import Glob, matches
+from forebay.commands.api.glob import Glob, matches
 from tests.support.servers import ServerProcess
 
 ALPHABET = b"abcAZz-]^[\\*?\x00\x7f\x80\xff"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from redis.lock import Lock
 
-from forebay.commands.known_scripts import SCRIPTS
+from forebay.commands.scripts.known import SCRIPTS
 from tests.support.engine_client import EngineClient
 from tests.support.script_cases import cases, outcomes, record, recorded
 from tests.support.servers import ServerProcess

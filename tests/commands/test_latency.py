@@ -1,7 +1,7 @@
 """LATENCY: spikes, and the histogram of running times."""
 
-from forebay.commands.histogram import by_powers_of_two, percentile, upper_bound
-from forebay.commands.spec import Command
+from forebay.commands.admin.histogram import by_powers_of_two, percentile, upper_bound
+from forebay.commands.api.spec import Command
 from forebay.commands.table import TABLE
 from tests.support.admin_client import AdminClient
 from tests.support.resp import ReplyError

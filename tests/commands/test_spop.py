@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from forebay.commands.set_random import sample
-from forebay.commands.settings import OutputLimit
+from forebay.commands.api.settings import OutputLimit
+from forebay.commands.sets.random_members import sample
 from forebay.core.members import Members
 from tests.support.engine_client import EngineClient, ReplyError
 from tests.support.keyspace_events import listen

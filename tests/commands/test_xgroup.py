@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.commands.notify_flags import KEYEVENT, NOTIFY_STREAM
+from forebay.commands.api.notify_flags import KEYEVENT, NOTIFY_STREAM
 from tests.support.engine_client import BLOCKED, EngineClient, ReplyError
 from tests.support.replies import BAD_ID, WRONGTYPE
 

@@ -15,7 +15,7 @@ from random import Random
 import pytest
 
 import forebay
-from forebay.commands.digest import add_value
+from forebay.commands.admin.digest import add_value
 from forebay.core.check import check_stream
 from forebay.core.stream import Stream
 from forebay.persistence.payload import restore

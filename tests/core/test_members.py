@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forebay.commands.settings import Settings
+from forebay.commands.api.settings import Settings
 from forebay.core.check import check_members
 from forebay.core.members import HASHTABLE, INTSET, LISTPACK, SMALL, Members
 

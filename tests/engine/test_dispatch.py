@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.commands.context import Context
-from forebay.commands.spec import FAST, Command
+from forebay.commands.api.context import Context
+from forebay.commands.api.spec import FAST, Command
 from forebay.commands.table import TABLE
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv, argv_of

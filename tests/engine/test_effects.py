@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forebay.commands.effects import Effects
+from forebay.commands.api.effects import Effects
 from forebay.wire.argv import argv_of
 from tests.support.engine_client import EngineClient
 from tests.support.resp import parse, split_replies

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from forebay.commands.settings import Settings
+from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.engine.replay import Replayer
 from forebay.errors import CorruptDataError

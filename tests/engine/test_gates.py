@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.commands import gates
+from forebay.commands.api import gates
 from tests.support.engine_client import EngineClient, ReplyError
 
 STILL_LOADING = "LOADING Redis is loading the dataset in memory"

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from forebay.commands.settings import Settings
+from forebay.commands.api.settings import Settings
 from forebay.core.check import check_keyspace
 from forebay.engine.engine import Engine
 from forebay.engine.replay import Replayer

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay.commands.settings import OutputLimit, Settings
+from forebay.commands.api.settings import OutputLimit, Settings
 from forebay.errors import CommandError, ConfigError
 from forebay.server.config import ROWS, Config
 from forebay.server.config_table import HONOURED

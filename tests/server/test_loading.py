@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from forebay.cli.main import main
-from forebay.commands import notify_flags
+from forebay.commands.api import notify_flags
 from forebay.persistence.files import ReadFile
 from forebay.server.process import Halt
 from tests.support.durable_server import DurableServer, FaultyDisk

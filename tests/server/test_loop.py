@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from forebay.commands.settings import Settings
+from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.server.listen import Door
 from forebay.server.log import Log

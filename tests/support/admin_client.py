@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from forebay.commands.context import Context
+from forebay.commands.api.context import Context
 from forebay.server.config import Config
 from forebay.server.durability import Durability
 from forebay.server.info import Info

@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from forebay.commands.settings import Settings
-from forebay.commands.spec import Command
+from forebay.commands.api.settings import Settings
+from forebay.commands.api.spec import Command
 from forebay.commands.table import TABLE
 from forebay.engine.engine import Engine
 from forebay.wire.argv import argv_of

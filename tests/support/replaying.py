@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from forebay.commands.settings import Settings
+from forebay.commands.api.settings import Settings
 from forebay.core.keyspace import Keyspace
 from forebay.engine.engine import Engine
 from forebay.engine.replay import Replayer

@@ -20,7 +20,7 @@ from forebay.cli.output import (
     run_tool,
     write_json,
 )
-from forebay.commands.settings import Settings
+from forebay.commands.api.settings import Settings
 from forebay.errors import DiskError
 from forebay.persistence.files import Disk, join, last_name, parent
 from forebay.persistence.log_damage import Damage

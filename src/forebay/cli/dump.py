@@ -22,7 +22,7 @@ from forebay.cli.output import (
     text_of,
     write_json,
 )
-from forebay.commands.glob import Glob
+from forebay.commands.api.glob import Glob
 from forebay.core.keyspace import Keyspace, Value
 from forebay.errors import CorruptDataError, DiskError
 from forebay.persistence.files import Disk

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from forebay.cli.output import counted, json_of, text_of
-from forebay.commands.values import type_name
+from forebay.commands.keyspace.value_ops import type_name
 from forebay.core.elements import Elements
 from forebay.core.group import Group
 from forebay.core.keyspace import Value

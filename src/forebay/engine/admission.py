@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forebay.commands import gates
-from forebay.commands.session import Session
-from forebay.commands.spec import (
+from forebay.commands.api import gates
+from forebay.commands.api.session import Session
+from forebay.commands.api.spec import (
     DENYOOM,
     LOADING,
     MAY_REPLICATE,

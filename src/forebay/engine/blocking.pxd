@@ -1,7 +1,7 @@
 # Types of blocking.py; see there.
 cimport cython
 
-from forebay.commands.session cimport Session
+from forebay.commands.api.session cimport Session
 from forebay.core.keyspace cimport Database, Keyspace
 from forebay.wire.argv cimport Argv
 

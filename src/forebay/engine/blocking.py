@@ -28,10 +28,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from forebay.commands.blocking_kinds import BLOCK_LIST, BLOCK_PAUSE, BLOCK_STREAM
-from forebay.commands.context import Context
-from forebay.commands.session import Session
-from forebay.commands.spec import Command
+from forebay.commands.api.context import Context
+from forebay.commands.api.session import Session
+from forebay.commands.api.spec import Command
+from forebay.commands.api.wait_kinds import BLOCK_LIST, BLOCK_PAUSE, BLOCK_STREAM
 from forebay.core.elements import Elements
 from forebay.core.keyspace import Database, Keyspace, Value
 from forebay.core.stream import Stream

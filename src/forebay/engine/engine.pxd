@@ -2,10 +2,10 @@
 cimport cython
 
 from forebay cimport mem
-from forebay.commands.context cimport Context
-from forebay.commands.effects cimport Effects
-from forebay.commands.session cimport Session
-from forebay.commands.spec cimport Command
+from forebay.commands.api.context cimport Context
+from forebay.commands.api.effects cimport Effects
+from forebay.commands.api.session cimport Session
+from forebay.commands.api.spec cimport Command
 from forebay.core.keyspace cimport Keyspace
 from forebay.engine.blocking cimport Blocking
 from forebay.engine.names cimport Names

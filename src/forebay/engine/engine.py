@@ -25,14 +25,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from forebay import mem
-from forebay.commands import gates
-from forebay.commands.context import Context
-from forebay.commands.effects import Effects
-from forebay.commands.expiry import expire_cycle, next_expiry_ms
-from forebay.commands.services import Services
-from forebay.commands.session import Session
-from forebay.commands.settings import Settings
-from forebay.commands.spec import ADMIN, DENYOOM, MAY_REPLICATE, SKIP_SLOWLOG, WRITE, Command
+from forebay.commands.api import gates
+from forebay.commands.api.context import Context
+from forebay.commands.api.effects import Effects
+from forebay.commands.api.services import Services
+from forebay.commands.api.session import Session
+from forebay.commands.api.settings import Settings
+from forebay.commands.api.spec import ADMIN, DENYOOM, MAY_REPLICATE, SKIP_SLOWLOG, WRITE, Command
+from forebay.commands.keyspace.expiry import expire_cycle, next_expiry_ms
 from forebay.commands.table import TABLE
 from forebay.core.idmp_cycle import IdmpCycle
 from forebay.core.keyspace import Keyspace

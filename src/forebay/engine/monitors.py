@@ -8,9 +8,9 @@ answered with later is no second line.  EXEC stands after the commands that it r
 
 from __future__ import annotations
 
-from forebay.commands import gates
-from forebay.commands.session import Session
-from forebay.commands.spec import ADMIN, Command
+from forebay.commands.api import gates
+from forebay.commands.api.session import Session
+from forebay.commands.api.spec import ADMIN, Command
 from forebay.engine.secrecy import without_secrets
 from forebay.engine.sessions import Sessions
 from forebay.wire.argv import Argv

@@ -2,7 +2,7 @@
 cimport cython
 
 from forebay cimport mem
-from forebay.commands.spec cimport Command
+from forebay.commands.api.spec cimport Command
 from forebay.mem cimport u8
 from forebay.wire.argv cimport Argv
 

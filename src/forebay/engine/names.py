@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from forebay import mem
-from forebay.commands.spec import Command
+from forebay.commands.api.spec import Command
 from forebay.wire.argv import Argv
 
 # Longer than any command's name; a longer word is unknown without a look.

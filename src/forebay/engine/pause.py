@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forebay.commands.spec import MAY_REPLICATE, WRITE
+from forebay.commands.api.spec import MAY_REPLICATE, WRITE
 
 
 class Pause:

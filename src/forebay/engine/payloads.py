@@ -6,7 +6,7 @@ for the value of some bytes.
 
 from __future__ import annotations
 
-from forebay.commands.settings import Settings
+from forebay.commands.api.settings import Settings
 from forebay.core.keyspace import Value
 from forebay.errors import CommandError, CorruptDataError
 from forebay.persistence import payload

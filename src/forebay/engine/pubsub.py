@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from forebay.commands.glob import matches
-from forebay.commands.notify_flags import KEYEVENT, KEYSPACE
-from forebay.commands.session import Session
+from forebay.commands.api.glob import matches
+from forebay.commands.api.notify_flags import KEYEVENT, KEYSPACE
+from forebay.commands.api.session import Session
 from forebay.engine.sessions import Sessions
 from forebay.wire.reply import Reply
 

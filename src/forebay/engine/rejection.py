@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forebay.commands.spec import Command
+from forebay.commands.api.spec import Command
 from forebay.wire.argv import Argv
 
 # Redis shows no more than this of a name, and about this much of the arguments.

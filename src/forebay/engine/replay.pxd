@@ -2,9 +2,9 @@
 cimport cython
 
 from forebay cimport mem
-from forebay.commands.context cimport Context
-from forebay.commands.session cimport Session
-from forebay.commands.spec cimport Command
+from forebay.commands.api.context cimport Context
+from forebay.commands.api.session cimport Session
+from forebay.commands.api.spec cimport Command
 from forebay.engine.engine cimport Engine
 from forebay.mem cimport i64
 from forebay.wire.argv cimport Argv

@@ -16,8 +16,8 @@ types that a Redis has and we do not can be left out, if the operator says so: f
 from __future__ import annotations
 
 from forebay import mem
-from forebay.commands.session import Session
-from forebay.commands.spec import Command
+from forebay.commands.api.session import Session
+from forebay.commands.api.spec import Command
 from forebay.engine.engine import Engine
 from forebay.engine.foreign import ForeignKeys, foreign_kind, is_about_foreign, shown_command
 from forebay.engine.payloads import BAD_BODY

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forebay.commands.spec import Command
+from forebay.commands.api.spec import Command
 
 REDACTED = b"(redacted)"
 SECRET_DIRECTIVES = (b"requirepass", b"masterauth", b"primaryauth", b"tls-key-file-pass")

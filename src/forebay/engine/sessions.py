@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from forebay.commands import gates
-from forebay.commands.session import Session
+from forebay.commands.api import gates
+from forebay.commands.api.session import Session
 
 
 class Sessions:

@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import islice
 
-from forebay.commands.session import Session
-from forebay.commands.settings import Settings
+from forebay.commands.api.session import Session
+from forebay.commands.api.settings import Settings
 
 
 class SlowCall:

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from forebay.commands.services import REWRITE, SAVE
-from forebay.commands.settings import Settings
+from forebay.commands.api.services import REWRITE, SAVE
+from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.errors import CommandError, DiskError, ForebayError
 from forebay.persistence.files import Disk, join, temp_path

@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from forebay.commands.glob import Glob
-from forebay.commands.settings import Settings
+from forebay.commands.api.glob import Glob
+from forebay.commands.api.settings import Settings
 from forebay.errors import CommandError, ConfigError
 from forebay.server import config_rewrite
 from forebay.server.config_file import Line, parse_lines, read_text

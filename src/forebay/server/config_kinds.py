@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from forebay.commands import notify_flags
-from forebay.commands.settings import OutputLimit
+from forebay.commands.api import notify_flags
+from forebay.commands.api.settings import OutputLimit
 
 LONG_MAX = (1 << 63) - 1
 INT_MAX = (1 << 31) - 1

@@ -2,7 +2,7 @@
 cimport cython
 
 from forebay cimport mem
-from forebay.commands.session cimport Session
+from forebay.commands.api.session cimport Session
 from forebay.engine.engine cimport Engine
 from forebay.mem cimport u8
 from forebay.server cimport sysio

@@ -29,7 +29,7 @@ from __future__ import annotations
 from typing import Any
 
 from forebay import mem
-from forebay.commands.session import Session
+from forebay.commands.api.session import Session
 from forebay.engine.engine import Engine
 from forebay.errors import ProtocolError
 from forebay.server import sysio

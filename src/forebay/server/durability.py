@@ -18,10 +18,10 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
-from forebay.commands import gates
-from forebay.commands.services import REWRITE, SAVE
-from forebay.commands.session import Session
-from forebay.commands.settings import Settings
+from forebay.commands.api import gates
+from forebay.commands.api.services import REWRITE, SAVE
+from forebay.commands.api.session import Session
+from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.errors import CommandError, ConfigError, DiskError, ForebayError
 from forebay.persistence.files import Disk, Lock, clean_temps, join

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from forebay.commands.context import Context
-from forebay.commands.services import Stats
+from forebay.commands.api.context import Context
+from forebay.commands.api.services import Stats
 from forebay.server import info_sections as sections
 from forebay.server.config import Config
 from forebay.server.info_memory import Fields

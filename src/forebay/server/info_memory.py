@@ -1,13 +1,13 @@
 """INFO memory: what is in use, by whom, and what the process holds of the machine.
 
-commands/memory_figures.py says what the numbers mean.  Scripts, functions, replicas and the
+commands/admin/memory_figures.py says what the numbers mean.  Scripts, functions, replicas and the
 cluster do not exist here: what they use is truly 0.
 """
 
 from __future__ import annotations
 
-from forebay.commands.context import Context
-from forebay.commands.memory_figures import Figures, figures
+from forebay.commands.admin.memory_figures import Figures, figures
+from forebay.commands.api.context import Context
 from forebay.server import usage
 
 Fields = list[tuple[str, object]]

@@ -14,7 +14,7 @@ before one:
 
 from __future__ import annotations
 
-from forebay.commands.services import REWRITE, SAVE
+from forebay.commands.api.services import REWRITE, SAVE
 from forebay.server.children import Child
 from forebay.server.durability import Durability
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import forebay
-from forebay.commands.context import Context
-from forebay.commands.histogram import percentile
-from forebay.commands.settings import Settings
-from forebay.commands.spec import Command
-from forebay.commands.version import REDIS_VERSION
+from forebay.commands.admin.histogram import percentile
+from forebay.commands.api.context import Context
+from forebay.commands.api.settings import Settings
+from forebay.commands.api.spec import Command
+from forebay.commands.api.version import REDIS_VERSION
 from forebay.server import info_memory, usage
 from forebay.server.config import Config
 from forebay.server.info_memory import Fields, zeros

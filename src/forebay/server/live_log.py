@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from forebay.commands.session import Session
-from forebay.commands.settings import Settings
+from forebay.commands.api.session import Session
+from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.errors import DiskError, ForebayError
 from forebay.persistence.journal import Journal, SyncTicket

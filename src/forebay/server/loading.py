@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from forebay.commands.settings import Settings
+from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.engine.replay import Replayer
 from forebay.errors import CorruptDataError, ForebayError

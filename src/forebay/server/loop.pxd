@@ -3,7 +3,7 @@ cimport cython
 from cpython cimport array
 
 from forebay cimport mem
-from forebay.commands.session cimport Session
+from forebay.commands.api.session cimport Session
 from forebay.engine.engine cimport Engine
 from forebay.engine.stats cimport Stats
 from forebay.mem cimport u64

@@ -6,7 +6,7 @@ can reach and no password, has made a mistake; the text tells them what to do.
 
 from __future__ import annotations
 
-from forebay.commands.local import is_local_address
+from forebay.commands.admin.local_only import is_local_address
 
 #: Redis's own words: tools look for them.
 DENIED = (

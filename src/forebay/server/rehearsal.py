@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from forebay.commands.settings import Settings
+from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.errors import CorruptDataError
 from forebay.persistence.files import Disk

@@ -16,8 +16,8 @@ import socket
 from collections.abc import Callable
 from functools import partial
 
-from forebay.commands.session import Session
-from forebay.commands.settings import OutputLimit, Settings
+from forebay.commands.api.session import Session
+from forebay.commands.api.settings import OutputLimit, Settings
 from forebay.engine.engine import Engine
 from forebay.errors import ConfigError
 from forebay.server.connection import Bench, Connection

@@ -20,9 +20,9 @@ import time
 from collections.abc import Sequence
 
 import forebay
-from forebay.commands.context import Context
-from forebay.commands.session import Session
-from forebay.commands.settings import Settings
+from forebay.commands.api.context import Context
+from forebay.commands.api.session import Session
+from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.errors import CommandError, ConfigError
 from forebay.persistence.files import Disk

@@ -1,7 +1,7 @@
 # Types of turn_log.py; see there.
 cimport cython
 
-from forebay.commands.effects cimport Effects
+from forebay.commands.api.effects cimport Effects
 from forebay.persistence.journal cimport Journal
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from forebay.commands.effects import Effects
+from forebay.commands.api.effects import Effects
 from forebay.errors import DiskError
 from forebay.persistence.journal import Journal
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from forebay.commands.settings import Settings
+from forebay.commands.api.settings import Settings
 from forebay.core.keyspace import Keyspace
 from forebay.persistence.files import Disk, WriteFile
 from forebay.persistence.rewrite import RewriteOptions, rewrite

@@ -1,0 +1,1 @@
+"""The server as its operators see it: INFO, CONFIG, COMMAND, SAVE, DEBUG, MEMORY and others."""

@@ -1,0 +1,129 @@
+"""CONFIG: ask and change the configuration of a running server.
+
+    CONFIG GET pattern [pattern ...]
+    CONFIG SET name value [name value ...]      all or nothing
+    CONFIG RESETSTAT
+    CONFIG REWRITE
+
+The directives and their rules live in the server (``services.config``); these
+handlers only carry arguments there and answers back.
+"""
+
+from __future__ import annotations
+
+from forebay.commands.admin.local_only import is_local
+from forebay.commands.api.context import Context
+from forebay.commands.api.help_text import help_row
+from forebay.commands.api.spec import ADMIN, LOADING, NOSCRIPT, STALE, Command
+from forebay.errors import wrong_arity
+from forebay.wire.argv import Argv
+
+_FLAGS = ADMIN | NOSCRIPT | LOADING | STALE
+_CATEGORIES = "admin slow dangerous"
+
+
+def config_get(ctx: Context, argv: Argv) -> None:
+    """CONFIG GET."""
+    found = ctx.services.config.get(argv.list()[2:])
+    ctx.out.map(len(found))
+    for name, value in found.items():
+        ctx.out.bulk(name)
+        ctx.out.bulk(value)
+
+
+def config_set(ctx: Context, argv: Argv) -> None:
+    """CONFIG SET."""
+    words = argv.list()[2:]
+    if len(words) % 2:
+        raise wrong_arity(b"config|set")
+    pairs = list(zip(words[::2], words[1::2], strict=True))
+    ctx.services.config.set(pairs, is_local(ctx.session))
+    ctx.out.ok()
+
+
+def config_resetstat(ctx: Context, argv: Argv) -> None:
+    """CONFIG RESETSTAT."""
+    ctx.services.stats.reset()
+    for row in ctx.services.executor.commands.values():
+        row.reset_statistics()
+        for subcommand in row.subcommands.values():
+            subcommand.reset_statistics()
+    ctx.out.ok()
+
+
+def config_rewrite(ctx: Context, argv: Argv) -> None:
+    """CONFIG REWRITE."""
+    ctx.services.config.rewrite()
+    ctx.out.ok()
+
+
+_HELP = """
+GET <pattern>
+    Return parameters matching the glob-like <pattern> and their values.
+SET <directive> <value>
+    Set the configuration <directive> to <value>.
+RESETSTAT
+    Reset statistics reported by the INFO command.
+REWRITE
+    Rewrite the configuration file.
+"""
+
+_SUBCOMMANDS = [
+    Command(
+        "get",
+        config_get,
+        -3,
+        _FLAGS,
+        _CATEGORIES,
+        since="2.0.0",
+        summary="The values in force of all directives that match.",
+        group="server",
+        syntax="parameter [parameter ...]",
+    ),
+    Command(
+        "set",
+        config_set,
+        -4,
+        _FLAGS,
+        _CATEGORIES,
+        since="2.0.0",
+        summary="Sets configuration parameters in-flight, all or none of them.",
+        group="server",
+        syntax="parameter value [parameter value ...]",
+    ),
+    Command(
+        "resetstat",
+        config_resetstat,
+        2,
+        _FLAGS,
+        _CATEGORIES,
+        since="2.0.0",
+        summary="Sets all counters of INFO back to zero.",
+        group="server",
+    ),
+    Command(
+        "rewrite",
+        config_rewrite,
+        2,
+        _FLAGS,
+        _CATEGORIES,
+        since="2.8.0",
+        summary="Persists the effective configuration to file, keeping comments.",
+        group="server",
+    ),
+    help_row("config", _HELP, "5.0.0"),
+]
+
+ROWS = [
+    Command(
+        "config",
+        None,
+        -2,
+        0,
+        "slow",
+        since="2.0.0",
+        summary="Reads and changes the configuration.",
+        group="server",
+        subcommands=_SUBCOMMANDS,
+    )
+]

@@ -1,0 +1,244 @@
+"""LATENCY: spikes by event, and the distribution of running times by command.
+
+Where the numbers come from
+    spikes      kept while latency-monitor-threshold is above 0; LATEST, HISTORY,
+                GRAPH, DOCTOR and RESET speak of them
+    HISTOGRAM   always counted, in buckets of a power of two (histogram.py)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from forebay.commands.admin.histogram import by_powers_of_two
+from forebay.commands.api.context import Context
+from forebay.commands.api.help_text import help_row
+from forebay.commands.api.spec import ADMIN, LOADING, NOSCRIPT, STALE, Command, Handler
+from forebay.errors import CommandError
+from forebay.wire.argv import Argv
+
+_FLAGS = ADMIN | NOSCRIPT | LOADING | STALE
+_CATEGORIES = "admin slow dangerous"
+
+GRAPH_ROWS = 4
+GRAPH_COLUMNS = 80
+
+IS_OFF = (
+    "Latency monitoring is disabled. Set latency-monitor-threshold to a number of milliseconds"
+    " with CONFIG SET in order to enable it: events that take longer are then kept by kind.\n"
+)
+NOTHING_SEEN = "No latency spike was observed since the start or the last LATENCY RESET.\n"
+
+
+def latency_latest(ctx: Context, argv: Argv) -> None:
+    """LATENCY LATEST."""
+    latency = ctx.services.latency
+    names = list(latency.events())
+    ctx.out.array(len(names))
+    for name in names:
+        at_s, took_ms = latency.samples(name)[-1]
+        ctx.out.value([name, at_s, took_ms, latency.maximum(name)])
+
+
+def latency_history(ctx: Context, argv: Argv) -> None:
+    """LATENCY HISTORY event."""
+    samples = ctx.services.latency.samples(argv[2])
+    ctx.out.array(len(samples))
+    for at_s, took_ms in samples:
+        ctx.out.value([at_s, took_ms])
+
+
+def latency_reset(ctx: Context, argv: Argv) -> None:
+    """LATENCY RESET [event ...]."""
+    ctx.out.integer(ctx.services.latency.reset(argv.list()[2:]))
+
+
+def latency_graph(ctx: Context, argv: Argv) -> None:
+    """LATENCY GRAPH event."""
+    event = argv[2]
+    samples = ctx.services.latency.samples(event)
+    if not samples:
+        raise CommandError(b"ERR No samples available for event '%s'" % event)
+    high = ctx.services.latency.maximum(event)
+    text = graph(event.decode("utf-8", "replace"), samples, high, ctx.now_ms // 1000)
+    ctx.out.verbatim(b"txt", text.encode())
+
+
+def graph(event: str, samples: Sequence[tuple[int, int]], all_time_ms: int, now_s: int) -> str:
+    """Columns of # for the latest spikes, the oldest at the left."""
+    shown = samples[-GRAPH_COLUMNS:]
+    times_ms = [took_ms for _, took_ms in shown]
+    low, high = min(times_ms), max(times_ms)
+    span = max(1, high - low)
+    heights = [1 + (took_ms - low) * (GRAPH_ROWS - 1) // span for took_ms in times_ms]
+    lines = [f"{event} - high {high} ms, low {low} ms (all time high {all_time_ms} ms)"]
+    lines.append("-" * GRAPH_COLUMNS)
+    lines += [
+        "".join("#" if height >= row else " " for height in heights).rstrip()
+        for row in range(GRAPH_ROWS, 0, -1)
+    ]
+    lines.append(f"from {now_s - shown[0][0]}s to {now_s - shown[-1][0]}s ago")
+    return "\n".join(lines) + "\n"
+
+
+def latency_doctor(ctx: Context, argv: Argv) -> None:
+    """LATENCY DOCTOR."""
+    ctx.out.verbatim(b"txt", diagnosis(ctx).encode())
+
+
+def diagnosis(ctx: Context) -> str:
+    """What the spikes say."""
+    latency = ctx.services.latency
+    names = list(latency.events())
+    if not names:
+        return IS_OFF if ctx.settings.latency_threshold_ms == 0 else NOTHING_SEEN
+    lines = ["Latency spikes were observed:", ""]
+    for number, name in enumerate(names, 1):
+        samples = latency.samples(name)
+        mean_ms = sum(took_ms for _, took_ms in samples) // len(samples)
+        event = name.decode("utf-8", "replace")
+        lines.append(
+            f"{number}. {event}: {len(samples)} latency spikes (average {mean_ms}ms). "
+            f"Worst all time event {latency.maximum(name)}ms."
+        )
+    lines += [
+        "",
+        "Look at SLOWLOG GET for the commands that ran long, and at the load of the machine.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def latency_histogram(ctx: Context, argv: Argv) -> None:
+    """LATENCY HISTOGRAM [command ...]."""
+    called = list(_called_rows(ctx, argv.list()[2:]))
+    out = ctx.out
+    out.map(len(called))
+    for row in called:
+        out.bulk(row.full_name)
+        points = by_powers_of_two(row.buckets)
+        out.map(2)
+        out.bulk(b"calls")
+        out.integer(sum(row.buckets))
+        out.bulk(b"histogram_usec")
+        out.map(len(points))
+        for limit_us, calls in points:
+            out.integer(limit_us)
+            out.integer(calls)
+
+
+def _called_rows(ctx: Context, names: Sequence[bytes]) -> Iterator[Command]:
+    """The rows that were called; those of the named commands, or all."""
+    commands = ctx.services.executor.commands
+    if names:
+        rows = [_find(ctx, name.lower()) for name in names]
+    else:
+        rows = list(commands.values())
+    for row in rows:
+        if row is not None:
+            yield from (r for r in (row, *row.subcommands.values()) if r.buckets)
+
+
+def _find(ctx: Context, name: bytes) -> Command | None:
+    container, _, sub = name.partition(b"|")
+    row = ctx.services.executor.commands.get(container)
+    return row.subcommands.get(sub) if row is not None and sub else row
+
+
+_HELP = """
+DOCTOR
+    Return a human readable latency analysis report.
+GRAPH <event>
+    Return an ASCII latency graph for the <event> class.
+HISTORY <event>
+    Return time-latency samples for the <event> class.
+LATEST
+    Return the latest latency samples for all events.
+RESET [<event> ...]
+    Reset latency data of one or more <event> classes.
+    (default: reset all data for all event classes)
+HISTOGRAM [COMMAND ...]
+    Return a cumulative distribution of latencies in the format of a histogram for the \
+specified command names.
+    If no commands are specified then all histograms are replied.
+"""
+
+
+def _row(name: str, handler: Handler, arity: int, since: str, summary: str, syntax: str) -> Command:
+    return Command(
+        name,
+        handler,
+        arity,
+        _FLAGS,
+        _CATEGORIES,
+        since=since,
+        summary=summary,
+        group="server",
+        syntax=syntax,
+    )
+
+
+_SUBCOMMANDS = [
+    _row(
+        "doctor",
+        latency_doctor,
+        2,
+        "2.8.13",
+        "A report for people on where time was lost.",
+        "",
+    ),
+    _row(
+        "graph",
+        latency_graph,
+        3,
+        "2.8.13",
+        "A curve in letters of the samples of one event.",
+        "event",
+    ),
+    _row(
+        "histogram",
+        latency_histogram,
+        -2,
+        "7.0.0",
+        "How long commands took, as cumulative counts.",
+        "[command [command ...]]",
+    ),
+    _row(
+        "history",
+        latency_history,
+        3,
+        "2.8.13",
+        "The samples of one event, with their times.",
+        "event",
+    ),
+    _row(
+        "latest",
+        latency_latest,
+        2,
+        "2.8.13",
+        "The newest sample and the worst of every event.",
+        "",
+    ),
+    _row(
+        "reset",
+        latency_reset,
+        -2,
+        "2.8.13",
+        "Forgets the samples of some events, or of all.",
+        "[event [event ...]]",
+    ),
+    help_row("latency", _HELP, "2.8.13"),
+]
+
+ROWS = [
+    Command(
+        "latency",
+        None,
+        -2,
+        0,
+        "slow",
+        since="2.8.13",
+        summary="Tells where time was lost.",
+        group="server",
+        subcommands=_SUBCOMMANDS,
+    )
+]

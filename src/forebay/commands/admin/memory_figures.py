@@ -1,0 +1,93 @@
+"""Where the memory of the server is, as far as it is known: INFO and MEMORY STATS agree on it.
+
+    used       = startup + clients + log buffer + tables + dataset
+    overhead   = all of that but the dataset
+    resident   what the kernel has given to the process: more than is in use
+
+The allocator is known by two numbers alone, what it handed out and what is resident.  So its
+"active" pages are taken to be the resident ones, and all fragmentation stands in one place.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from forebay.commands.api.context import Context
+
+
+@dataclass(slots=True, frozen=True)
+class Tables:
+    """What the dictionaries of one database take beside keys and values."""
+
+    db_index: int
+    main: int
+    expires: int
+
+
+@dataclass(slots=True, frozen=True)
+class Figures:
+    """One look at the memory, in bytes."""
+
+    used: int
+    peak: int
+    startup: int
+    resident: int
+    clients: int
+    log_buffer: int
+    tables: list[Tables]
+
+    @property
+    def overhead(self) -> int:
+        """All that is no data."""
+        tables = sum(table.main + table.expires for table in self.tables)
+        return self.startup + self.clients + self.log_buffer + tables
+
+    @property
+    def dataset(self) -> int:
+        """What the data takes."""
+        return max(0, self.used - self.overhead)
+
+    @property
+    def since_start(self) -> int:
+        """What was added since the start; at least 1, to divide by."""
+        return max(1, self.used - self.startup)
+
+    @property
+    def dataset_percent(self) -> float:
+        """The share of the data in what was added since the start."""
+        return min(100.0, 100.0 * self.dataset / self.since_start)
+
+    @property
+    def peak_percent(self) -> float:
+        """How near the peak is."""
+        return 100.0 * self.used / max(1, self.peak)
+
+    @property
+    def fragmentation(self) -> float:
+        """Resident memory for each byte in use."""
+        return self.resident / max(1, self.used)
+
+    @property
+    def fragmentation_bytes(self) -> int:
+        """Resident memory that is not in use."""
+        return self.resident - self.used
+
+
+def figures(ctx: Context) -> Figures:
+    """The memory now."""
+    services = ctx.services
+    used = services.memory_used()
+    return Figures(
+        used=used,
+        peak=max(used, services.memory_peak()),
+        startup=services.memory_startup,
+        resident=services.memory_resident(),
+        clients=sum(session.out.cap + session.query_room for session in services.sessions),
+        log_buffer=ctx.effects.out.cap,
+        tables=[
+            Tables(db.index, sys.getsizeof(db.values), sys.getsizeof(db.expires))
+            for db in ctx.keyspace.databases
+            if db.values
+        ],
+    )

@@ -1,0 +1,172 @@
+"""SAVE, BGSAVE, BGREWRITEAOF, LASTSAVE, WAITAOF: what is on disk, and since when.
+
+    SAVE            write the snapshot now; nobody is served meanwhile
+    BGSAVE          the same in a child; SCHEDULE waits for a child that is under way
+    BGREWRITEAOF    begin the log anew with all data as it is now, in a child
+    LASTSAVE        when the last snapshot was finished, unix time in seconds
+    WAITAOF         answer when all that was written so far is on disk, whatever
+                    appendfsync says; the disk is asked at once
+
+A child begins at the end of the turn of the loop, when the log holds all that
+the turn has changed; in a transaction that is called "scheduled", as in Redis.
+"""
+
+from __future__ import annotations
+
+from forebay.commands.api.args import Args
+from forebay.commands.api.context import BLOCK_TIME, Context
+from forebay.commands.api.services import REWRITE, SAVE
+from forebay.commands.api.spec import (
+    ADMIN,
+    BLOCKING,
+    FAST,
+    LOADING,
+    NO_ASYNC_LOADING,
+    NO_MULTI,
+    NOSCRIPT,
+    STALE,
+    Command,
+)
+from forebay.errors import NOT_AN_INTEGER, CommandError
+from forebay.wire.argv import Argv
+from forebay.wire.reply import Reply
+
+SAVE_UNDER_WAY = b"ERR Background save already in progress"
+REWRITE_UNDER_WAY = b"ERR Background append only file rewriting already in progress"
+OTHER_CHILD = (
+    b"ERR Another child process is active (AOF?): can't BGSAVE right now. Use BGSAVE SCHEDULE "
+    b"in order to schedule a BGSAVE whenever possible."
+)
+NO_LOG = b"ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled."
+BAD_LOCAL = b"ERR value is out of range, value must between 0 and 1"
+BAD_REPLICAS = b"ERR value is out of range, must be positive"
+BAD_TIMEOUT = b"ERR timeout is not an integer or out of range"
+
+
+def save(ctx: Context, argv: Argv) -> None:
+    """SAVE."""
+    if ctx.services.durability.job == SAVE:
+        raise CommandError(SAVE_UNDER_WAY)
+    ctx.services.durability.save()
+    ctx.out.ok()
+
+
+def bgsave(ctx: Context, argv: Argv) -> None:
+    """BGSAVE [SCHEDULE]."""
+    args = Args(argv)
+    may_wait = args.word(b"SCHEDULE")
+    args.done()
+    durability = ctx.services.durability
+    if durability.job == SAVE:
+        raise CommandError(SAVE_UNDER_WAY)
+    if durability.job and not may_wait and ctx.may_block:
+        raise CommandError(OTHER_CHILD)
+    durability.ask_for(SAVE)
+    ctx.out.status(b"Background saving " + when(ctx, SAVE))
+
+
+def bgrewriteaof(ctx: Context, argv: Argv) -> None:
+    """BGREWRITEAOF."""
+    durability = ctx.services.durability
+    if durability.job == REWRITE:
+        raise CommandError(REWRITE_UNDER_WAY)
+    durability.ask_for(REWRITE)
+    ctx.out.status(b"Background append only file rewriting " + when(ctx, REWRITE))
+
+
+def when(ctx: Context, job: str) -> bytes:
+    """Whether a job that was asked for starts now, or later."""
+    is_next = ctx.services.durability.job == job
+    return b"started" if is_next and ctx.may_block else b"scheduled"
+
+
+def lastsave(ctx: Context, argv: Argv) -> None:
+    """LASTSAVE."""
+    ctx.out.integer(ctx.services.durability.last_save_s)
+
+
+def waitaof(ctx: Context, argv: Argv) -> None:
+    """WAITAOF numlocal numreplicas timeout."""
+    args = Args(argv)
+    local = args.integer(NOT_AN_INTEGER)
+    if not 0 <= local <= 1:
+        raise CommandError(BAD_LOCAL)
+    replicas = args.integer(BAD_REPLICAS)
+    if replicas < 0:
+        raise CommandError(BAD_REPLICAS)
+    timeout_ms = args.integer(BAD_TIMEOUT)
+    if timeout_ms < 0:
+        raise CommandError(b"ERR timeout is negative")
+    durability = ctx.services.durability
+    if local and not durability.log_is_on:
+        raise CommandError(NO_LOG)
+    mark = durability.mark()
+    acked = int(durability.is_synced(mark))
+    if (acked >= local and replicas == 0) or not ctx.may_block:
+        ctx.out.value([acked, 0])
+        return
+
+    def answer(out: Reply) -> None:
+        out.value([int(durability.is_synced(mark)), 0])
+
+    ctx.block(BLOCK_TIME, [], timeout_ms, argv.list(), on_timeout=answer)
+    if replicas == 0:
+        durability.wake_when_synced(mark, ctx.session)
+
+
+_SAVER = ADMIN | NOSCRIPT | NO_ASYNC_LOADING
+
+ROWS = [
+    Command(
+        "save",
+        save,
+        1,
+        _SAVER | NO_MULTI,
+        "admin slow dangerous",
+        since="1.0.0",
+        summary="Saves the data to a snapshot on disk and answers when that is done.",
+        group="server",
+    ),
+    Command(
+        "bgsave",
+        bgsave,
+        -1,
+        _SAVER,
+        "admin slow dangerous",
+        since="1.0.0",
+        summary="Saves the data to a snapshot on disk in the background.",
+        group="server",
+        syntax="[SCHEDULE]",
+    ),
+    Command(
+        "bgrewriteaof",
+        bgrewriteaof,
+        1,
+        _SAVER,
+        "admin slow dangerous",
+        since="1.0.0",
+        summary="Begins the log anew with the data as it is, in the background.",
+        group="server",
+    ),
+    Command(
+        "lastsave",
+        lastsave,
+        1,
+        LOADING | STALE | FAST,
+        "admin fast dangerous",
+        since="1.0.0",
+        summary="Returns the unix time of the last snapshot.",
+        group="server",
+    ),
+    Command(
+        "waitaof",
+        waitaof,
+        4,
+        BLOCKING,
+        "slow blocking connection",
+        since="7.2.0",
+        summary="Blocks until all that this client has written before is on disk.",
+        group="generic",
+        syntax="numlocal numreplicas timeout",
+    ),
+]

@@ -1,0 +1,123 @@
+"""SLOWLOG: the latest commands that ran for long.
+
+    SLOWLOG GET [count]     newest first; 10 by default, -1 for all
+    SLOWLOG LEN | RESET
+
+An entry is an array of seven: number, unix time in seconds, microseconds, the
+arguments (cut down by engine/slowlog.py), the client's address and its name, and, since Redis
+8.10, how many arguments there were before, with the name of the command.
+"""
+
+from __future__ import annotations
+
+from forebay.commands.api.context import Context
+from forebay.commands.api.help_text import help_row
+from forebay.commands.api.spec import ADMIN, LOADING, STALE, Command
+from forebay.commands.streams.parsing import bad_subcommand
+from forebay.errors import CommandError
+from forebay.wire.argv import Argv
+
+DEFAULT_COUNT = 10
+BAD_COUNT = b"ERR count should be greater than or equal to -1"
+ENTRY_FIELDS = 7
+
+_FLAGS = ADMIN | LOADING | STALE
+_CATEGORIES = "admin slow dangerous"
+
+
+def slowlog_get(ctx: Context, argv: Argv) -> None:
+    """SLOWLOG GET."""
+    count = DEFAULT_COUNT
+    if len(argv) > 3:
+        raise bad_subcommand(argv)
+    if len(argv) > 2:
+        is_number, count = argv.integer(2)
+        if not is_number or count < -1:
+            raise CommandError(BAD_COUNT)
+    entries = ctx.services.slowlog.entries(count)
+    out = ctx.out
+    out.array(len(entries))
+    for entry in entries:
+        out.array(ENTRY_FIELDS)
+        out.integer(entry.number)
+        out.integer(entry.at_s)
+        out.integer(entry.usec)
+        out.array(len(entry.argv))
+        for arg in entry.argv:
+            out.bulk(arg)
+        out.bulk(entry.addr)
+        out.bulk(entry.name)
+        out.integer(entry.argc)
+
+
+def slowlog_len(ctx: Context, argv: Argv) -> None:
+    """SLOWLOG LEN."""
+    ctx.out.integer(len(ctx.services.slowlog))
+
+
+def slowlog_reset(ctx: Context, argv: Argv) -> None:
+    """SLOWLOG RESET."""
+    ctx.services.slowlog.reset()
+    ctx.out.ok()
+
+
+_HELP = """
+GET [<count>]
+    Return top <count> entries from the slowlog (default: 10, -1 mean all).
+    Entries are made of:
+    id, timestamp, time in microseconds, arguments array, client IP and port,
+    client name, total number of arguments
+LEN
+    Return the length of the slowlog.
+RESET
+    Reset the slowlog.
+"""
+
+_SUBCOMMANDS = [
+    Command(
+        "get",
+        slowlog_get,
+        -2,
+        _FLAGS,
+        _CATEGORIES,
+        since="2.2.12",
+        summary="The latest slow commands, newest first.",
+        group="server",
+        syntax="[count]",
+    ),
+    Command(
+        "len",
+        slowlog_len,
+        2,
+        _FLAGS,
+        _CATEGORIES,
+        since="2.2.12",
+        summary="How many slow commands are remembered.",
+        group="server",
+    ),
+    Command(
+        "reset",
+        slowlog_reset,
+        2,
+        _FLAGS,
+        _CATEGORIES,
+        since="2.2.12",
+        summary="Forgets all slow commands.",
+        group="server",
+    ),
+    help_row("slowlog", _HELP, "6.2.0"),
+]
+
+ROWS = [
+    Command(
+        "slowlog",
+        None,
+        -2,
+        0,
+        "slow",
+        since="2.2.12",
+        summary="Tells which commands took long.",
+        group="server",
+        subcommands=_SUBCOMMANDS,
+    )
+]

@@ -1,0 +1,240 @@
+"""All that a handler may touch while it runs.
+
+    handler(ctx, argv) --+-- ctx.db, ctx.stream_at()     the data
+                         +-- ctx.out                     the reply
+                         +-- ctx.propagate(), effects    what log and replicas repeat
+                         +-- ctx.notify()                keyspace events
+                         +-- ctx.block()                 wait instead of answering
+                         +-- ctx.services                what lies above: config, info, clients
+
+There is one Context for the whole engine; the engine sets its fields before a
+call.  A handler keeps nothing of it beyond the call.
+
+``stream_at`` is the hot way to a stream.  A small direct-mapped cache answers it
+without making a bytes object of the key, and leaves the key as an object in
+``ctx.key`` for touch, signal and notify:
+
+    slot = hash of the key's bytes  ->  key, database, its version, stream
+
+An entry holds while no key of the database has let go of a stream, list or set
+since (``Database.version``); expiry times are looked up each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from forebay import mem
+from forebay.commands.api.effects import Effects
+from forebay.commands.api.notify_flags import NOTIFY_EXPIRED, NOTIFY_KEY_MISS
+from forebay.commands.api.session import Session
+from forebay.commands.api.settings import Settings
+from forebay.commands.api.spec import WRITE, Command
+from forebay.commands.api.wait_kinds import (
+    BLOCK_LIST as BLOCK_LIST,
+)
+from forebay.commands.api.wait_kinds import (
+    BLOCK_STREAM as BLOCK_STREAM,
+)
+from forebay.commands.api.wait_kinds import (
+    BLOCK_TIME as BLOCK_TIME,
+)
+from forebay.core.keyspace import Database, Keyspace, Value
+from forebay.core.stream import Stream
+from forebay.errors import WRONGTYPE, CommandError
+from forebay.wire.argv import Argv
+from forebay.wire.reply import Reply
+
+if TYPE_CHECKING:
+    from forebay.commands.api.services import Services
+
+# Streams in use at a time are few; a power of two, so that the hash is masked.
+CACHE_SLOTS = 256
+# Longer keys are rare and are looked up in the dictionary.
+CACHED_KEY_BYTES = 64
+
+
+class Cached:
+    """One slot of the cache."""
+
+    def __init__(self) -> None:
+        self.key: bytes = b""
+        self.size = -1
+        self.version = 0
+        self.db: Database | None = None
+        self.stream: Stream | None = None
+
+
+class Context:
+    """The fields of one call."""
+
+    def __init__(self, keyspace: Keyspace, settings: Settings, services: Services) -> None:
+        self.keyspace = keyspace
+        self.settings = settings
+        self.services = services
+        self.effects = Effects()
+        self.db: Database = keyspace.databases[0]
+        self.session: Session = None  # type: ignore[assignment]
+        self.out: Reply = None  # type: ignore[assignment]
+        self.now_ms = 0
+        self.may_block = True
+        #: CLIENT PAUSE: keys past their time are gone for readers, but nobody removes them.
+        self.keeps_expired = False
+        #: The command of a transaction that EXEC runs just now.
+        self.queued: Command | None = None
+        #: The key of the last stream_at(), as an object; the same one while it is cached.
+        self.key = b""
+        #: A copy of settings.notify_flags; engine.refresh_settings() renews it.
+        self.notify_flags = 0
+        #: Copies of settings.stream_node_max_bytes and _entries, renewed likewise.
+        self.node_bytes = settings.stream_node_max_bytes
+        self.node_entries = settings.stream_node_max_entries
+        self.cache = [Cached() for _ in range(CACHE_SLOTS)]
+
+    def use(self, session: Session) -> int:
+        """Speak for this session, in its database."""
+        self.session = session
+        self.out = session.out
+        self.db = session.db
+        self.effects.db_index = session.db.index
+        return 0
+
+    # Values
+
+    def lookup(self, key: bytes) -> Value | None:
+        """The value of a key; one that is past its time is removed first."""
+        value = self.db.values.get(key)
+        if value is not None and self.db.expires and self.expired(key):
+            self.expire(self.db, key)
+            return None
+        return value
+
+    def lookup_stream(self, key: bytes) -> Stream | None:
+        """The stream at a key, None if there is nothing; WRONGTYPE for anything else."""
+        value = self.lookup(key)
+        if value is not None and not isinstance(value, Stream):
+            raise CommandError(WRONGTYPE)
+        return value
+
+    def stream_at(self, argv: Argv, i: int) -> Stream | None:
+        """As lookup_stream() for argument i, fast; the key is left in ``ctx.key``."""
+        argv.check(i)
+        p = argv.p
+        at = argv.w[2 * i]
+        n = argv.w[2 * i + 1]
+        db = self.db
+        entry = self.slot(p, at, n)
+        if (
+            entry.size == n
+            and entry.db is db
+            and entry.version == db.version
+            and mem.equal(p, at, entry.key, 0, n)
+        ):
+            self.key = entry.key
+            if len(db.expires) == 0 or not self.expired(entry.key):
+                return entry.stream
+        return self.fill_slot(entry, mem.to_bytes(p, at, n))
+
+    def read_stream(self, argv: Argv, i: int) -> Stream | None:
+        """As stream_at(), for a command that only looks: counted as a hit or a miss."""
+        stream = self.stream_at(argv, i)
+        if stream is None:
+            self.keyspace.misses += 1
+            self.notify(NOTIFY_KEY_MISS, b"keymiss", self.key)
+        else:
+            self.keyspace.hits += 1
+        return stream
+
+    def slot(self, p: mem.Pointer, at: int, n: int) -> Cached:
+        """The place in the cache where a key belongs."""
+        h = n
+        if n <= CACHED_KEY_BYTES:
+            for i in range(n):
+                h = (h * 31 + p[at + i]) & 0xFFFFFF
+        return self.cache[(h ^ (h >> 8)) & (CACHE_SLOTS - 1)]
+
+    def fill_slot(self, entry: Cached, key: bytes) -> Stream | None:
+        """Look the key up and remember what it holds, if that is a stream."""
+        self.key = key
+        stream = self.lookup_stream(key)
+        if stream is not None and len(key) <= CACHED_KEY_BYTES:
+            entry.key = key
+            entry.size = len(key)
+            entry.db = self.db
+            entry.version = self.db.version
+            entry.stream = stream
+        return stream
+
+    def forget_stale(self) -> int:
+        """Let go of cached streams that may be deleted by now, so that their memory is free."""
+        for entry in self.cache:
+            if entry.db is not None and entry.version != entry.db.version:
+                entry.size = -1
+                entry.db = None
+                entry.stream = None
+        return 0
+
+    def expired(self, key: bytes) -> bool:
+        """Whether the key of this database is past its time.
+
+        A log that is replayed says DEL where a key ran out of time: nothing else removes it.
+        """
+        at_ms = self.db.expires.get(key)
+        return at_ms is not None and self.now_ms > at_ms and not self.session.is_replaying
+
+    def expire(self, db: Database, key: bytes) -> None:
+        """Remove a key that is past its time; a reader leaves it where it is during a pause."""
+        if self.keeps_expired:
+            row = self.session.last if self.queued is None else self.queued
+            if row is not None and not row.flags & WRITE:
+                return
+        effects = self.effects
+        here = effects.db_index
+        effects.db_index = db.index
+        db.remove(key)
+        effects.record(b"DEL", key)
+        effects.db_index = here
+        self.services.stats.expired_keys += 1
+        self.notify_in(db, NOTIFY_EXPIRED, b"expired", key)
+
+    def delete(self, key: bytes) -> bool:
+        """Remove a key; false if it was not there."""
+        return self.db.remove(key)
+
+    # What follows from the call
+
+    def propagate(self, argv: Argv, changes: int = 1) -> None:
+        """Log and replicas run the call as it came; it made so many changes."""
+        self.effects.changes += changes
+        self.effects.verbatim(argv)
+
+    def notify(self, kind: int, event: bytes, key: bytes) -> None:
+        """Tell whoever subscribed to such events of a key in this database."""
+        if self.notify_flags & kind:
+            self.services.pubsub.publish_event(self.notify_flags, event, key, self.db.index)
+
+    def notify_in(self, db: Database, kind: int, event: bytes, key: bytes) -> None:
+        """The same for a key of another database."""
+        if self.notify_flags & kind:
+            self.services.pubsub.publish_event(self.notify_flags, event, key, db.index)
+
+    def block(
+        self,
+        kind: int,
+        keys: list[bytes],
+        timeout_ms: int,
+        argv: list[bytes],
+        on_missing_key: bool = False,
+        wake_at_ms: Mapping[bytes, int] | int | None = None,
+        on_timeout: Callable[[Reply], object] | None = None,
+    ) -> None:
+        """Answer later: when a key is ready ``argv`` is run again from the start.
+
+        timeout_ms 0 waits for ever.  ``wake_at_ms`` says when to look again though no
+        key changed: one time, or one per key.  ``on_timeout`` writes the answer
+        when time is up; without it that is a null array.
+        """
+        self.services.blocking.block(
+            self.session, kind, keys, timeout_ms, argv, on_missing_key, wake_at_ms, on_timeout
+        )

@@ -1,0 +1,244 @@
+"""What handlers need from above: small Protocols, filled in by engine and server.
+
+    engine fills   sessions  pubsub  blocking  stats  slowlog  latency  executor
+                   payloads  loaded_scripts
+    server fills   config  info  memory_used  random_below  shutdown  durability  host
+
+A handler reaches them as ``ctx.services.<name>``.  Nothing here knows who stands
+behind a name: tests put whatever they like in the place of the server's part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from forebay.commands.api.context import Context
+    from forebay.commands.api.session import Session
+    from forebay.commands.api.spec import Command
+    from forebay.core.keyspace import Value
+    from forebay.wire.argv import Argv
+    from forebay.wire.reply import Reply
+
+
+#: What a child may be doing: see Durability.job.
+SAVE = "save"
+REWRITE = "rewrite"
+
+
+class Sessions(Protocol):
+    """All clients."""
+
+    def __iter__(self) -> Iterator[Session]: ...
+    def __len__(self) -> int: ...
+    def get(self, number: int) -> Session | None: ...
+    def close(self, session: Session) -> None:
+        """End a client behind what is written to it."""
+
+    def touched(self, session: Session) -> None:
+        """There is output to send to a client that did not ask just now."""
+
+
+class Pubsub(Protocol):
+    """Channels, patterns and shard channels."""
+
+    def subscribe(self, session: Session, channel: bytes) -> bool: ...
+    def unsubscribe(self, session: Session, channel: bytes) -> bool: ...
+    def psubscribe(self, session: Session, pattern: bytes) -> bool: ...
+    def punsubscribe(self, session: Session, pattern: bytes) -> bool: ...
+    def ssubscribe(self, session: Session, channel: bytes) -> bool: ...
+    def sunsubscribe(self, session: Session, channel: bytes) -> bool: ...
+    def drop(self, session: Session) -> None: ...
+    def publish(self, channel: bytes, message: bytes) -> int: ...
+    def spublish(self, channel: bytes, message: bytes) -> int: ...
+    def publish_event(self, flags: int, event: bytes, key: bytes, db_index: int) -> None: ...
+    def channel_names(self, pattern: bytes | None, shard: bool = False) -> list[bytes]: ...
+    def subscribers(self, channel: bytes, shard: bool = False) -> int: ...
+    def pattern_count(self) -> int: ...
+    def output(self, session: Session) -> Reply:
+        """Where a message to this client is written now."""
+
+
+class Blocking(Protocol):
+    """Clients that wait."""
+
+    def block(
+        self,
+        session: Session,
+        kind: int,
+        keys: list[bytes],
+        timeout_ms: int,
+        argv: list[bytes],
+        on_missing_key: bool,
+        wake_at_ms: Mapping[bytes, int] | int | None,
+        on_timeout: Callable[[Reply], object] | None,
+    ) -> None: ...
+    def unblock(self, session: Session, error: bytes | None) -> bool:
+        """CLIENT UNBLOCK: as if time were up, or with an error; false if it did not wait."""
+
+    @property
+    def blocked_clients(self) -> int: ...
+    @property
+    def blocking_keys(self) -> int: ...
+    @property
+    def blocking_keys_on_missing(self) -> int: ...
+
+
+class Executor(Protocol):
+    """The engine as commands see it: EXEC, CLIENT PAUSE and MONITOR reach through it."""
+
+    commands: Mapping[bytes, Command]
+    active_expire: bool
+
+    def invoke(self, row: Command, argv: Argv) -> None:
+        """Run one command of a transaction: reply, statistics, errors."""
+
+    def kill(self, session: Session) -> None:
+        """End another client, or the caller behind its reply."""
+
+    def pause(self, until_ms: int, writes_only: bool) -> None: ...
+    def unpause(self) -> None: ...
+    def monitor(self, session: Session, on: bool) -> None: ...
+    def wall_us(self) -> int:
+        """The time in microseconds; ``ctx.now_ms`` is when the turn began."""
+
+    def refusal(self, row: Command) -> bytes | None:
+        """Why a script may not run this command now: no memory left, or the disk is not well."""
+
+
+class Stats(Protocol):
+    """Counters of the whole server; CONFIG RESETSTAT clears them."""
+
+    commands: int
+    connections: int
+    rejected_connections: int
+    query_limit_disconnections: int
+    output_limit_disconnections: int
+    expired_keys: int
+    expired_unasked: int
+    expire_us: int
+    evicted_keys: int
+    lazyfreed_objects: int
+    error_replies: int
+    errors: dict[bytes, int]
+    unblocked: int
+    auth_failures: int
+    turns: int
+    turns_us: int
+    reads: int
+    writes: int
+
+    @property
+    def keyspace_hits(self) -> int: ...
+
+    @property
+    def keyspace_misses(self) -> int: ...
+
+    def reset(self) -> None: ...
+
+
+class Slowlog(Protocol):
+    """The latest slow commands, newest first."""
+
+    def entries(self, count: int) -> list[Any]:
+        """Objects with number, at_s, usec, argv (list[bytes]), addr, name, argc; count < 0: all."""
+
+    def reset(self) -> None: ...
+    def __len__(self) -> int: ...
+
+
+class Latency(Protocol):
+    """Spikes by event name."""
+
+    def record(self, event: bytes, at_s: int, took_ms: int) -> None: ...
+    def events(self) -> Collection[bytes]: ...
+    def samples(self, event: bytes) -> list[tuple[int, int]]: ...
+    def maximum(self, event: bytes) -> int: ...
+    def reset(self, events: Collection[bytes]) -> int: ...
+
+
+class Config(Protocol):
+    """Directives by name."""
+
+    def get(self, patterns: list[bytes]) -> dict[bytes, bytes]: ...
+    def set(self, pairs: list[tuple[bytes, bytes]], local: bool) -> None:
+        """Change all or nothing; ``local`` is a client of this machine, who may do more."""
+
+    def rewrite(self) -> None: ...
+
+
+class Durability(Protocol):
+    """What is on disk, and how safe it is."""
+
+    #: What a child does, or will do at the end of this turn: SAVE, REWRITE, or nothing ("").
+    @property
+    def job(self) -> str: ...
+    @property
+    def last_save_s(self) -> int: ...
+    @property
+    def log_is_on(self) -> bool: ...
+    def save(self) -> None:
+        """Write the snapshot now; raises CommandError."""
+
+    def save_flushed(self) -> None:
+        """All keys are gone: let the snapshot say so, before anybody hears of it."""
+
+    def ask_for(self, job: str) -> None:
+        """Start a child for it at the end of this turn, or as soon as there is no other."""
+
+    def mark(self) -> int:
+        """A mark behind everything that was recorded for the log so far."""
+
+    def is_synced(self, mark: int) -> bool:
+        """Whether all before the mark is on disk."""
+
+    def wake_when_synced(self, mark: int, session: Session) -> None:
+        """Let time be up for a blocked client as soon as all before the mark is on disk."""
+
+    def reload(self, save: bool, flush: bool, merge: bool) -> None:
+        """DEBUG RELOAD: to the snapshot and back."""
+
+    def reload_log(self) -> None:
+        """DEBUG LOADAOF: forget all data and take it from the log."""
+
+
+class Payloads(Protocol):
+    """Values as bytes: DUMP and RESTORE."""
+
+    def dump(self, value: Value) -> bytes: ...
+    def restore(self, data: bytes) -> Value:
+        """The value of a payload; raises the CommandError that RESTORE answers."""
+
+
+class Services:
+    """The bundle; attributes of the server are set by server/startup.py."""
+
+    sessions: Sessions
+    pubsub: Pubsub
+    blocking: Blocking
+    executor: Executor
+    stats: Stats
+    slowlog: Slowlog
+    latency: Latency
+    config: Config
+    #: INFO: the text of the sections asked for (none: the default ones).
+    info: Callable[[Context, list[bytes]], bytes]
+    memory_used: Callable[[], int]
+    memory_peak: Callable[[], int]
+    #: When that was, in Unix seconds; what the kernel gave; what was in use at the start.
+    memory_peak_s: Callable[[], int]
+    memory_resident: Callable[[], int]
+    memory_startup: int
+    #: DEBUG SLEEP: stop everything for so many seconds.
+    sleep: Callable[[float], None]
+    #: A number in 0..n-1.
+    random_below: Callable[[int], int]
+    #: SHUTDOWN: flags as given; returns only if it was refused.
+    shutdown: Callable[[Context, list[bytes]], None]
+    durability: Durability
+    payloads: Payloads
+    #: The SHA1 of every script that clients have loaded, in lower case.
+    loaded_scripts: set[bytes]
+    #: What commands of the server's own need; nobody else looks into it.
+    host: Any

@@ -1,0 +1,132 @@
+"""Everything that can be configured, as plain attributes with their defaults.
+
+Whoever needs a setting reads an attribute of the one Settings object that the
+server was started with: no lookups by name, no parsing, no callbacks.
+
+    redis.conf, --options, CONFIG SET  ->  server/config.py  ->  Settings  ->  everybody
+
+Rules
+  1. Values are already in the unit that the name carries: ``_ms``, ``_s``, ``_us``, ``_bytes``.
+     A bare count (``maxclients``) has no unit.
+  2. Only server/config.py (and tests) assign to it; the rows of
+     server/config_table.py say which directive fills which attribute.  The
+     defaults stand here and nowhere else.
+  3. Tests below the server make their own: ``Settings(stream_node_max_entries=3)``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+DEBUG_NO = "no"
+DEBUG_LOCAL = "local"
+DEBUG_YES = "yes"
+
+
+@dataclass(slots=True, frozen=True)
+class OutputLimit:
+    """When a client that does not read is closed: at once, or after a while over the soft limit."""
+
+    hard_bytes: int
+    soft_bytes: int
+    soft_seconds: int
+
+
+def _default_output_limits() -> dict[str, OutputLimit]:
+    return {
+        # Redis has no limit here; a reply that nobody reads must not take the machine.
+        "normal": OutputLimit(1 << 30, 0, 0),
+        "replica": OutputLimit(256 << 20, 64 << 20, 60),
+        "pubsub": OutputLimit(32 << 20, 8 << 20, 60),
+    }
+
+
+@dataclass(slots=True)
+class Settings:
+    """One server's settings; every attribute has the default of Redis, but for these:
+
+    normal clients have an output limit; the log is on, and no save points are set, because
+    the log is the durable form of the data.
+    """
+
+    # Streams.  0 means no limit for the two node limits.
+    stream_node_max_bytes: int = 4096
+    stream_node_max_entries: int = 100
+    stream_idmp_duration_s: int = 100
+    stream_idmp_maxsize: int = 100
+
+    # How OBJECT ENCODING names lists and sets; below 0 a size in bytes (core/elements.py).
+    list_max_listpack_size: int = -2
+    set_max_intset_entries: int = 512
+    set_max_listpack_entries: int = 128
+    set_max_listpack_value: int = 64
+
+    # The keyspace.  notify_flags are the bits of commands/api/notify_flags.py.
+    databases: int = 16
+    notify_flags: int = 0
+    maxmemory: int = 0
+    maxmemory_policy: str = "noeviction"
+    active_expire_effort: int = 1
+
+    # Who may come in, and how much a client may send or leave unread.
+    requirepass: bytes = b""
+    protected_mode: bool = True
+    enable_debug_command: str = DEBUG_NO
+    enable_protected_configs: str = DEBUG_NO
+    maxclients: int = 10000
+    timeout_s: int = 0
+    proto_max_bulk_len: int = 512 << 20
+    client_query_buffer_limit: int = 1 << 30
+    output_limits: dict[str, OutputLimit] = field(default_factory=_default_output_limits)
+
+    # What is watched.  A slowlog threshold below 0 is off; a latency threshold of 0 is off.
+    slowlog_slower_than_us: int = 10000
+    slowlog_max_len: int = 128
+    slowlog_entry_max_argc: int = 32
+    slowlog_entry_max_bytes: int = 128
+    latency_threshold_ms: int = 0
+    latency_tracking: bool = True
+    latency_percentiles: tuple[float, ...] = (50.0, 99.0, 99.9)
+
+    # What is kept on disk.  A save point is a pair: seconds and changes.
+    data_dir: str = "."
+    appendonly: bool = True
+    appendfsync: str = "everysec"
+    appendfilename: str = "appendonly.aof"
+    appenddirname: str = "appendonlydir"
+    no_appendfsync_on_rewrite: bool = False
+    auto_aof_rewrite_percentage: int = 100
+    auto_aof_rewrite_min_size: int = 64 << 20
+    aof_load_truncated: bool = True
+    aof_use_rdb_preamble: bool = True
+    save_points: tuple[tuple[int, int], ...] = ()
+    dbfilename: str = "dump.rdb"
+    rdb_format: str = "7.0"
+    rdbcompression: bool = True
+    rdbchecksum: bool = True
+    stop_writes_on_bgsave_error: bool = True
+    skip_foreign_types: bool = False
+    lazyfree_lazy_user_del: bool = False
+
+    # How many replicas must be there for a write, and how fresh; 0 in either asks for none.
+    min_replicas_to_write: int = 0
+    min_replicas_max_lag_s: int = 10
+
+    # The process and its sockets; read by server/ alone.
+    hz: int = 10
+    bind: tuple[str, ...] = ("127.0.0.1", "-::1")
+    port: int = 6379
+    unixsocket: str = ""
+    unixsocketperm: int = 0
+    tcp_backlog: int = 511
+    tcp_keepalive_s: int = 300
+    daemonize: bool = False
+    supervised: str = "no"
+    pidfile: str = ""
+    logfile: str = ""
+    loglevel: str = "notice"
+    set_proc_title: bool = True
+    shutdown_timeout_s: int = 10
+    shutdown_on_sigint: tuple[str, ...] = ()
+    shutdown_on_sigterm: tuple[str, ...] = ()
+    always_show_logo: bool = False

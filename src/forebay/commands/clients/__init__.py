@@ -1,0 +1,1 @@
+"""A connection and its client: HELLO, CLIENT, MULTI, SUBSCRIBE and their kin."""

@@ -1,0 +1,218 @@
+"""Commands about the connection itself: PING ECHO SELECT AUTH HELLO RESET QUIT.
+
+There is one user, ``default``.  Its password is the setting ``requirepass``; while
+that is empty everybody is let in.
+
+    HELLO [2|3 [AUTH user password] [SETNAME name]]     all or nothing
+"""
+
+from __future__ import annotations
+
+from hmac import compare_digest
+
+from forebay.commands.api import gates
+from forebay.commands.api.args import Args
+from forebay.commands.api.context import Context
+from forebay.commands.api.session import Session
+from forebay.commands.api.spec import (
+    ALLOW_BUSY,
+    FAST,
+    LOADING,
+    NO_AUTH,
+    NOSCRIPT,
+    STALE,
+    Command,
+    Handler,
+)
+from forebay.commands.api.version import REDIS_VERSION
+from forebay.commands.keyspace.value_ops import database_of
+from forebay.errors import SYNTAX, CommandError, wrong_arity
+from forebay.wire.argv import Argv
+
+SUBSCRIBED_BIT = gates.SUBSCRIBED
+DEFAULT_USER = b"default"
+WRONGPASS = b"WRONGPASS invalid username-password pair or user is disabled."
+NO_PASSWORD_SET = (
+    b"ERR AUTH <password> called without any password configured for the default user. "
+    b"Are you sure your configuration is correct?"
+)
+HELLO_NEEDS_AUTH = (
+    b"NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO "
+    b"<proto> AUTH <user> <pass> option can be used to authenticate the client and select the "
+    b"RESP protocol version at the same time"
+)
+NOT_A_VERSION = b"ERR Protocol version is not an integer or out of range"
+NOPROTO = b"NOPROTO unsupported protocol version"
+BAD_NAME = b"ERR Client names cannot contain spaces, newlines or special characters."
+
+
+def ping(ctx: Context, argv: Argv) -> None:
+    """PING [message]; a subscribed RESP2 client gets it in the shape of a message."""
+    if argv.n > 2:
+        raise wrong_arity(b"ping")
+    if ctx.session.gate & SUBSCRIBED_BIT:
+        ctx.out.array(2)
+        ctx.out.bulk(b"pong")
+        ctx.out.bulk(argv.at(1) if argv.n == 2 else b"")
+    elif argv.n == 2:
+        ctx.out.bulk(argv.at(1))
+    else:
+        ctx.out.raw(b"+PONG\r\n")
+
+
+def echo(ctx: Context, argv: Argv) -> None:
+    """ECHO message."""
+    ctx.out.bulk(argv.at(1))
+
+
+def select(ctx: Context, argv: Argv) -> None:
+    """SELECT index."""
+    ctx.session.db = database_of(ctx, argv[1])
+    ctx.use(ctx.session)
+    ctx.out.ok()
+
+
+def quit_(ctx: Context, argv: Argv) -> None:
+    """QUIT: answer, then close."""
+    ctx.out.ok()
+    ctx.services.sessions.close(ctx.session)
+
+
+# Who is it?
+
+
+def auth(ctx: Context, argv: Argv) -> None:
+    """AUTH [username] password."""
+    if len(argv) > 3:
+        raise CommandError(SYNTAX)
+    if len(argv) == 2 and not ctx.settings.requirepass:
+        raise CommandError(NO_PASSWORD_SET)
+    user = argv[1] if len(argv) == 3 else DEFAULT_USER
+    check_password(ctx, user, argv[len(argv) - 1])
+    log_in(ctx.session, user)
+    ctx.out.ok()
+
+
+def check_password(ctx: Context, user: bytes, password: bytes) -> None:
+    """Raise unless these open the door."""
+    wanted = ctx.settings.requirepass
+    if user != DEFAULT_USER or (wanted and not compare_digest(password, wanted)):
+        ctx.services.stats.auth_failures += 1
+        raise CommandError(WRONGPASS)
+
+
+def log_in(session: Session, user: bytes) -> None:
+    """From now on the session is this user's."""
+    session.user = user
+    session.authenticated = True
+    session.set_gate(gates.UNAUTHENTICATED, on=False)
+
+
+def checked_name(name: bytes) -> bytes:
+    """A name that can be printed in CLIENT LIST without harm."""
+    if any(not 33 <= byte <= 126 for byte in name):
+        raise CommandError(BAD_NAME)
+    return name
+
+
+def hello(ctx: Context, argv: Argv) -> None:
+    """HELLO [protover [AUTH username password] [SETNAME clientname]]."""
+    session = ctx.session
+    version = session.out.resp
+    args = Args(argv)
+    if args.more():
+        version = args.integer(NOT_A_VERSION)
+        if version not in (2, 3):
+            raise CommandError(NOPROTO)
+    login, name = hello_options(args)
+    if login is not None:
+        check_password(ctx, *login)
+        log_in(session, login[0])
+    if not session.authenticated:
+        raise CommandError(HELLO_NEEDS_AUTH)
+    if name is not None:
+        session.name = name
+    session.out.resp = version
+    session.refresh_subscribed()
+    say_hello(ctx)
+
+
+def hello_options(args: Args) -> tuple[tuple[bytes, bytes] | None, bytes | None]:
+    """User and password, and name, if given."""
+    login = name = None
+    while args.more():
+        if args.left() >= 3 and args.word(b"AUTH"):
+            login = (args.next(), args.next())
+        elif args.left() >= 2 and args.word(b"SETNAME"):
+            name = checked_name(args.next())
+        else:
+            raise CommandError(b"ERR Syntax error in HELLO option '%b'" % args.peek())
+    return login, name
+
+
+def say_hello(ctx: Context) -> None:
+    """Who we are."""
+    ctx.out.value(
+        {
+            b"server": b"redis",
+            b"version": REDIS_VERSION.encode(),
+            b"proto": ctx.out.resp,
+            b"id": ctx.session.id,
+            b"mode": b"standalone",
+            b"role": b"master",
+            b"modules": [],
+        }
+    )
+
+
+def reset(ctx: Context, argv: Argv) -> None:
+    """RESET: as if the client had just connected."""
+    session = ctx.session
+    session.forget_queue()
+    session.unwatch()
+    ctx.services.pubsub.drop(session)
+    ctx.services.executor.monitor(session, on=False)
+    session.db = ctx.keyspace.databases[0]
+    session.name = b""
+    session.user = DEFAULT_USER
+    session.no_evict = session.no_touch = False
+    session.authenticated = not ctx.settings.requirepass
+    session.gate &= ~gates.REPLIES
+    session.set_gate(gates.UNAUTHENTICATED, not session.authenticated)
+    session.out.resp = 2
+    session.refresh_subscribed()
+    ctx.use(session)
+    ctx.out.status(b"RESET")
+
+
+_AT_THE_DOOR = NOSCRIPT | LOADING | STALE | FAST | NO_AUTH | ALLOW_BUSY
+_CATEGORIES = "@fast @connection"
+
+
+def _row(
+    name: str, handler: Handler, arity: int, flags: int, since: str, summary: str, syntax: str = ""
+) -> Command:
+    return Command(
+        name, handler, arity, flags, _CATEGORIES, since=since, summary=summary,
+        group="connection", syntax=syntax,
+    )  # fmt: skip
+
+
+ROWS = [
+    _row("ping", ping, -1, FAST, "1.0.0", "Answers PONG, or the message.", "[message]"),
+    _row("echo", echo, 2, LOADING | STALE | FAST, "1.0.0", "Answers with its argument.", "message"),
+    _row(
+        "select", select, 2, LOADING | STALE | FAST, "1.0.0", "Goes to another database.",
+        "index",
+    ),
+    _row("quit", quit_, -1, _AT_THE_DOOR, "1.0.0", "Ends the connection after an answer."),
+    _row(
+        "auth", auth, -2, _AT_THE_DOOR, "1.0.0", "Logs in.",
+        "[username] password",
+    ),
+    _row(
+        "hello", hello, -1, _AT_THE_DOOR, "6.0.0", "Chooses the protocol; may log in.",
+        "[protover [AUTH username password] [SETNAME clientname]]",
+    ),
+    _row("reset", reset, 1, _AT_THE_DOOR, "6.2.0", "Makes the connection as it was when it began."),
+]  # fmt: skip

@@ -1,0 +1,253 @@
+"""SUBSCRIBE PSUBSCRIBE SSUBSCRIBE, their opposites, PUBLISH SPUBLISH PUBSUB.
+
+Every channel of a SUBSCRIBE is confirmed by a message of its own: kind, name,
+how many subscriptions the client now has.  Channels and patterns are counted
+together, shard channels for themselves: they are channels that a cluster keeps
+on the node of their slot, and one node without cluster keeps them all.  The
+engine's Pubsub has the lists; see there for how a message finds its listeners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from forebay.commands.api import gates
+from forebay.commands.api.context import Context
+from forebay.commands.api.help_text import help_row
+from forebay.commands.api.session import Session
+from forebay.commands.api.spec import (
+    DENYOOM,
+    FAST,
+    LOADING,
+    MAY_REPLICATE,
+    NOSCRIPT,
+    PUBSUB,
+    STALE,
+    Command,
+    Handler,
+    Keys,
+)
+from forebay.commands.streams.parsing import bad_subcommand
+from forebay.errors import CommandError
+from forebay.wire.argv import Argv
+
+Change = Callable[[Session, bytes], bool]
+
+NOT_IN_EXEC = b"ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client"
+
+
+def subscribe(ctx: Context, argv: Argv) -> None:
+    """SUBSCRIBE channel [channel ...]."""
+    _change(ctx, b"subscribe", ctx.services.pubsub.subscribe, argv.list()[1:])
+
+
+def psubscribe(ctx: Context, argv: Argv) -> None:
+    """PSUBSCRIBE pattern [pattern ...]."""
+    _change(ctx, b"psubscribe", ctx.services.pubsub.psubscribe, argv.list()[1:])
+
+
+def unsubscribe(ctx: Context, argv: Argv) -> None:
+    """UNSUBSCRIBE [channel ...]: all of them if none is named."""
+    names = argv.list()[1:] or list(ctx.session.channels)
+    _change(ctx, b"unsubscribe", ctx.services.pubsub.unsubscribe, names)
+
+
+def punsubscribe(ctx: Context, argv: Argv) -> None:
+    """PUNSUBSCRIBE [pattern ...]: all of them if none is named."""
+    names = argv.list()[1:] or list(ctx.session.patterns)
+    _change(ctx, b"punsubscribe", ctx.services.pubsub.punsubscribe, names)
+
+
+def ssubscribe(ctx: Context, argv: Argv) -> None:
+    """SSUBSCRIBE shardchannel [shardchannel ...]."""
+    if not ctx.may_block:
+        raise CommandError(NOT_IN_EXEC)
+    _change(ctx, b"ssubscribe", ctx.services.pubsub.ssubscribe, argv.list()[1:])
+
+
+def sunsubscribe(ctx: Context, argv: Argv) -> None:
+    """SUNSUBSCRIBE [shardchannel ...]: all of them if none is named."""
+    names = argv.list()[1:] or list(ctx.session.shard_channels)
+    _change(ctx, b"sunsubscribe", ctx.services.pubsub.sunsubscribe, names)
+
+
+def _change(ctx: Context, kind: bytes, change: Change, names: list[bytes]) -> None:
+    """Change the subscriptions one by one and confirm each; confirm nothing as well."""
+    for name in names:
+        change(ctx.session, name)
+        _confirm(ctx, kind, name)
+    if not names:
+        _confirm(ctx, kind, None)
+    ctx.session.refresh_subscribed()
+
+
+def _confirm(ctx: Context, kind: bytes, name: bytes | None) -> None:
+    """A message, which CLIENT REPLY OFF does not keep back."""
+    shards = len(ctx.session.shard_channels)
+    is_shard = kind in (b"ssubscribe", b"sunsubscribe")
+    count = shards if is_shard else ctx.session.subscriptions() - shards
+    muted = ctx.session.gate & (gates.REPLY_OFF | gates.REPLY_SKIP)
+    out = ctx.services.pubsub.output(ctx.session) if muted else ctx.out
+    out.push(3)
+    out.bulk(kind)
+    out.value(name)
+    out.integer(count)
+
+
+def publish(ctx: Context, argv: Argv) -> None:
+    """PUBLISH channel message: to how many it was sent."""
+    ctx.out.integer(ctx.services.pubsub.publish(argv[1], argv[2]))
+
+
+def spublish(ctx: Context, argv: Argv) -> None:
+    """SPUBLISH shardchannel message: to how many it was sent."""
+    ctx.out.integer(ctx.services.pubsub.spublish(argv[1], argv[2]))
+
+
+# PUBSUB
+
+
+def channels(ctx: Context, argv: Argv) -> None:
+    """PUBSUB CHANNELS [pattern]."""
+    _names(ctx, argv, shard=False)
+
+
+def shardchannels(ctx: Context, argv: Argv) -> None:
+    """PUBSUB SHARDCHANNELS [pattern]."""
+    _names(ctx, argv, shard=True)
+
+
+def _names(ctx: Context, argv: Argv, shard: bool) -> None:
+    if len(argv) > 3:
+        raise bad_subcommand(argv)
+    pattern = argv[2] if len(argv) == 3 else None
+    ctx.out.value(ctx.services.pubsub.channel_names(pattern, shard))
+
+
+def numsub(ctx: Context, argv: Argv) -> None:
+    """PUBSUB NUMSUB [channel ...]."""
+    _counts(ctx, argv, shard=False)
+
+
+def shardnumsub(ctx: Context, argv: Argv) -> None:
+    """PUBSUB SHARDNUMSUB [shardchannel ...]."""
+    _counts(ctx, argv, shard=True)
+
+
+def _counts(ctx: Context, argv: Argv, shard: bool) -> None:
+    names = argv.list()[2:]
+    ctx.out.array(2 * len(names))
+    for name in names:
+        ctx.out.bulk(name)
+        ctx.out.integer(ctx.services.pubsub.subscribers(name, shard))
+
+
+def numpat(ctx: Context, argv: Argv) -> None:
+    """PUBSUB NUMPAT."""
+    ctx.out.integer(ctx.services.pubsub.pattern_count())
+
+
+_HELP = """
+CHANNELS [<pattern>]
+    Return the currently active channels matching a <pattern> (default: '*').
+NUMPAT
+    Return number of subscriptions to patterns.
+NUMSUB [<channel> ...]
+    Return the number of subscribers for the specified channels, excluding
+    pattern subscriptions(default: no channels).
+SHARDCHANNELS [<pattern>]
+    Return the currently active shard level channels matching a <pattern> (default: '*').
+SHARDNUMSUB [<shardchannel> ...]
+    Return the number of subscribers for the specified shard level channel(s)
+"""
+
+_LISTEN = PUBSUB | NOSCRIPT | LOADING | STALE
+_ASK = PUBSUB | LOADING | STALE
+
+
+def _listener(name: str, handler: Handler, arity: int, summary: str, syntax: str) -> Command:
+    flags = _LISTEN if "unsub" in name else _LISTEN | DENYOOM
+    return Command(
+        name, handler, arity, flags, "@pubsub @slow", since="2.0.0", summary=summary,
+        group="pubsub", syntax=syntax,
+    )  # fmt: skip
+
+
+def _shard_row(
+    name: str, handler: Handler, arity: int, flags: int, last: int, summary: str, syntax: str
+) -> Command:
+    """A shard channel stands where a key would: it decides the slot."""
+    return Command(
+        name, handler, arity, flags, "@pubsub", Keys(1, last, 1, "not_key"), "7.0.0", summary,
+        "pubsub", syntax,
+    )  # fmt: skip
+
+
+def _question(
+    name: str, handler: Handler, arity: int, summary: str, syntax: str, since: str = "2.8.0"
+) -> Command:
+    return Command(
+        name, handler, arity, _ASK, "@pubsub @slow", since=since, summary=summary,
+        group="pubsub", syntax=syntax,
+    )  # fmt: skip
+
+
+ROWS = [
+    _listener(
+        "subscribe", subscribe, -2, "Hears what is published to channels.",
+        "channel [channel ...]",
+    ),
+    _listener(
+        "psubscribe", psubscribe, -2, "Hears what is published to channels that match.",
+        "pattern [pattern ...]",
+    ),
+    _listener(
+        "unsubscribe", unsubscribe, -1, "Hears some channels, or all, no longer.",
+        "[channel [channel ...]]",
+    ),
+    _listener(
+        "punsubscribe", punsubscribe, -1, "Hears some patterns, or all, no longer.",
+        "[pattern [pattern ...]]",
+    ),
+    Command(
+        "publish", publish, 3, PUBSUB | LOADING | STALE | FAST | MAY_REPLICATE, "@pubsub @fast",
+        since="2.0.0", summary="Sends a message to whoever hears a channel.", group="pubsub",
+        syntax="channel message",
+    ),
+    _shard_row(
+        "ssubscribe", ssubscribe, -2, _LISTEN | DENYOOM, -1,
+        "Hears what is published to shard channels.", "shardchannel [shardchannel ...]",
+    ),
+    _shard_row(
+        "sunsubscribe", sunsubscribe, -1, _LISTEN, -1,
+        "Hears some shard channels, or all, no longer.",
+        "[shardchannel [shardchannel ...]]",
+    ),
+    _shard_row(
+        "spublish", spublish, 3, PUBSUB | LOADING | STALE | FAST | MAY_REPLICATE, 1,
+        "Sends a message to whoever hears a shard channel.", "shardchannel message",
+    ),
+    Command(
+        "pubsub", None, -2, 0, "@slow", since="2.8.0",
+        summary="Questions about channels and who hears them.", group="pubsub",
+        subcommands=[
+            _question("channels", channels, -2, "The channels that somebody hears.", "[pattern]"),
+            _question(
+                "numsub", numsub, -2, "How many hear each of the channels.",
+                "[channel [channel ...]]",
+            ),
+            _question(
+                "numpat", numpat, 2, "How many patterns are heard.", ""
+            ),
+            _question(
+                "shardchannels", shardchannels, -2, "The shard channels that somebody hears.",
+                "[pattern]", "7.0.0",
+            ),
+            _question(
+                "shardnumsub", shardnumsub, -2, "How many hear each of the shard channels.",
+                "[shardchannel [shardchannel ...]]", "7.0.0",
+            ),
+            help_row("pubsub", _HELP, "6.2.0", group="pubsub"),
+        ],
+    ),
+]  # fmt: skip

@@ -1,0 +1,124 @@
+"""OBJECT: what is known of the value behind a key.
+
+What each subcommand answers
+    ENCODING    how Redis would have stored it (encodings.py)
+    REFCOUNT    1: values are not shared, as in Redis since 8.0
+    IDLETIME    0: the last access to a key is not recorded
+    FREQ        0 if an LFU policy is chosen, an error otherwise
+"""
+
+from __future__ import annotations
+
+from forebay.commands.api.context import Context
+from forebay.commands.api.help_text import help_row
+from forebay.commands.api.spec import READONLY, Command, Handler, Keys
+from forebay.commands.keyspace.encodings import encoding
+from forebay.errors import CommandError
+from forebay.wire.argv import Argv
+
+KEY = 2
+
+NOT_LFU = (
+    b"ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that"
+    b" when switching between policies at runtime LRU and LFU data will take some time to adjust."
+)
+IS_LFU = (
+    b"ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when"
+    b" switching between policies at runtime LRU and LFU data will take some time to adjust."
+)
+
+
+def object_encoding(ctx: Context, argv: Argv) -> None:
+    """OBJECT ENCODING key."""
+    value = ctx.lookup(argv[KEY])
+    if value is None:
+        ctx.out.null()
+    else:
+        ctx.out.bulk(encoding(argv[KEY], value, ctx.settings))
+
+
+def object_refcount(ctx: Context, argv: Argv) -> None:
+    """OBJECT REFCOUNT key."""
+    if ctx.lookup(argv[KEY]) is None:
+        ctx.out.null()
+    else:
+        ctx.out.integer(1)
+
+
+def object_idletime(ctx: Context, argv: Argv) -> None:
+    """OBJECT IDLETIME key."""
+    _untracked(ctx, argv, b"" if not _is_lfu(ctx) else IS_LFU)
+
+
+def object_freq(ctx: Context, argv: Argv) -> None:
+    """OBJECT FREQ key."""
+    _untracked(ctx, argv, b"" if _is_lfu(ctx) else NOT_LFU)
+
+
+def _untracked(ctx: Context, argv: Argv, error: bytes) -> None:
+    if ctx.lookup(argv[KEY]) is None:
+        ctx.out.null()
+    elif error:
+        raise CommandError(error)
+    else:
+        ctx.out.integer(0)
+
+
+def _is_lfu(ctx: Context) -> bool:
+    return ctx.settings.maxmemory_policy.endswith("lfu")
+
+
+_HELP = """
+ENCODING <key>
+    Return the kind of internal representation used in order to store the value
+    associated with a <key>.
+FREQ <key>
+    Return the access frequency index of the <key>. The returned integer is
+    proportional to the logarithm of the recent access frequency of the key.
+IDLETIME <key>
+    Return the idle time of the <key>, that is the approximated number of
+    seconds elapsed since the last access to the key.
+REFCOUNT <key>
+    Return the number of references of the value associated with the specified
+    <key>.
+"""
+
+
+def _row(name: str, handler: Handler, since: str, summary: str) -> Command:
+    return Command(
+        name,
+        handler,
+        3,
+        READONLY,
+        "keyspace read slow",
+        Keys(2, 2, 1, "RO"),
+        since,
+        summary,
+        "generic",
+        "key",
+    )
+
+
+_SUBCOMMANDS = [
+    _row("encoding", object_encoding, "2.2.3", "Returns the internal encoding of a value."),
+    _row("freq", object_freq, "4.0.0", "Returns the logarithmic access frequency of a value."),
+    _row(
+        "idletime", object_idletime, "2.2.3", "Returns the time since the last access to a value."
+    ),
+    _row("refcount", object_refcount, "2.2.3", "Returns the reference count of a value."),
+    help_row("object", _HELP, "6.2.0", "generic", "keyspace slow"),
+]
+
+ROWS = [
+    Command(
+        "object",
+        None,
+        -2,
+        0,
+        "slow",
+        since="2.2.3",
+        summary="Tells how a value is stored.",
+        group="generic",
+        subcommands=_SUBCOMMANDS,
+    )
+]

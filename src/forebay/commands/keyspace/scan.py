@@ -1,0 +1,80 @@
+"""Finding keys: KEYS, SCAN, RANDOMKEY.
+
+The walk of SCAN, and what it promises, is in scan_walk.py.
+"""
+
+from __future__ import annotations
+
+from forebay.commands.api.args import Args
+from forebay.commands.api.context import Context
+from forebay.commands.api.spec import READONLY, Command
+from forebay.commands.keyspace.scan_walk import ScanOptions, matcher, read_cursor, walk
+from forebay.commands.keyspace.value_ops import read, type_name
+from forebay.wire.argv import Argv
+
+#: How often RANDOMKEY meets a key past its time that a pause keeps before it answers with it.
+RANDOM_TRIES = 100
+
+
+def keys(ctx: Context, argv: Argv) -> None:
+    """KEYS pattern: all that match; expired ones are left out but not removed."""
+    fits = matcher(argv[1])
+    found = [key for key in ctx.db.order if fits(key) and not ctx.expired(key)]
+    _reply_keys(ctx, found)
+
+
+def scan(ctx: Context, argv: Argv) -> None:
+    """SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]."""
+    cursor = read_cursor(argv[1])
+    options = ScanOptions.read(Args(argv, 2), with_type=True)
+    rest, some = walk(ctx.db.order, cursor, options.count)
+    found = [key for key in some if options.fits(key) and _is_there(ctx, key, options.wanted)]
+    ctx.out.array(2)
+    ctx.out.bulk(b"%d" % rest)
+    _reply_keys(ctx, found)
+
+
+def _is_there(ctx: Context, key: bytes, wanted: bytes | None) -> bool:
+    """Whether the key is not expired; asking for its type counts as reading it."""
+    if wanted is None:
+        return ctx.lookup(key) is not None
+    value = read(ctx, key)
+    return value is not None and type_name(value) == wanted
+
+
+def randomkey(ctx: Context, argv: Argv) -> None:
+    """RANDOMKEY: any key that is not expired; null if there is none."""
+    order = ctx.db.order
+    tries = RANDOM_TRIES
+    while order:
+        key = order[ctx.services.random_below(len(order))]
+        found = ctx.lookup(key) is not None
+        if not found and key in ctx.db.values:
+            tries -= 1
+        if found or tries == 0:
+            ctx.out.bulk(key)
+            return
+    ctx.out.null()
+
+
+def _reply_keys(ctx: Context, found: list[bytes]) -> None:
+    ctx.out.array(len(found))
+    for key in found:
+        ctx.out.bulk(key)
+
+
+ROWS = [
+    Command(
+        "keys", keys, 2, READONLY, "@keyspace @read @slow @dangerous",
+        since="1.0.0", summary="All keys that match a pattern.", syntax="pattern",
+    ),
+    Command(
+        "scan", scan, -2, READONLY, "@keyspace @read @slow",
+        since="2.8.0", summary="Walks over the keys, a few at a time.",
+        syntax="cursor [MATCH pattern] [COUNT count] [TYPE type]",
+    ),
+    Command(
+        "randomkey", randomkey, 1, READONLY, "@keyspace @read @slow",
+        since="1.0.0", summary="Any one key.",
+    ),
+]  # fmt: skip

@@ -1,0 +1,204 @@
+"""SORT and SORT_RO: the elements of a list or set in order, or what they stand for.
+
+    SORT key [BY pattern] [LIMIT offset count] [GET pattern ...] [ASC|DESC] [ALPHA]
+             [STORE destination]
+
+    elements --weight--> sorted --LIMIT--> --GET--> the answer, or a list that is stored
+
+A pattern names a key: its first ``*`` is replaced by the element.  ``GET #`` is the
+element itself.  ``key->field`` means a field of a hash; there are no hashes, so it
+finds nothing.  A BY pattern without ``*`` means not to sort at all.
+
+Rules
+  1. Order is by weight as a number (an element without one counts as 0), then by
+     the element; with ALPHA by the weight's bytes, those without one first.
+  2. A set has no order: what is stored of it unsorted is sorted by bytes, so that
+     log and replicas store the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from forebay.commands.api.args import Args
+from forebay.commands.api.context import Context
+from forebay.commands.api.notify_flags import NOTIFY_LIST
+from forebay.commands.api.spec import DENYOOM, MOVABLEKEYS, READONLY, WRITE, Command, Keys
+from forebay.commands.keyspace.value_ops import read, store_result, type_name
+from forebay.core.elements import Elements
+from forebay.core.members import Members
+from forebay.errors import SYNTAX, WRONGTYPE, CommandError
+from forebay.wire.argv import Argv
+
+NOT_A_SCORE = b"ERR One or more scores can't be converted into double"
+ITSELF = b"#"
+NUMBER = re.compile(rb"[+-]?(\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|inf(inity)?)", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Sorting:
+    """What a call asks for."""
+
+    by: bytes | None = None
+    gets: list[bytes] = field(default_factory=list)
+    offset: int = 0
+    count: int = -1
+    descending: bool = False
+    alpha: bool = False
+    destination: bytes | None = None
+
+    @property
+    def is_unsorted(self) -> bool:
+        """Whether the elements are left in the order in which they are."""
+        return self.by is not None and b"*" not in self.by
+
+
+def sort(ctx: Context, argv: Argv) -> None:
+    """SORT key [options]."""
+    _sort(ctx, argv, _read_options(Args(argv, 2), may_store=True))
+
+
+def sort_ro(ctx: Context, argv: Argv) -> None:
+    """SORT_RO key [options]: as SORT without STORE."""
+    _sort(ctx, argv, _read_options(Args(argv, 2), may_store=False))
+
+
+def _read_options(args: Args, may_store: bool) -> Sorting:
+    asked = Sorting()
+    while args.more():
+        if args.word(b"ASC"):
+            asked.descending = False
+        elif args.word(b"DESC"):
+            asked.descending = True
+        elif args.word(b"ALPHA"):
+            asked.alpha = True
+        elif args.left() >= 3 and args.word(b"LIMIT"):
+            asked.offset, asked.count = args.integer(), args.integer()
+        elif may_store and args.word(b"STORE"):
+            asked.destination = args.next()
+        elif args.word(b"BY"):
+            asked.by = args.next()
+        elif args.word(b"GET"):
+            asked.gets.append(args.next())
+        else:
+            raise CommandError(SYNTAX)
+    return asked
+
+
+def _sort(ctx: Context, argv: Argv, asked: Sorting) -> None:
+    value = read(ctx, argv[1])
+    if value is not None and not isinstance(value, (Elements, Members)):
+        raise CommandError(WRONGTYPE)
+    chosen = _limited(_in_order(ctx, value or Elements(), asked), asked)
+    if asked.destination is None:
+        found = _looked_up(ctx, chosen, asked.gets)
+        ctx.out.array(len(found))
+        for item in found:
+            ctx.out.value(item)
+    else:
+        stored = Elements(item or b"" for item in _looked_up(ctx, chosen, asked.gets))
+        store_result(ctx, argv, asked.destination, stored, NOTIFY_LIST, b"sortstore")
+
+
+def _in_order(ctx: Context, value: Elements | Members, asked: Sorting) -> list[bytes]:
+    """All elements, sorted as asked."""
+    elements = list(value)
+    by, alpha = asked.by, asked.alpha
+    if asked.is_unsorted and isinstance(value, Members) and asked.destination is not None:
+        by, alpha = None, True
+    elif asked.is_unsorted:
+        if asked.descending and isinstance(value, Elements):
+            elements.reverse()
+        return elements
+    if by is None and alpha:
+        return sorted(elements, reverse=asked.descending)
+    weights = elements if by is None else [_lookup(ctx, by, element) for element in elements]
+    if alpha:
+        # Equal ones stay as they were.
+        order = sorted(
+            range(len(elements)),
+            key=lambda i: (weights[i] is not None, weights[i] or b""),
+            reverse=asked.descending,
+        )
+        return [elements[i] for i in order]
+    pairs = zip(map(_score, weights), elements, strict=True)
+    return [element for _, element in sorted(pairs, reverse=asked.descending)]
+
+
+def _score(weight: bytes | None) -> float:
+    """A weight as a number; none, and an empty one, is 0."""
+    if not weight:
+        return 0.0
+    text = weight.partition(b"\0")[0]
+    if text and NUMBER.fullmatch(text) is None:
+        raise CommandError(NOT_A_SCORE)
+    return float(text or 0)
+
+
+def _limited(elements: list[bytes], asked: Sorting) -> list[bytes]:
+    """The part that LIMIT lets through; a negative count means all."""
+    start = max(asked.offset, 0)
+    end = len(elements) if asked.count < 0 else start + asked.count
+    return elements[start:end]
+
+
+def _looked_up(ctx: Context, elements: list[bytes], gets: list[bytes]) -> list[bytes | None]:
+    """What GET makes of the elements; without it they are the answer."""
+    if not gets:
+        return [*elements]
+    return [_lookup(ctx, pattern, element) for element in elements for pattern in gets]
+
+
+def _lookup(ctx: Context, pattern: bytes, element: bytes) -> bytes | None:
+    """The string that a pattern leads to."""
+    if pattern == ITSELF:
+        return element
+    head, star, tail = pattern.partition(b"*")
+    if not star:
+        return None
+    key_tail, arrow, hash_field = tail.partition(b"->")
+    is_of_hash = bool(arrow and hash_field)
+    value = read(ctx, head + element + (key_tail if is_of_hash else tail))
+    if value is None or is_of_hash or type_name(value) != b"string":
+        return None
+    return bytes(value)
+
+
+_SKIPPED = {b"LIMIT": 2, b"GET": 1, b"BY": 1}
+
+
+def sort_keys(argv: Sequence[bytes]) -> list[int]:
+    """The key, and the destination if there is one (the last counts)."""
+    stored: list[int] = []
+    at = 2
+    while at < len(argv):
+        word = argv[at].upper()
+        if word == b"STORE" and at + 1 < len(argv):
+            stored = [at + 1]
+        at += 1 + _SKIPPED.get(word, word == b"STORE")
+    return [1, *stored]
+
+
+def first_key(argv: Sequence[bytes]) -> list[int]:
+    """Of SORT_RO: the keys that BY and GET lead to are not in the call."""
+    return [1]
+
+
+_OPTIONS = "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC | DESC]"
+_CATEGORIES = "@set @sortedset @list @slow @dangerous"
+
+ROWS = [
+    Command(
+        "sort", sort, -2, WRITE | DENYOOM | MOVABLEKEYS, f"@write {_CATEGORIES}",
+        Keys(1, 1, 1, "RO ACCESS; RO ACCESS; OW UPDATE", finder=sort_keys), "1.0.0",
+        "The elements of a list or set in order, answered or stored.",
+        syntax=f"{_OPTIONS} [ALPHA] [STORE destination]",
+    ),
+    Command(
+        "sort_ro", sort_ro, -2, READONLY | MOVABLEKEYS, f"@read {_CATEGORIES}",
+        Keys(1, 1, 1, "RO ACCESS; RO ACCESS", finder=first_key), "7.0.0",
+        "The elements of a list or set in order.", syntax=f"{_OPTIONS} [ALPHA]",
+    ),
+]  # fmt: skip

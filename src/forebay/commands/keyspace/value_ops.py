@@ -1,0 +1,224 @@
+"""What a key can hold, and the few moves that every family of commands shares.
+
+    type on the wire   Python           made by
+    string             bytes            SET, INCR
+                       bytearray        APPEND, SETBIT (strings/string_ops.py)
+    list               core.Elements    LPUSH, RPUSH      a deque[bytes]
+    set                core.Members     SADD              a set[bytes]
+    stream             core.Stream      XADD, XGROUP CREATE MKSTREAM
+
+Rules
+  1. Lists and sets are never empty: whoever takes the last member out removes
+     the key (`drop_if_empty`).  Streams may be empty.
+  2. A key that comes into being goes through `add`, which tells of it.
+  3. Commands that only read look up with `read`, which counts hits and misses;
+     commands that write use ``ctx.lookup``, which does not.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from forebay import mem
+from forebay.commands.api.context import Context
+from forebay.commands.api.notify_flags import (
+    NOTIFY_GENERIC,
+    NOTIFY_KEY_MISS,
+    NOTIFY_LIST,
+    NOTIFY_NEW,
+    NOTIFY_OVERWRITTEN,
+    NOTIFY_TYPE_CHANGED,
+)
+from forebay.commands.api.spec import Command, Handler, Keys
+from forebay.core.elements import Elements
+from forebay.core.keyspace import Database, Value
+from forebay.core.members import Members
+from forebay.core.stream import Stream
+from forebay.errors import NOT_AN_INTEGER, WRONGTYPE, CommandError
+from forebay.wire.argv import Argv
+
+INT_MAX = (1 << 31) - 1
+INT_MIN = -(1 << 31)
+OUT_OF_BOUNDS = b"ERR value is out of range, value must between %d and %d"
+NOT_AN_INT = OUT_OF_BOUNDS % (INT_MIN, INT_MAX)
+NOT_POSITIVE = b"ERR value is out of range, must be positive"
+DB_OUT_OF_RANGE = b"ERR DB index is out of range"
+
+TYPE_NAMES: dict[type, bytes] = {
+    bytes: b"string",
+    bytearray: b"string",
+    Elements: b"list",
+    Members: b"set",
+    Stream: b"stream",
+}
+
+Kind = TypeVar("Kind")
+
+
+def type_name(value: Value) -> bytes:
+    """What TYPE calls a value."""
+    return TYPE_NAMES[type(value)]
+
+
+def typed(value: Value | None, kind: type[Kind]) -> Kind | None:
+    """The value, which must be of this kind if there is one; a string is given as ``bytes``."""
+    if value is not None and type(value) is not kind:
+        if kind is bytes and type(value) is bytearray:
+            return kind(value)  # type: ignore[call-arg]
+        raise CommandError(WRONGTYPE)
+    return value
+
+
+def read(ctx: Context, key: bytes) -> Value | None:
+    """The value of a key for a command that reads it: a hit or a miss."""
+    value = ctx.lookup(key)
+    if value is None:
+        ctx.keyspace.misses += 1
+        ctx.notify(NOTIFY_KEY_MISS, b"keymiss", key)
+    else:
+        ctx.keyspace.hits += 1
+    return value
+
+
+def lookup_in(ctx: Context, db: Database, key: bytes) -> Value | None:
+    """As ctx.lookup(), in any database."""
+    when_ms = db.expires.get(key)
+    if when_ms is not None and ctx.now_ms > when_ms and not ctx.session.is_replaying:
+        ctx.expire(db, key)
+    return db.get(key)
+
+
+def add(ctx: Context, key: bytes, value: Value, db: Database | None = None) -> None:
+    """Create a key that is not there yet, in this database or in another one."""
+    home = ctx.db if db is None else db
+    home.put(key, value)
+    ctx.notify_in(home, NOTIFY_NEW, b"new", key)
+
+
+def store(ctx: Context, key: bytes, value: Value) -> None:
+    """Let the key hold this value, whether it was there or not; its expiry time stays."""
+    if key in ctx.db.values:
+        ctx.db.put(key, value)
+    else:
+        add(ctx, key, value)
+
+
+def overwritten(
+    ctx: Context, key: bytes, before: Value | None, value: Value, db: Database | None = None
+) -> None:
+    """Say that a whole value took the place of another, if there was one."""
+    if before is not None and ctx.notify_flags:
+        home = ctx.db if db is None else db
+        ctx.notify_in(home, NOTIFY_OVERWRITTEN, b"overwritten", key)
+        if type_name(before) != type_name(value):
+            ctx.notify_in(home, NOTIFY_TYPE_CHANGED, b"type_changed", key)
+
+
+def store_result(
+    ctx: Context, argv: Argv, key: bytes, value: Elements | Members, kind: int, event: bytes
+) -> None:
+    """Leave what a command computed at a key, and answer its size; nothing removes the key.
+
+    Of what the key held before nothing stays, not even the time at which it expires.
+    """
+    before = ctx.lookup(key)
+    if value:
+        store(ctx, key, value)
+        ctx.db.persist(key)
+        overwritten(ctx, key, before, value)
+        ctx.notify(kind, event, key)
+    elif before is not None:
+        remove(ctx, key)
+    if value or before is not None:
+        # Redis counts the elements of a list that it stores, and a set as one.
+        ctx.propagate(argv, len(value) if kind == NOTIFY_LIST and value else 1)
+    ctx.out.integer(len(value))
+
+
+def remove(ctx: Context, key: bytes) -> None:
+    """Delete a key that is there, and say so."""
+    ctx.delete(key)
+    ctx.notify(NOTIFY_GENERIC, b"del", key)
+
+
+def drop_if_empty(ctx: Context, key: bytes, members: Elements | Members) -> None:
+    """After members were taken out: touch the key, or remove it with its last member."""
+    if members:
+        ctx.db.touch(key)
+    else:
+        remove(ctx, key)
+
+
+def expire_key(ctx: Context, key: bytes, when_ms: int) -> None:
+    """Let a key expire at this time, and say so."""
+    ctx.db.expire_at(key, when_ms)
+    ctx.db.touch(key)
+    ctx.notify(NOTIFY_GENERIC, b"expire", key)
+
+
+def persist_key(ctx: Context, key: bytes) -> bool:
+    """Let a key stay for ever, and say so; false if it did already."""
+    if not ctx.db.persist(key):
+        return False
+    ctx.db.touch(key)
+    ctx.notify(NOTIFY_GENERIC, b"persist", key)
+    return True
+
+
+def bad_expire_time(name: bytes) -> CommandError:
+    """The error of a time that is out of range; ``name`` is the command's, lower case."""
+    return CommandError(b"ERR invalid expire time in '%s' command" % name)
+
+
+def copy_value(value: Value) -> Value:
+    """An equal value that shares nothing which can change."""
+    return value if isinstance(value, bytes) else value.copy()
+
+
+def integer_of(text: bytes, error: bytes = NOT_AN_INTEGER) -> int:
+    """A canonical signed 64-bit number, or the error."""
+    is_number, value = mem.parse_int(text, 0, len(text))
+    if not is_number:
+        raise CommandError(error)
+    return value
+
+
+def integer_within(text: bytes, lowest: int, highest: int) -> int:
+    """A number between two bounds, or the error that names them."""
+    value = integer_of(text)
+    if not lowest <= value <= highest:
+        raise CommandError(OUT_OF_BOUNDS % (lowest, highest))
+    return value
+
+
+def positive(text: bytes, error: bytes, least: int = 1) -> int:
+    """A number that is not below ``least``, or the error, which also answers no number."""
+    value = integer_of(text, error)
+    if value < least:
+        raise CommandError(error)
+    return value
+
+
+def database_of(ctx: Context, text: bytes) -> Database:
+    """The database that an argument names by its number."""
+    index = integer_of(text)
+    if not INT_MIN <= index <= INT_MAX:
+        raise CommandError(NOT_AN_INT)
+    if not 0 <= index < len(ctx.keyspace.databases):
+        raise CommandError(DB_OUT_OF_RANGE)
+    return ctx.keyspace.databases[index]
+
+
+def family_row(
+    family: str,
+    name: str,
+    handler: Handler,
+    arity: int,
+    flags: int,
+    keys: Keys,
+    since: str,
+    syntax: str,
+    summary: str,
+) -> Command:
+    """The row of a command on lists, or on sets; what else it belongs to follows from its flags."""
+    return Command(name, handler, arity, flags, family, keys, since, summary, family, syntax)

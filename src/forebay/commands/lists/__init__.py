@@ -1,0 +1,1 @@
+"""Lists: at their ends, inside, and from one to another."""

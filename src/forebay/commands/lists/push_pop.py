@@ -1,0 +1,151 @@
+"""Lists: push, pop and wait at either end, length and range.
+
+The handlers of the two ends are made by one function each, from the end.
+
+BLPOP and BRPOP that find something act and are propagated as the plain pop of
+that one key.  Otherwise the client is blocked and the engine runs the command
+again, from the start, when a list appears at one of its keys.
+"""
+
+from __future__ import annotations
+
+from forebay.commands.api.context import BLOCK_LIST, Context
+from forebay.commands.api.spec import (
+    BLOCKING,
+    DENYOOM,
+    FAST,
+    READONLY,
+    WRITE,
+    Handler,
+    Keys,
+)
+from forebay.commands.keyspace.value_ops import NOT_POSITIVE, integer_of, positive
+from forebay.commands.lists.list_ops import (
+    list_at,
+    pop_name,
+    push,
+    read_list,
+    read_timeout,
+    row,
+    take,
+)
+from forebay.errors import wrong_arity
+from forebay.wire.argv import Argv
+
+# Pushing
+
+
+def _push(left: bool, only_if_there: bool = False) -> Handler:
+    """LPUSH, RPUSH, LPUSHX and RPUSHX key element [element ...]: the new length."""
+
+    def handler(ctx: Context, argv: Argv) -> None:
+        key = argv[1]
+        items = list_at(ctx, key)
+        if items is None and only_if_there:
+            ctx.out.integer(0)
+            return
+        items = push(ctx, key, items, argv.list()[2:], left)
+        ctx.propagate(argv, len(argv) - 2)
+        ctx.out.integer(len(items))
+
+    return handler
+
+
+# Popping
+
+
+def _pop(left: bool) -> Handler:
+    """LPOP and RPOP key [count]."""
+
+    def handler(ctx: Context, argv: Argv) -> None:
+        key = argv[1]
+        count = _read_count(argv, left)
+        items = list_at(ctx, key)
+        before = len(items or ())
+        if count is None:
+            if items is None:
+                ctx.out.null()
+            else:
+                ctx.out.bulk(take(ctx, key, items, 1, left)[0])
+        elif items is None:
+            ctx.out.null_array()
+        else:
+            ctx.out.value(take(ctx, key, items, count, left))
+        if items is not None and count != 0:
+            ctx.propagate(argv, before - len(items))
+
+    return handler
+
+
+def _read_count(argv: Argv, left: bool) -> int | None:
+    if len(argv) > 3:
+        raise wrong_arity(pop_name(left))
+    return positive(argv[2], NOT_POSITIVE, least=0) if len(argv) == 3 else None
+
+
+def _blocking_pop(left: bool) -> Handler:
+    """BLPOP and BRPOP key [key ...] timeout."""
+
+    def handler(ctx: Context, argv: Argv) -> None:
+        args = argv.list()
+        keys, timeout_ms = args[1:-1], read_timeout(ctx, args[-1])
+        for key in keys:
+            items = list_at(ctx, key)
+            if items is not None:
+                ctx.out.value([key, *take(ctx, key, items, 1, left)])
+                ctx.effects.command(pop_name(left).upper(), key)
+                return
+        if ctx.may_block:
+            ctx.block(BLOCK_LIST, keys, timeout_ms, args)
+        else:
+            ctx.out.null_array()
+
+    return handler
+
+
+# Looking
+
+
+def llen(ctx: Context, argv: Argv) -> None:
+    """LLEN key."""
+    ctx.out.integer(len(read_list(ctx, argv[1]) or ()))
+
+
+def lrange(ctx: Context, argv: Argv) -> None:
+    """LRANGE key start stop: both ends with; negative ones count from the tail."""
+    start, stop = integer_of(argv[2]), integer_of(argv[3])
+    items = read_list(ctx, argv[1])
+    size = len(items or ())
+    start = max(start + size if start < 0 else start, 0)
+    stop = min(stop + size if stop < 0 else stop, size - 1)
+    ctx.out.value(items.between(start, stop + 1) if items and start <= stop else [])
+
+
+_PUSHED = Keys(1, 1, 1, "RW INSERT")
+_POPPED = Keys(1, 1, 1, "RW ACCESS DELETE")
+_AWAITED = Keys(1, -2, 1, "RW ACCESS DELETE")
+_PUSHES = WRITE | DENYOOM | FAST
+_WAITS = WRITE | BLOCKING
+
+ROWS = [
+    row("lpush", _push(left=True), -3, _PUSHES, _PUSHED, "1.0.0",
+        "key element [element ...]", "Puts elements before the head of a list."),
+    row("rpush", _push(left=False), -3, _PUSHES, _PUSHED, "1.0.0",
+        "key element [element ...]", "Puts elements behind the tail of a list."),
+    row("lpushx", _push(left=True, only_if_there=True), -3, _PUSHES, _PUSHED, "2.2.0",
+        "key element [element ...]", "Puts elements before the head of a list that is there."),
+    row("rpushx", _push(left=False, only_if_there=True), -3, _PUSHES, _PUSHED, "2.2.0",
+        "key element [element ...]", "Puts elements behind the tail of a list that is there."),
+    row("lpop", _pop(left=True), -2, WRITE | FAST, _POPPED, "1.0.0",
+        "key [count]", "Takes elements from the head of a list."),
+    row("rpop", _pop(left=False), -2, WRITE | FAST, _POPPED, "1.0.0",
+        "key [count]", "Takes elements from the tail of a list."),
+    row("blpop", _blocking_pop(left=True), -3, _WAITS, _AWAITED, "2.0.0",
+        "key [key ...] timeout", "Takes the head of the first list that has one, or waits."),
+    row("brpop", _blocking_pop(left=False), -3, _WAITS, _AWAITED, "2.0.0",
+        "key [key ...] timeout", "Takes the tail of the first list that has one, or waits."),
+    row("llen", llen, 2, READONLY | FAST, Keys(1, 1, 1, "RO"), "1.0.0",
+        "key", "The length of a list."),
+    row("lrange", lrange, 4, READONLY, Keys(1, 1, 1, "RO ACCESS"), "1.0.0",
+        "key start stop", "The elements of a list from one index to another."),
+]  # fmt: skip

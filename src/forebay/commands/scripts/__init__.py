@@ -1,0 +1,1 @@
+"""EVAL and SCRIPT, for the scripts that are known here."""

@@ -1,0 +1,1 @@
+"""Sets: their members, members by chance, several sets together."""

@@ -1,0 +1,114 @@
+"""Several sets together: SINTER SUNION SDIFF, their STORE forms, SINTERCARD.
+
+A key that is missing is an empty set; one of another type is an error wherever
+it stands.  The work is done by Python's own sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+
+from forebay.commands.api.args import Args
+from forebay.commands.api.context import Context
+from forebay.commands.api.notify_flags import NOTIFY_SET
+from forebay.commands.api.spec import DENYOOM, MOVABLEKEYS, READONLY, WRITE, Handler, Keys
+from forebay.commands.keyspace.numbered_keys import numbered_keys_at, read_numbered_keys
+from forebay.commands.keyspace.value_ops import positive, store_result
+from forebay.commands.sets.set_ops import read_set, row
+from forebay.core.members import Members
+from forebay.errors import SYNTAX, CommandError
+from forebay.wire.argv import Argv
+
+TOO_MANY_KEYS = b"ERR Number of keys can't be greater than number of args"
+LIMIT_NEGATIVE = b"ERR LIMIT can't be negative"
+
+Sets = list[Members]
+Operation = Callable[[Sets], set[bytes]]
+
+
+def _read_sets(ctx: Context, keys: list[bytes]) -> Sets:
+    return [read_set(ctx, key) or Members() for key in keys]
+
+
+def intersection(sets: Sets) -> set[bytes]:
+    """In all of them; the smallest is walked first."""
+    first, *rest = sorted(sets, key=len)
+    return set(first).intersection(*rest) if first else set()
+
+
+def union(sets: Sets) -> set[bytes]:
+    """In any of them."""
+    return set().union(*sets)
+
+
+def difference(sets: Sets) -> set[bytes]:
+    """In the first and in no other."""
+    found = set(sets[0])
+    for other in sets[1:]:
+        # Walks the smaller of the two.
+        found = found - other
+    return found
+
+
+def _answer(operation: Operation) -> Handler:
+    """SINTER, SUNION and SDIFF key [key ...]."""
+
+    def handler(ctx: Context, argv: Argv) -> None:
+        ctx.out.value(operation(_read_sets(ctx, argv.list()[1:])))
+
+    return handler
+
+
+def _store(operation: Operation, event: bytes) -> Handler:
+    """SINTERSTORE, SUNIONSTORE and SDIFFSTORE destination key [key ...]: the new size."""
+
+    def handler(ctx: Context, argv: Argv) -> None:
+        found = Members(operation(_read_sets(ctx, argv.list()[2:])))
+        store_result(ctx, argv, argv[1], found, NOTIFY_SET, event)
+
+    return handler
+
+
+def sintercard(ctx: Context, argv: Argv) -> None:
+    """SINTERCARD numkeys key [key ...] [LIMIT limit]."""
+    args = Args(argv)
+    keys = read_numbered_keys(args, TOO_MANY_KEYS)
+    limit = 0
+    while args.more():
+        if not args.word(b"LIMIT"):
+            raise CommandError(SYNTAX)
+        limit = positive(args.next(), LIMIT_NEGATIVE, least=0)
+    sets = _read_sets(ctx, keys)
+    ctx.out.integer(_count_common(sets, limit) if limit else len(intersection(sets)))
+
+
+def _count_common(sets: Sets, limit: int) -> int:
+    """How many members all have in common, counted up to a limit."""
+    first, *rest = sorted(sets, key=len)
+    common = (member for member in first if all(member in other for other in rest))
+    return sum(1 for _ in islice(common, min(limit, len(first))))
+
+
+_ALL_READ = Keys(1, -1, 1, "RO ACCESS")
+_STORED = Keys(1, -1, 1, "OW UPDATE; RO ACCESS")
+_STORES = WRITE | DENYOOM
+_SOURCES = "key [key ...]"
+
+ROWS = [
+    row("sinter", _answer(intersection), -2, READONLY, _ALL_READ, "1.0.0",
+        _SOURCES, "What several sets have in common."),
+    row("sunion", _answer(union), -2, READONLY, _ALL_READ, "1.0.0",
+        _SOURCES, "What any of several sets has."),
+    row("sdiff", _answer(difference), -2, READONLY, _ALL_READ, "1.0.0",
+        _SOURCES, "What the first set has and no other."),
+    row("sinterstore", _store(intersection, b"sinterstore"), -3, _STORES, _STORED, "1.0.0",
+        f"destination {_SOURCES}", "Stores what several sets have in common."),
+    row("sunionstore", _store(union, b"sunionstore"), -3, _STORES, _STORED, "1.0.0",
+        f"destination {_SOURCES}", "Stores what any of several sets has."),
+    row("sdiffstore", _store(difference, b"sdiffstore"), -3, _STORES, _STORED, "1.0.0",
+        f"destination {_SOURCES}", "Stores what the first set has and no other."),
+    row("sintercard", sintercard, -3, READONLY | MOVABLEKEYS,
+        Keys(flags="RO ACCESS", finder=numbered_keys_at(1)), "7.0.0",
+        f"numkeys {_SOURCES} [LIMIT limit]", "How much several sets have in common."),
+]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Streams: the commands that begin with X, and FB.COLUMNS and FB.SPLIT."""

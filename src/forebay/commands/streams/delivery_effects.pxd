@@ -1,0 +1,29 @@
+# Types of delivery_effects.py; see there.
+cimport cython
+from cpython cimport array
+
+from forebay cimport mem
+from forebay.commands.api.effects cimport Effects
+from forebay.core.group cimport Group
+from forebay.mem cimport i64, u64
+from forebay.wire.reply cimport Reply
+
+cdef Py_ssize_t FEW_IDS, FIXED_ARGS
+
+
+@cython.final
+cdef class ClaimLog:
+    cdef Effects effects
+    cdef bytes key, group, owner
+    cdef u64 last_ms, last_seq
+    cdef i64 time_ms, deliveries     # of the run being collected
+    cdef Py_ssize_t n, room          # IDs in the run; IDs that fit
+    cdef public Py_ssize_t records   # written so far
+    cdef array.array ids
+    cdef u64* w
+
+    cpdef int note(self, u64 ms, u64 seq, bytes owner, i64 time_ms, i64 deliveries) except -1
+    cdef bint is_same(self, bytes owner, i64 time_ms, i64 deliveries) except -1
+    cdef int widen(self) except -1
+    @cython.locals(effects=Effects, out=Reply, i=Py_ssize_t)
+    cpdef int flush(self) except -1

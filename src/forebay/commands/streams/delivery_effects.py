@@ -1,0 +1,103 @@
+"""How deliveries reach the log and the replicas: as XCLAIM, one for a whole run.
+
+    XCLAIM key group consumer 0 id id id ... TIME ms RETRYCOUNT n FORCE JUSTID LASTID id
+
+Who reads this record makes the entries pending for the consumer, with that
+delivery time and that count.  Redis writes one record per entry; since XCLAIM
+takes many IDs, a run of entries with the same owner, time and count is one
+record here, which any Redis can load.
+
+    note 1-0 alice t 1 |
+    note 2-0 alice t 1 | -> XCLAIM ... alice 0 1-0 2-0 TIME t RETRYCOUNT 1 ...
+    note 3-0 alice t 2   -> XCLAIM ... alice 0 3-0     TIME t RETRYCOUNT 2 ...
+
+Rules
+  1. Make one only if effects are enabled; flush() once at the end.
+  2. LASTID is the group's last ID when the log was made.
+  3. An entry that is gone from the stream is noted with its old owner: the
+     reader does not find it either and drops the record.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from forebay import mem
+from forebay.commands.api.effects import Effects
+from forebay.core.group import Group
+
+FEW_IDS = 64
+# XCLAIM key group consumer 0 ... TIME ms RETRYCOUNT n FORCE JUSTID LASTID id
+FIXED_ARGS = 13
+
+
+class ClaimLog:
+    """Collects the deliveries of one call in one group."""
+
+    def __init__(self, effects: Effects, key: bytes, group: Group) -> None:
+        self.effects = effects
+        self.key = key
+        self.group = group.name
+        self.last_ms = group.last_ms
+        self.last_seq = group.last_seq
+        self.owner = b""
+        self.time_ms = 0
+        self.deliveries = 0
+        self.n = 0
+        self.records = 0
+        self.ids: array[int] = array("Q", bytes(16 * FEW_IDS))
+        self.w: mem.Words = mem.words(self.ids)
+        self.room = FEW_IDS
+
+    def note(self, ms: int, seq: int, owner: bytes, time_ms: int, deliveries: int) -> int:
+        """One entry is now pending for ``owner``."""
+        if self.n > 0 and not self.is_same(owner, time_ms, deliveries):
+            self.flush()
+        self.owner = owner
+        self.time_ms = time_ms
+        self.deliveries = deliveries
+        if self.n == self.room:
+            self.widen()
+        self.w[2 * self.n] = ms
+        self.w[2 * self.n + 1] = seq
+        self.n += 1
+        return 0
+
+    def is_same(self, owner: bytes, time_ms: int, deliveries: int) -> bool:
+        """Whether this delivery continues the run."""
+        if self.time_ms != time_ms or self.deliveries != deliveries:
+            return False
+        return self.owner is owner or self.owner == owner
+
+    def widen(self) -> int:
+        """Room for twice as many IDs."""
+        self.ids = self.ids + self.ids
+        self.w = mem.words(self.ids)
+        self.room *= 2
+        return 0
+
+    def flush(self) -> int:
+        """Record the run; the next note begins another."""
+        if self.n == 0:
+            return 0
+        effects = self.effects
+        effects.head(FIXED_ARGS + self.n)
+        out = effects.out
+        out.bulk(b"XCLAIM")
+        out.bulk(self.key)
+        out.bulk(self.group)
+        out.bulk(self.owner)
+        out.bulk(b"0")
+        for i in range(self.n):
+            out.stream_id(self.w[2 * i], self.w[2 * i + 1])
+        out.bulk(b"TIME")
+        out.bulk(b"%d" % self.time_ms)
+        out.bulk(b"RETRYCOUNT")
+        out.bulk(b"%d" % self.deliveries)
+        out.bulk(b"FORCE")
+        out.bulk(b"JUSTID")
+        out.bulk(b"LASTID")
+        out.stream_id(self.last_ms, self.last_seq)
+        self.n = 0
+        self.records += 1
+        return 0

@@ -1,0 +1,239 @@
+"""XACK, XACKDEL and XNACK: a consumer is done with entries, or gives them back.
+
+    XACK key group id [id ...]
+    XACKDEL key group [KEEPREF|DELREF|ACKED] IDS numids id [id ...]
+    XNACK key group <SILENT|FAIL|FATAL> IDS numids id [id ...] [RETRYCOUNT n] [FORCE]
+
+    pending  --XACK-->     forgotten
+             --XACKDEL-->  forgotten, and the entry deleted unless another group needs it
+             --XNACK-->    owned by nobody, first in line to be claimed
+
+Rules
+  1. All IDs are read before anything changes: one that is none leaves all as it was.
+  2. An ID may come twice: XACK counts it once, XNACK each time.
+  3. The number of IDs is bounded by nothing but the request: no buffer of fixed
+     size is filled with them.
+"""
+
+from __future__ import annotations
+
+from forebay.commands.api.context import Context
+from forebay.commands.api.notify_flags import NOTIFY_STREAM
+from forebay.commands.api.spec import FAST, WRITE, Command, Keys
+from forebay.commands.streams import parsing
+from forebay.core import group as core_group
+from forebay.core import ids
+from forebay.core.group import Group
+from forebay.core.stream import Stream
+from forebay.core.trim import ACKED, DELREF
+from forebay.errors import CommandError
+from forebay.wire.argv import Argv
+
+FIRST_ID = 3
+# What XACKDEL answers for each ID.
+DONE, KEPT, NOT_PENDING = 1, 2, -1
+
+SILENT, FAIL, FATAL = 0, 1, 2
+DELIVERIES_MAX = (1 << 63) - 1
+NO_RETRYCOUNT = -1
+NOBODY = 0
+
+
+def xack(ctx: Context, argv: Argv) -> None:
+    """Forget that entries are pending; answers how many were."""
+    group = parsing.group_of(ctx.read_stream(argv, 1), argv, 2)
+    if group is None:
+        ctx.out.integer(0)
+        return
+    parsing.strict_ids(argv, FIRST_ID, argv.n)
+    acked = 0
+    for i in range(FIRST_ID, argv.n):
+        _, ms, seq = ids.parse(argv.p, argv.w[2 * i], argv.w[2 * i + 1], 0)
+        if group.ack(ms, seq):
+            acked += 1
+    if acked > 0:
+        ctx.propagate(argv, acked)
+    ctx.out.integer(acked)
+
+
+def xackdel(ctx: Context, argv: Argv) -> None:
+    """Forget that entries are pending and delete them; answers what became of each."""
+    stream = ctx.read_stream(argv, 1)
+    policy, first, numids = parsing.delete_options(argv, FIRST_ID)
+    group = parsing.group_of(stream, argv, 2)
+    if stream is None or group is None:
+        ctx.out.array(numids)
+        for _ in range(numids):
+            ctx.out.integer(NOT_PENDING)
+        return
+    parsing.strict_ids(argv, first, first + numids)
+    length = stream.length
+    acked = ack_and_delete(ctx, argv, stream, group, policy, first, numids)
+    if acked > 0:
+        ctx.propagate(argv, acked)
+    if stream.length < length:
+        ctx.db.touch(ctx.key)
+        ctx.notify(NOTIFY_STREAM, b"xdel", ctx.key)
+
+
+def ack_and_delete(
+    ctx: Context, argv: Argv, stream: Stream, group: Group, policy: int, first: int, numids: int
+) -> int:
+    """Do it and write the answers; how many were pending."""
+    acked = 0
+    low_ms, low_seq = core_group.min_last_id(stream)
+    ctx.out.array(numids)
+    for i in range(first, first + numids):
+        _, ms, seq = ids.parse(argv.p, argv.w[2 * i], argv.w[2 * i + 1], 0)
+        if not group.ack(ms, seq):
+            ctx.out.integer(NOT_PENDING)
+            continue
+        acked += 1
+        if policy == ACKED and core_group.is_referenced(stream, ms, seq, low_ms, low_seq):
+            ctx.out.integer(KEPT)
+            continue
+        if policy == DELREF:
+            core_group.drop_references(stream, ms, seq)
+        stream.delete(ms, seq)
+        ctx.out.integer(DONE)
+    return acked
+
+
+class Release:
+    """What XNACK was asked to do: which IDs, and what becomes of the counters."""
+
+    def __init__(self) -> None:
+        self.mode = SILENT
+        self.first = 0
+        self.numids = 0
+        self.retrycount = NO_RETRYCOUNT
+        self.force = False
+
+    def read(self, argv: Argv) -> None:
+        """The mode and, in any order behind it, the IDs and options."""
+        self.mode = self.read_mode(argv)
+        at = FIRST_ID + 1
+        while at < argv.n:
+            if self.numids == 0 and at + 1 < argv.n and argv.word(at, b"IDS"):
+                at = self.read_ids(argv, at + 1)
+            elif at + 1 < argv.n and argv.word(at, b"RETRYCOUNT"):
+                self.read_retrycount(argv, at + 1)
+                at += 2
+            elif argv.word(at, b"FORCE"):
+                self.force = True
+                at += 1
+            else:
+                # Redis's own text carries the code twice; clients may match on it.
+                raise CommandError(
+                    b"ERR ERR Unrecognized XNACK option '%s'" % parsing.shown(argv[at])
+                )
+        if self.numids == 0:
+            raise CommandError(b"ERR ERR syntax error, expected IDS keyword")
+        parsing.strict_ids(argv, self.first, self.first + self.numids)
+
+    def read_mode(self, argv: Argv) -> int:
+        """The word behind the group."""
+        if argv.word(FIRST_ID, b"SILENT"):
+            return SILENT
+        if argv.word(FIRST_ID, b"FAIL"):
+            return FAIL
+        if argv.word(FIRST_ID, b"FATAL"):
+            return FATAL
+        raise CommandError(b"ERR ERR mode must be SILENT, FAIL, or FATAL")
+
+    def read_ids(self, argv: Argv, at: int) -> int:
+        """``numids id ...``; the index behind them."""
+        ok, numids = argv.integer(at)
+        if not ok or numids < 1:
+            raise CommandError(b"ERR numids must be a positive integer")
+        if numids > argv.n - at - 1:
+            raise CommandError(b"ERR ERR number of IDs doesn't match numids")
+        self.first = at + 1
+        self.numids = numids
+        return self.first + numids
+
+    def read_retrycount(self, argv: Argv, at: int) -> None:
+        """The counter that every released entry gets."""
+        retrycount = parsing.integer(argv, at)
+        if retrycount < 0:
+            raise CommandError(b"ERR ERR Invalid RETRYCOUNT value, must be >= 0")
+        self.retrycount = retrycount
+
+    def deliveries(self, before: int) -> int:
+        """The counter of a released entry that had ``before``."""
+        if self.retrycount != NO_RETRYCOUNT:
+            return self.retrycount
+        if self.mode == FATAL:
+            return DELIVERIES_MAX
+        return max(before - 1, 0) if self.mode == SILENT else before
+
+
+def xnack(ctx: Context, argv: Argv) -> None:
+    """Give entries back: owned by nobody, to be claimed before all others."""
+    stream, group = parsing.need_group(ctx, argv)
+    release = Release()
+    release.read(argv)
+    released = 0
+    for i in range(release.first, release.first + release.numids):
+        _, ms, seq = ids.parse(argv.p, argv.w[2 * i], argv.w[2 * i + 1], 0)
+        if release_one(stream, group, release, ms, seq):
+            released += 1
+    if released > 0:
+        ctx.propagate(argv, released)
+        ctx.db.signal(ctx.key)
+    ctx.out.integer(released)
+
+
+def release_one(stream: Stream, group: Group, release: Release, ms: int, seq: int) -> bool:
+    """Give one entry back; with FORCE one that was never delivered becomes pending so."""
+    pending = group.pending
+    slot = pending.find(ms, seq)
+    if slot >= 0:
+        group.nack(slot, release.deliveries(pending.deliveries(slot)))
+        return True
+    if not release.force or not stream.exists(ms, seq):
+        return False
+    pending.add(ms, seq, NOBODY, 0, release.deliveries(0))
+    return True
+
+
+_CATEGORIES = "@write @stream @fast"
+
+ROWS = [
+    Command(
+        "xack",
+        xack,
+        -4,
+        WRITE | FAST,
+        _CATEGORIES,
+        Keys(1, 1, 1, "RW UPDATE"),
+        "5.0.0",
+        "Acknowledges entries: the group is done with them.",
+        "stream",
+        "key group id [id ...]",
+    ),
+    Command(
+        "xackdel",
+        xackdel,
+        -6,
+        WRITE | FAST,
+        _CATEGORIES,
+        Keys(1, 1, 1, "RW UPDATE DELETE"),
+        "8.2.0",
+        "Acknowledges entries and deletes them.",
+        "stream",
+        "key group [KEEPREF | DELREF | ACKED] IDS numids id [id ...]",
+    ),
+    Command(
+        "xnack",
+        xnack,
+        -7,
+        WRITE | FAST,
+        _CATEGORIES,
+        Keys(1, 1, 1, "RW UPDATE"),
+        "8.8.0",
+        "Gives pending entries back, to be claimed before all others.",
+        "stream",
+        "key group <SILENT | FAIL | FATAL> IDS numids id [id ...] [RETRYCOUNT count] [FORCE]",
+    ),
+]

@@ -1,0 +1,74 @@
+# Types of xclaim.py; see there.
+cimport cython
+from cpython cimport array
+
+from forebay cimport mem
+from forebay.commands.streams cimport entry_writer
+from forebay.commands.streams cimport parsing
+from forebay.commands.streams.delivery_effects cimport ClaimLog
+from forebay.commands.api.context cimport Context
+from forebay.commands.api.effects cimport Effects
+from forebay.core cimport ids
+from forebay.core.finder cimport Finder
+from forebay.core.group cimport Consumer, Group
+from forebay.core.pel cimport Pending
+from forebay.core.stream cimport Stream
+from forebay.mem cimport i64, u64
+from forebay.wire.argv cimport Argv
+from forebay.wire.reply cimport Reply
+
+cdef Py_ssize_t CONSUMER, MIN_IDLE, FIRST_ID, START, AUTO_OPTIONS
+cdef i64 DEFAULT_COUNT, ATTEMPTS_FACTOR, MOST_COUNT, NO_RETRYCOUNT
+
+
+@cython.final
+cdef class Claim:
+    cdef Context ctx
+    cdef Reply out
+    cdef Group group
+    cdef Pending pending
+    cdef Finder finder
+    cdef Consumer consumer
+    cdef ClaimLog log                       # None unless effects are recorded
+    cdef i64 now_ms, min_idle_ms, time_ms, retrycount, claimed, changes
+    cdef u64 last_ms, last_seq              # LASTID
+    cdef bint force, justid, raised, created
+
+    @cython.locals(min_idle_ms=i64)
+    cdef int read_min_idle(self, Argv argv, bytes text) except -1
+    @cython.locals(has_value=bint, idle_ms=i64)
+    cdef int read_options(self, Argv argv, Py_ssize_t at) except -1
+    @cython.locals(group=Group, name=bytes, consumer=Consumer)
+    cdef int begin(self, Argv argv) except -1
+    cdef bint is_ripe(self, i64 slot) except -1
+    @cython.locals(pending=Pending, deliveries=i64)
+    cdef int take(self, i64 slot, u64 ms, u64 seq) except -1
+    @cython.locals(pending=Pending, owner=bytes, time_ms=i64)
+    cdef int drop(self, i64 slot, u64 ms, u64 seq) except -1
+    @cython.locals(effects=Effects, group=Group)
+    cdef int end(self) except -1
+
+
+@cython.locals(ok=bint, value=i64)
+cdef i64 option_value(Argv argv, Py_ssize_t i, bytes option) except? -1
+
+@cython.locals(stream=Stream, group=Group, claim=Claim, end=Py_ssize_t, ok=bint, mark=Py_ssize_t,
+               i=Py_ssize_t, ms=u64, seq=u64, _=u64)
+cpdef xclaim(Context ctx, Argv argv)
+
+@cython.locals(slot=i64)
+cdef int claim_one(Claim claim, u64 ms, u64 seq) except -1
+
+@cython.locals(min_idle_ms=i64, ms=u64, seq=u64, count=i64, justid=bint, stream=Stream,
+               group=Group, claim=Claim, out=Reply, deleted=array.array, front=Py_ssize_t,
+               mark=Py_ssize_t, slot=i64, i=Py_ssize_t, records=i64)
+cpdef xautoclaim(Context ctx, Argv argv)
+
+@cython.locals(count=i64, justid=bint, at=Py_ssize_t, ok=bint)
+cdef (i64, bint) auto_options(Argv argv) except *
+
+@cython.locals(pending=Pending, attempts=i64, slot=i64, following=i64)
+cdef i64 scan(Claim claim, u64 ms, u64 seq, i64 count, array.array deleted) except -2
+
+@cython.locals(text=bytes)
+cdef int insert_id(Reply out, Py_ssize_t mark, u64 ms, u64 seq) except -1

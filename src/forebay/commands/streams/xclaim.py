@@ -1,0 +1,342 @@
+"""XCLAIM and XAUTOCLAIM: a consumer takes over what others left unfinished.
+
+    XCLAIM key group consumer min-idle id [id ...]
+           [IDLE ms] [TIME unix-ms] [RETRYCOUNT n] [FORCE] [JUSTID] [LASTID id]
+    XAUTOCLAIM key group consumer min-idle start [COUNT n] [JUSTID]
+
+    7-0 is bob's, 10 minutes old  --XCLAIM s g alice 60000 7-0-->  alice's, now, delivered again
+    8-0 is bob's, entry deleted   --XCLAIM s g alice 60000 8-0-->  no longer pending
+
+Rules
+  1. The consumer is created if it is not there, even if it then gets nothing.
+  2. Neither command is logged as such: claims become XCLAIM records (delivery_effects.py);
+     a pending entry that is gone becomes one with its old owner, or XACK if it
+     had none.  A new consumer without claims is logged as CREATECONSUMER, a
+     raised last ID without claims as SETID.
+  3. XAUTOCLAIM looks at ten times COUNT records at most, and a record that it
+     removes counts; what it allocates depends on what it finds, not on COUNT.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from forebay import mem
+from forebay.commands.api.context import Context
+from forebay.commands.api.notify_flags import NOTIFY_STREAM
+from forebay.commands.api.spec import FAST, WRITE, Command, Keys
+from forebay.commands.streams import entry_writer, parsing
+from forebay.commands.streams.delivery_effects import ClaimLog
+from forebay.core import ids
+from forebay.core.finder import Finder
+from forebay.core.group import Consumer, Group
+from forebay.core.stream import Stream
+from forebay.errors import SYNTAX, CommandError
+from forebay.wire.argv import Argv
+from forebay.wire.reply import Reply
+
+CONSUMER, MIN_IDLE = 3, 4
+FIRST_ID = 5
+START, AUTO_OPTIONS = 5, 6
+DEFAULT_COUNT = 100
+# Records looked at for each that may be claimed.
+ATTEMPTS_FACTOR = 10
+# What Redis takes at most, so that the attempts fit in 64 bits.
+MOST_COUNT = ((1 << 63) - 1) // 16
+NO_RETRYCOUNT = -1
+
+
+class Claim:
+    """One call: what was asked for, who claims, and what came of it."""
+
+    def __init__(self, ctx: Context, stream: Stream, group: Group) -> None:
+        self.ctx = ctx
+        self.out = ctx.out
+        self.group = group
+        self.pending = group.pending
+        self.finder = Finder(stream)
+        self.now_ms = ctx.now_ms
+        self.min_idle_ms = 0
+        self.time_ms = ctx.now_ms
+        self.retrycount = NO_RETRYCOUNT
+        self.force = False
+        self.justid = False
+        self.last_ms = self.last_seq = 0
+        self.raised = False
+        self.consumer: Consumer = None  # type: ignore[assignment]
+        self.created = False
+        self.claimed = 0
+        #: Entries that changed hands or are pending no longer.
+        self.changes = 0
+        self.log: ClaimLog | None = None
+
+    def read_min_idle(self, argv: Argv, text: bytes) -> int:
+        """How long an entry must have been idle; a negative time is none."""
+        min_idle_ms = parsing.integer(argv, MIN_IDLE, text)
+        self.min_idle_ms = min_idle_ms if min_idle_ms > 0 else 0
+        return 0
+
+    def read_options(self, argv: Argv, at: int) -> int:
+        """The options of XCLAIM, which begin where the IDs end."""
+        while at < argv.n:
+            has_value = at + 1 < argv.n
+            if argv.word(at, b"FORCE"):
+                self.force = True
+            elif argv.word(at, b"JUSTID"):
+                self.justid = True
+            elif has_value and argv.word(at, b"IDLE"):
+                at += 1
+                idle_ms = option_value(argv, at, b"IDLE")
+                self.time_ms = self.now_ms - idle_ms if idle_ms > 0 else self.now_ms
+            elif has_value and argv.word(at, b"TIME"):
+                at += 1
+                self.time_ms = option_value(argv, at, b"TIME")
+            elif has_value and argv.word(at, b"RETRYCOUNT"):
+                at += 1
+                self.retrycount = option_value(argv, at, b"RETRYCOUNT")
+            elif has_value and argv.word(at, b"LASTID"):
+                at += 1
+                self.last_ms, self.last_seq = parsing.strict_id(argv, at)
+            else:
+                word = parsing.shown(argv[at])
+                raise CommandError(b"ERR Unrecognized XCLAIM option '%s'" % word)
+            at += 1
+        # Clients compute times by clocks of their own; a time that cannot be is now.
+        if self.time_ms < 0 or self.time_ms > self.now_ms:
+            self.time_ms = self.now_ms
+        return 0
+
+    def begin(self, argv: Argv) -> int:
+        """All was read without error: move the last ID, find the consumer."""
+        group = self.group
+        if ids.before(group.last_ms, group.last_seq, self.last_ms, self.last_seq):
+            group.last_ms = self.last_ms
+            group.last_seq = self.last_seq
+            self.raised = True
+        name = argv.at(CONSUMER)
+        consumer = group.consumer(name)
+        if consumer is None:
+            consumer = group.create_consumer(name, self.now_ms)
+            self.created = True
+            self.ctx.effects.changes += 1
+            self.ctx.notify(NOTIFY_STREAM, b"xgroup-createconsumer", self.ctx.key)
+        consumer.seen_ms = self.now_ms
+        self.consumer = consumer
+        if self.ctx.effects.enabled:
+            self.log = ClaimLog(self.ctx.effects, self.ctx.key, group)
+        return 0
+
+    def is_ripe(self, slot: int) -> bool:
+        """Whether a pending entry has been idle for long enough; nobody's entry always has."""
+        if self.min_idle_ms == 0 or self.pending.owner_no(slot) == 0:
+            return True
+        return self.now_ms - mem.signed(self.pending.time_ms(slot)) >= self.min_idle_ms
+
+    def take(self, slot: int, ms: int, seq: int) -> int:
+        """The entry under the finder's cursor becomes the consumer's, and part of the reply."""
+        pending = self.pending
+        pending.give(slot, self.consumer.number, self.time_ms)
+        if self.retrycount >= 0:
+            pending.set_deliveries(slot, self.retrycount)
+        elif not self.justid:
+            pending.count_delivery(slot)
+        if self.justid:
+            self.out.stream_id(ms, seq)
+        else:
+            entry_writer.entry(self.out, self.finder.cursor, 2)
+        self.claimed += 1
+        self.changes += 1
+        if self.log is not None:
+            deliveries = pending.deliveries(slot)
+            self.log.note(ms, seq, self.consumer.name, self.time_ms, deliveries)
+        return 0
+
+    def drop(self, slot: int, ms: int, seq: int) -> int:
+        """The entry is gone from the stream: it is pending no longer."""
+        pending = self.pending
+        self.changes += 1
+        if self.log is not None:
+            if pending.owner_no(slot) == 0:
+                self.ctx.effects.record(b"XACK", self.ctx.key, self.group.name, ids.text(ms, seq))
+            else:
+                owner = self.group.owner_name(slot)
+                time_ms = mem.signed(pending.time_ms(slot))
+                self.log.note(ms, seq, owner, time_ms, pending.deliveries(slot))
+        return pending.remove(slot)
+
+    def end(self) -> int:
+        """Log what is not logged yet."""
+        if self.claimed > 0:
+            self.consumer.active_ms = self.now_ms
+        effects = self.ctx.effects
+        effects.changes += self.changes
+        if self.raised and self.changes == 0:
+            effects.changes += 1
+        if self.log is None:
+            return 0
+        self.log.flush()
+        group = self.group
+        if self.created and self.claimed == 0:
+            effects.record(
+                b"XGROUP", b"CREATECONSUMER", self.ctx.key, group.name, self.consumer.name
+            )
+        if self.raised and self.log.records == 0:
+            effects.record(
+                b"XGROUP",
+                b"SETID",
+                self.ctx.key,
+                group.name,
+                ids.text(group.last_ms, group.last_seq),
+                b"ENTRIESREAD",
+                b"%d" % group.entries_read,
+            )
+        return 0
+
+
+def option_value(argv: Argv, i: int, option: bytes) -> int:
+    """The number behind an option of XCLAIM."""
+    ok, value = argv.integer(i)
+    if not ok:
+        raise CommandError(b"ERR Invalid %s option argument for XCLAIM" % option)
+    return value
+
+
+def xclaim(ctx: Context, argv: Argv) -> None:
+    """Take over the pending entries with these IDs."""
+    stream, group = parsing.need_group(ctx, argv)
+    claim = Claim(ctx, stream, group)
+    claim.read_min_idle(argv, b"ERR Invalid min-idle-time argument for XCLAIM")
+    end = FIRST_ID
+    while end < argv.n:
+        ok, _, _ = ids.parse(argv.p, argv.w[2 * end], argv.w[2 * end + 1], 0)
+        if not ok:
+            break
+        end += 1
+    claim.read_options(argv, end)
+    claim.begin(argv)
+    mark = ctx.out.open_array(end - FIRST_ID)
+    for i in range(FIRST_ID, end):
+        _, ms, seq = ids.parse(argv.p, argv.w[2 * i], argv.w[2 * i + 1], 0)
+        claim_one(claim, ms, seq)
+    ctx.out.close_array(mark, claim.claimed)
+    claim.end()
+
+
+def claim_one(claim: Claim, ms: int, seq: int) -> int:
+    """One ID of XCLAIM: claim it, drop it, or pass it over."""
+    slot = claim.pending.find(ms, seq)
+    if slot < 0 and not claim.force:
+        return 0
+    if not claim.finder.find(ms, seq):
+        return claim.drop(slot, ms, seq) if slot >= 0 else 0
+    if slot < 0:
+        slot = claim.pending.add(ms, seq, claim.consumer.number, claim.time_ms, 1)
+    elif not claim.is_ripe(slot):
+        return 0
+    return claim.take(slot, ms, seq)
+
+
+def xautoclaim(ctx: Context, argv: Argv) -> None:
+    """Take over whatever has been idle for long enough, from an ID on."""
+    text = b"ERR Invalid min-idle-time argument for XAUTOCLAIM"
+    min_idle_ms = parsing.integer(argv, MIN_IDLE, text)
+    ms, seq = ids.interval_start(argv.p, argv.w[2 * START], argv.w[2 * START + 1])
+    count, justid = auto_options(argv)
+    stream, group = parsing.need_group(ctx, argv)
+    claim = Claim(ctx, stream, group)
+    claim.min_idle_ms = min_idle_ms if min_idle_ms > 0 else 0
+    claim.justid = justid
+    claim.begin(argv)
+    out = ctx.out
+    deleted = array("Q")
+    out.array(3)
+    front = out.size
+    records = group.pending.by_id.count
+    mark = out.open_array(count if count < records else records)
+    slot = scan(claim, ms, seq, count, deleted)
+    out.close_array(mark, claim.claimed)
+    if slot >= 0:
+        insert_id(out, front, claim.pending.id_ms(slot), claim.pending.id_seq(slot))
+    else:
+        insert_id(out, front, 0, 0)
+    out.array(len(deleted) >> 1)
+    for i in range(0, len(deleted), 2):
+        out.stream_id(deleted[i], deleted[i + 1])
+    claim.end()
+
+
+def auto_options(argv: Argv) -> tuple[int, bool]:
+    """``[COUNT n] [JUSTID]``."""
+    count, justid = DEFAULT_COUNT, False
+    at = AUTO_OPTIONS
+    while at < argv.n:
+        if at + 1 < argv.n and argv.word(at, b"COUNT"):
+            at += 1
+            ok, count = argv.integer(at)
+            if not ok or count < 1 or count > MOST_COUNT:
+                raise CommandError(b"ERR COUNT must be > 0")
+        elif argv.word(at, b"JUSTID"):
+            justid = True
+        else:
+            raise CommandError(SYNTAX)
+        at += 1
+    return count, justid
+
+
+def scan(claim: Claim, ms: int, seq: int, count: int, deleted: array[int]) -> int:
+    """Walk the records from an ID on, claiming; the first one not looked at, or -1."""
+    pending = claim.pending
+    attempts = count * ATTEMPTS_FACTOR
+    slot = pending.seek(ms, seq)
+    while slot >= 0 and attempts > 0 and count > 0:
+        attempts -= 1
+        following = pending.after(slot)
+        ms = pending.id_ms(slot)
+        seq = pending.id_seq(slot)
+        if not claim.finder.find(ms, seq):
+            claim.drop(slot, ms, seq)
+            deleted.append(ms)
+            deleted.append(seq)
+            count -= 1
+        elif claim.is_ripe(slot):
+            claim.take(slot, ms, seq)
+            count -= 1
+        slot = following
+    return slot
+
+
+def insert_id(out: Reply, mark: int, ms: int, seq: int) -> int:
+    """Put an ID before what was written since ``mark``: the cursor is known last."""
+    text = ids.text(ms, seq)
+    return out.insert(mark, b"$%d\r\n%b\r\n" % (len(text), text))
+
+
+_CATEGORIES = "@write @stream @fast"
+
+ROWS = [
+    Command(
+        "xclaim",
+        xclaim,
+        -6,
+        WRITE | FAST,
+        _CATEGORIES,
+        Keys(1, 1, 1, "RW UPDATE"),
+        "5.0.0",
+        "Makes pending entries another consumer's.",
+        "stream",
+        "key group consumer min-idle-time id [id ...] [IDLE ms] [TIME unix-time-milliseconds]"
+        " [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID lastid]",
+    ),
+    Command(
+        "xautoclaim",
+        xautoclaim,
+        -6,
+        WRITE | FAST,
+        _CATEGORIES,
+        Keys(1, 1, 1, "RW DELETE"),
+        "6.2.0",
+        "Makes pending entries that were idle for long a consumer's.",
+        "stream",
+        "key group consumer min-idle-time start [COUNT count] [JUSTID]",
+    ),
+]

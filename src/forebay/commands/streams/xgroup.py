@@ -1,0 +1,252 @@
+"""XGROUP: consumer groups and their consumers, by hand.
+
+    XGROUP CREATE key group <id|$> [MKSTREAM] [ENTRIESREAD n]
+    XGROUP SETID key group <id|$> [ENTRIESREAD n]
+    XGROUP DESTROY key group
+    XGROUP CREATECONSUMER key group consumer
+    XGROUP DELCONSUMER key group consumer
+
+Rules
+  1. Checks go in this order: options, type of the key, key, group, number of
+     arguments, ID.
+  2. A group is not an entry: its changes go to the log and raise an event, but
+     do not disturb who WATCHes the key.
+  3. DESTROY wakes whoever is blocked in the group, to be told that it is gone.
+"""
+
+from __future__ import annotations
+
+from forebay.commands.api.args import Args
+from forebay.commands.api.context import Context
+from forebay.commands.api.help_text import help_row
+from forebay.commands.api.notify_flags import NOTIFY_STREAM
+from forebay.commands.api.spec import DENYOOM, WRITE, Command, Keys
+from forebay.commands.streams.parsing import bad_subcommand, no_such_group, strict_id
+from forebay.commands.streams.xadd import create, new_stream
+from forebay.core import ids
+from forebay.core.group import Group
+from forebay.core.stream import Stream
+from forebay.errors import INVALID_ID, CommandError
+from forebay.wire.argv import Argv
+
+KEY, GROUP, ID, CONSUMER = 2, 3, 4, 4
+OPTIONS = 5
+MOST_CREATE_ARGS = 8
+SETID_ARGS = (5, 7)
+#: What entries-read holds while the server cannot know it.
+UNKNOWN = -1
+
+KEY_REQUIRED = (
+    b"ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to"
+    b" use the MKSTREAM option to create an empty stream automatically."
+)
+BUSYGROUP = b"BUSYGROUP Consumer Group name already exists"
+BAD_ENTRIES_READ = b"ERR value for ENTRIESREAD must be positive or -1"
+
+
+def xgroup_create(ctx: Context, argv: Argv) -> None:
+    """Create a group, and the stream with MKSTREAM."""
+    mkstream, entries_read = _options(argv, may_make_stream=True)
+    stream = ctx.stream_at(argv, KEY)
+    if stream is None and not mkstream:
+        raise CommandError(KEY_REQUIRED)
+    if len(argv) > MOST_CREATE_ARGS:
+        raise bad_subcommand(argv)
+    if not argv.same(ID, b"$"):
+        ms, seq = strict_id(argv, ID)
+    else:
+        ms, seq = (stream.last_ms, stream.last_seq) if stream is not None else (0, 0)
+    if stream is None:
+        stream = new_stream(ctx)
+        create(ctx, stream)
+    name = argv[GROUP]
+    if stream.groups.find(name) is not None:
+        raise CommandError(BUSYGROUP)
+    stream.groups.insert(name, Group(name, ms, seq, min(entries_read, stream.entries_added)))
+    _changed(ctx, argv, b"xgroup-create")
+    ctx.out.ok()
+
+
+def xgroup_setid(ctx: Context, argv: Argv) -> None:
+    """Move a group to another place in the stream; what is pending stays pending."""
+    _, entries_read = _options(argv, may_make_stream=False)
+    stream, group = _stream_and_group(ctx, argv)
+    if len(argv) not in SETID_ARGS:
+        raise bad_subcommand(argv)
+    if argv.same(ID, b"$"):
+        ms, seq = stream.last_ms, stream.last_seq
+    else:
+        raw = argv[ID]
+        ok, ms, seq = ids.parse_bound(raw, 0, len(raw), 0)
+        if not ok:
+            raise CommandError(INVALID_ID)
+    group.last_ms = ms
+    group.last_seq = seq
+    group.entries_read = min(entries_read, stream.entries_added)
+    _changed(ctx, argv, b"xgroup-setid")
+    ctx.out.ok()
+
+
+def xgroup_destroy(ctx: Context, argv: Argv) -> None:
+    """Remove a group with all that is pending in it."""
+    stream = _stream(ctx, argv)
+    if not stream.groups.remove(argv[GROUP]):
+        ctx.out.integer(0)
+        return
+    _changed(ctx, argv, b"xgroup-destroy")
+    ctx.db.signal(ctx.key)
+    ctx.out.integer(1)
+
+
+def xgroup_createconsumer(ctx: Context, argv: Argv) -> None:
+    """Create a consumer that has read nothing yet."""
+    _, group = _stream_and_group(ctx, argv)
+    if group.consumer(argv[CONSUMER]) is not None:
+        ctx.out.integer(0)
+        return
+    group.create_consumer(argv[CONSUMER], ctx.now_ms)
+    _changed(ctx, argv, b"xgroup-createconsumer")
+    ctx.out.integer(1)
+
+
+def xgroup_delconsumer(ctx: Context, argv: Argv) -> None:
+    """Remove a consumer and forget what is pending for it."""
+    _, group = _stream_and_group(ctx, argv)
+    if group.consumer(argv[CONSUMER]) is None:
+        ctx.out.integer(0)
+        return
+    dropped = group.delete_consumer(argv[CONSUMER])
+    _changed(ctx, argv, b"xgroup-delconsumer")
+    ctx.out.integer(dropped)
+
+
+def _options(argv: Argv, may_make_stream: bool) -> tuple[bool, int]:
+    """What stands behind the ID: (MKSTREAM, ENTRIESREAD)."""
+    mkstream, entries_read = False, UNKNOWN
+    args = Args(argv, OPTIONS)
+    while args.more():
+        if may_make_stream and args.word(b"MKSTREAM"):
+            mkstream = True
+        elif args.left() > 1 and args.word(b"ENTRIESREAD"):
+            entries_read = args.integer()
+            if entries_read < UNKNOWN:
+                raise CommandError(BAD_ENTRIES_READ)
+        else:
+            raise bad_subcommand(argv)
+    return mkstream, entries_read
+
+
+def _stream(ctx: Context, argv: Argv) -> Stream:
+    stream = ctx.stream_at(argv, KEY)
+    if stream is None:
+        raise CommandError(KEY_REQUIRED)
+    return stream
+
+
+def _stream_and_group(ctx: Context, argv: Argv) -> tuple[Stream, Group]:
+    stream = _stream(ctx, argv)
+    group: Group | None = stream.groups.find(argv[GROUP])
+    if group is None:
+        raise no_such_group(argv[KEY], argv[GROUP])
+    return stream, group
+
+
+def _changed(ctx: Context, argv: Argv, event: bytes) -> None:
+    """The group changed: log the command as it came, tell who listens."""
+    ctx.propagate(argv)
+    ctx.notify(NOTIFY_STREAM, event, ctx.key)
+
+
+_HELP = """
+CREATE <key> <groupname> <id|$> [option]
+    Create a new consumer group. Options are:
+    * MKSTREAM
+      Create the empty stream if it does not exist.
+    * ENTRIESREAD entries_read
+      Set the group's entries_read counter (internal use).
+CREATECONSUMER <key> <groupname> <consumer>
+    Create a new consumer in the specified group.
+DELCONSUMER <key> <groupname> <consumer>
+    Remove the specified consumer.
+DESTROY <key> <groupname>
+    Remove the specified group.
+SETID <key> <groupname> <id|$> [ENTRIESREAD entries_read]
+    Set the current group ID and entries_read counter.
+"""
+_CATEGORIES = "@write @stream @slow"
+
+ROWS = [
+    Command(
+        "xgroup",
+        None,
+        -2,
+        0,
+        "@slow",
+        since="5.0.0",
+        summary="Makes, changes and deletes consumer groups.",
+        group="stream",
+        subcommands=[
+            Command(
+                "create",
+                xgroup_create,
+                -5,
+                WRITE | DENYOOM,
+                _CATEGORIES,
+                Keys(2, 2, 1, "RW INSERT"),
+                "5.0.0",
+                "Makes a consumer group on a stream.",
+                "stream",
+                "key group <id | $> [MKSTREAM] [ENTRIESREAD entries-read]",
+            ),
+            Command(
+                "setid",
+                xgroup_setid,
+                -5,
+                WRITE,
+                _CATEGORIES,
+                Keys(2, 2, 1, "RW UPDATE"),
+                "5.0.0",
+                "Moves a consumer group to another place in its stream.",
+                "stream",
+                "key group <id | $> [ENTRIESREAD entries-read]",
+            ),
+            Command(
+                "destroy",
+                xgroup_destroy,
+                4,
+                WRITE,
+                _CATEGORIES,
+                Keys(2, 2, 1, "RW DELETE"),
+                "5.0.0",
+                "Removes a consumer group and all that is pending in it.",
+                "stream",
+                "key group",
+            ),
+            Command(
+                "createconsumer",
+                xgroup_createconsumer,
+                5,
+                WRITE | DENYOOM,
+                _CATEGORIES,
+                Keys(2, 2, 1, "RW INSERT"),
+                "6.2.0",
+                "Creates a consumer in a group.",
+                "stream",
+                "key group consumer",
+            ),
+            Command(
+                "delconsumer",
+                xgroup_delconsumer,
+                5,
+                WRITE,
+                _CATEGORIES,
+                Keys(2, 2, 1, "RW DELETE"),
+                "5.0.0",
+                "Removes a consumer and forgets what is pending for it.",
+                "stream",
+                "key group consumer",
+            ),
+            help_row("xgroup", _HELP, "5.0.0", "stream", "@stream @slow"),
+        ],
+    )
+]

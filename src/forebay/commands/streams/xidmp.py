@@ -1,0 +1,124 @@
+"""XCFGSET and XIDMPRECORD: the settings and the content of a stream's idempotency map.
+
+    XCFGSET key [IDMP-DURATION seconds] [IDMP-MAXSIZE n]
+    XIDMPRECORD key pid iid stream-id
+
+A stream remembers for a while which message of which producer became which
+entry (core/idmp.py).  XCFGSET says for how long and how many; a value that
+differs from the old one forgets all that was remembered, the same value again
+changes nothing.  XIDMPRECORD is for logs and tools: it puts one known message
+back into the map.
+"""
+
+from __future__ import annotations
+
+from forebay.commands.api.args import Args
+from forebay.commands.api.context import Context
+from forebay.commands.api.spec import DENYOOM, FAST, WRITE, Command, Keys
+from forebay.commands.streams.parsing import strict_id
+from forebay.core.idmp import Idmp
+from forebay.core.stream import Stream
+from forebay.errors import NO_SUCH_KEY, SYNTAX, CommandError
+from forebay.wire.argv import Argv
+
+MAX_DURATION_S = 86400
+MAX_ENTRIES = 10000
+
+_OPTIONS = (
+    (b"IDMP-DURATION", MAX_DURATION_S, b"seconds"),
+    (b"IDMP-MAXSIZE", MAX_ENTRIES, b"entries"),
+)
+
+
+def xcfgset(ctx: Context, argv: Argv) -> None:
+    """Set how long and how many messages of a producer are remembered."""
+    stream = _stream(ctx, argv)
+    given = _settings(Args(argv, 2))
+    duration_s = given.get(b"IDMP-DURATION", stream.idmp_duration_s)
+    maxsize = given.get(b"IDMP-MAXSIZE", stream.idmp_maxsize)
+    if (duration_s, maxsize) != (stream.idmp_duration_s, stream.idmp_maxsize):
+        stream.idmp_duration_s = duration_s
+        stream.idmp_maxsize = maxsize
+        stream.idmp = None
+        ctx.propagate(argv)
+    ctx.out.ok()
+
+
+def _settings(args: Args) -> dict[bytes, int]:
+    """The options given, each at most once and within its limits."""
+    given: dict[bytes, int] = {}
+    while args.more():
+        for name, most, unit in _OPTIONS:
+            if args.word(name):
+                if name in given:
+                    raise CommandError(b"ERR %s specified multiple times" % name)
+                value = args.integer()
+                if not 1 <= value <= most:
+                    raise CommandError(b"ERR %s must be between 1 and %d %s" % (name, most, unit))
+                given[name] = value
+                break
+        else:
+            raise CommandError(SYNTAX)
+    if not given:
+        raise CommandError(b"ERR At least one parameter must be specified")
+    return given
+
+
+def xidmprecord(ctx: Context, argv: Argv) -> None:
+    """Remember that a message of a producer became an entry that is in the stream."""
+    ms, seq = strict_id(argv, 4)
+    pid, iid = argv[2], argv[3]
+    if not pid:
+        raise CommandError(b"ERR producer ID must be non-empty")
+    if not iid:
+        raise CommandError(b"ERR idempotent ID must be non-empty")
+    stream = _stream(ctx, argv)
+    if not stream.exists(ms, seq):
+        raise CommandError(b"ERR No such message in stream")
+    if stream.idmp is None:
+        stream.idmp = Idmp()
+    found, known_ms, known_seq = stream.idmp.lookup(pid, iid)
+    if not found:
+        stream.idmp.record(pid, iid, ms, seq, stream.idmp_maxsize)
+        stream.iids_added += 1
+        ctx.propagate(argv)
+    elif (known_ms, known_seq) != (ms, seq):
+        raise CommandError(b"ERR IID already exists for this producer with a different stream ID")
+    ctx.out.ok()
+
+
+def _stream(ctx: Context, argv: Argv) -> Stream:
+    stream = ctx.stream_at(argv, 1)
+    if stream is None:
+        raise CommandError(NO_SUCH_KEY)
+    return stream
+
+
+_CATEGORIES = "@write @stream @fast"
+
+ROWS = [
+    Command(
+        "xcfgset",
+        xcfgset,
+        -2,
+        WRITE | FAST,
+        _CATEGORIES,
+        Keys(1, 1, 1, "RW UPDATE"),
+        "8.6.0",
+        "Sets how long and how many messages a stream remembers by producer.",
+        "stream",
+        "key [IDMP-DURATION seconds] [IDMP-MAXSIZE count]",
+    ),
+    Command(
+        "xidmprecord",
+        xidmprecord,
+        5,
+        WRITE | DENYOOM | FAST,
+        _CATEGORIES,
+        Keys(1, 1, 1, "RW UPDATE"),
+        "8.6.2",
+        "Records which entry a producer's message became.",
+        "stream",
+        "key pid iid stream-id",
+    ),
+]

@@ -1,0 +1,1 @@
+"""Strings: whole, in parts, as numbers, as bits."""

@@ -1,0 +1,117 @@
+"""Numbers in strings: INCR, DECR, INCRBY, DECRBY, INCRBYFLOAT.
+
+A number is kept as its digits and read anew each time.  The whole ones have 64 bits;
+INCRBYFLOAT counts in floating point (long_double.py) and is propagated as ``SET k <sum>
+KEEPTTL``, so that whoever repeats it need not count alike.  The others are propagated as
+they came.
+"""
+
+from __future__ import annotations
+
+from forebay import mem
+from forebay.commands.api.context import Context
+from forebay.commands.api.notify_flags import NOTIFY_STRING
+from forebay.commands.api.spec import DENYOOM, FAST, WRITE, Command, Keys
+from forebay.commands.keyspace.value_ops import store, typed
+from forebay.commands.strings import long_double
+from forebay.errors import NOT_AN_INTEGER, CommandError
+from forebay.wire.argv import Argv
+
+I64_MAX = (1 << 63) - 1
+I64_MIN = -(1 << 63)
+OVERFLOW = b"ERR increment or decrement would overflow"
+DECREMENT_OVERFLOW = b"ERR decrement would overflow"
+NOT_A_FLOAT = b"ERR value is not a valid float"
+INFINITE_SUM = b"ERR increment would produce NaN or Infinity"
+
+
+def incr(ctx: Context, argv: Argv) -> None:
+    """INCR key."""
+    add(ctx, argv, 1)
+
+
+def decr(ctx: Context, argv: Argv) -> None:
+    """DECR key."""
+    add(ctx, argv, -1)
+
+
+def incrby(ctx: Context, argv: Argv) -> None:
+    """INCRBY key increment."""
+    add(ctx, argv, whole(argv.at(2)))
+
+
+def decrby(ctx: Context, argv: Argv) -> None:
+    """DECRBY key decrement."""
+    decrement = whole(argv.at(2))
+    if decrement == I64_MIN:
+        raise CommandError(DECREMENT_OVERFLOW)
+    add(ctx, argv, -decrement)
+
+
+def whole(text: bytes) -> int:
+    """A whole number, or the error."""
+    is_number, value = mem.parse_int(text, 0, len(text))
+    if not is_number:
+        raise CommandError(NOT_AN_INTEGER)
+    return value
+
+
+def add(ctx: Context, argv: Argv, change: int) -> None:
+    """Add to the number of a key; compiled, in C, so the sum is made when it surely fits."""
+    key = argv.at(1)
+    before = typed(ctx.lookup(key), bytes)
+    value = 0 if before is None else whole(before)
+    if value > I64_MAX - change if change > 0 else value < I64_MIN - change:
+        raise CommandError(OVERFLOW)
+    value += change
+    store(ctx, key, b"%d" % value)
+    ctx.notify(NOTIFY_STRING, b"incrby", key)
+    ctx.propagate(argv)
+    ctx.out.integer(value)
+
+
+def incrbyfloat(ctx: Context, argv: Argv) -> None:
+    """INCRBYFLOAT key increment: the sum."""
+    key = argv[1]
+    before = typed(ctx.lookup(key), bytes)
+    text = _sum(b"0" if before is None else before, argv[2])
+    store(ctx, key, text)
+    ctx.notify(NOTIFY_STRING, b"incrbyfloat", key)
+    ctx.effects.command(b"SET", key, text, b"KEEPTTL")
+    ctx.out.bulk(text)
+
+
+def _sum(*texts: bytes) -> bytes:
+    terms = []
+    is_finite = True
+    for text in texts:
+        try:
+            terms.append(long_double.parse(text))
+        except long_double.OutOfRangeError:
+            is_finite = False
+        except ValueError:
+            raise CommandError(NOT_A_FLOAT) from None
+    try:
+        if is_finite:
+            return long_double.text_of(long_double.rounded(sum(terms, long_double.ZERO)))
+    except long_double.OutOfRangeError:
+        pass
+    raise CommandError(INFINITE_SUM)
+
+
+_KEY = Keys(1, 1, 1, "RW ACCESS UPDATE")
+_FLAGS = WRITE | DENYOOM | FAST
+_CATEGORIES = "@write @string @fast"
+
+ROWS = [
+    Command("incr", incr, 2, _FLAGS, _CATEGORIES, _KEY, "1.0.0",
+            "Adds one to a number.", "string", "key"),
+    Command("decr", decr, 2, _FLAGS, _CATEGORIES, _KEY, "1.0.0",
+            "Takes one from a number.", "string", "key"),
+    Command("incrby", incrby, 3, _FLAGS, _CATEGORIES, _KEY, "1.0.0",
+            "Adds to a number.", "string", "key increment"),
+    Command("decrby", decrby, 3, _FLAGS, _CATEGORIES, _KEY, "1.0.0",
+            "Takes from a number.", "string", "key decrement"),
+    Command("incrbyfloat", incrbyfloat, 3, _FLAGS, _CATEGORIES, _KEY, "2.6.0",
+            "Adds to a number that may have a fraction.", "string", "key increment"),
+]  # fmt: skip

@@ -1,0 +1,271 @@
+"""Strings, one key at a time: SET with all its options, GET and its relatives, DELEX.
+
+A string is a ``bytes`` object, or a ``bytearray`` once it was changed in place
+(string_ops.py).
+
+What is propagated holds no relative time, no question and nothing that only made
+the reply:
+
+    SET k v EX 10, SETEX, PSETEX     SET k v PXAT <time>
+    SET k v GET                      SET k v
+    SET k v IFEQ x                   SET k v
+    GETSET k v                       SET k v
+    GETEX k EX 10                    PEXPIREAT k <time>, or DEL k if that is past
+    GETEX k PERSIST                  PERSIST k
+    GETDEL k, DELEX k IFEQ x         DEL k
+    SETNX                            as it came
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from forebay.commands.api.args import Args
+from forebay.commands.api.context import Context
+from forebay.commands.api.spec import DENYOOM, FAST, READONLY, WRITE, Command, Keys
+from forebay.commands.keyspace.value_ops import expire_key, persist_key, read, remove, typed
+from forebay.commands.strings.options import (
+    GETEX_WORDS,
+    MATCHES,
+    SET_WORDS,
+    Options,
+    absolute_ms,
+    digest_of,
+    does_match,
+    read_options,
+    when_ms,
+)
+from forebay.commands.strings.string_ops import (
+    read_string,
+    reply_string,
+    set_string,
+    string_of,
+)
+from forebay.errors import CommandError, wrong_arity
+from forebay.wire.argv import Argv
+
+BAD_CONDITION = b"ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE"
+NOT_COMPARABLE = b"ERR Key should be of string type if conditions are specified"
+
+#: Words of a SET without options, of a DELEX without a condition and with one.
+PLAIN_SET = 3
+PLAIN_DELEX = 2
+FULL_DELEX = 4
+
+
+# SET
+
+
+def set_(ctx: Context, argv: Argv) -> None:
+    """SET key value [NX|XX] [IFEQ|IFNE|IFDEQ|IFDNE x] [GET] [EX|PX|EXAT|PXAT time | KEEPTTL]."""
+    if argv.n == PLAIN_SET:
+        set_plain(ctx, argv)
+        return
+    key, value = argv[1], argv[2]
+    options = read_options(Args(argv, 3), SET_WORDS)
+    at_ms = absolute_ms(ctx, b"set", options)
+    before = typed(read(ctx, key), bytes) if options.get else None
+    done = _may_set(ctx, key, options)
+    if done:
+        set_string(ctx, key, value, at_ms, options.keeps_time())
+        _propagate_set(ctx, argv, options, at_ms)
+    if not options.get:
+        ctx.out.ok() if done else ctx.out.null()
+    else:
+        reply_string(ctx, before)
+
+
+def set_plain(ctx: Context, argv: Argv) -> None:
+    """SET without options, which is most of them."""
+    key = argv.at(1)
+    ctx.lookup(key)  # one that is past its time goes first, and says so
+    set_string(ctx, key, argv.at(2))
+    ctx.propagate(argv)
+    ctx.out.ok()
+
+
+def _may_set(ctx: Context, key: bytes, options: Options) -> bool:
+    """Whether the key is as the options want it."""
+    value = ctx.lookup(key)
+    if options.condition == (b"XX" if value is None else b"NX"):
+        return False
+    if not options.match:
+        return True
+    text = string_of(value)
+    if text is None:
+        return options.match in (b"IFNE", b"IFDNE")
+    return does_match(options.match, options.wanted, text)
+
+
+def _propagate_set(ctx: Context, argv: Argv, options: Options, at_ms: int | None) -> None:
+    if at_ms is not None:
+        ctx.effects.command(b"SET", argv[1], argv[2], b"PXAT", b"%d" % at_ms)
+    elif options.match:
+        keep = (b"KEEPTTL",) if options.keeps_time() else ()
+        ctx.effects.command(b"SET", argv[1], argv[2], *keep)
+    elif options.get:
+        args = argv.list()
+        ctx.effects.command(*args[:3], *(word for word in args[3:] if word.upper() != b"GET"))
+    else:
+        ctx.propagate(argv)
+
+
+def setnx(ctx: Context, argv: Argv) -> None:
+    """SETNX key value."""
+    key = argv[1]
+    if ctx.lookup(key) is not None:
+        ctx.out.integer(0)
+        return
+    set_string(ctx, key, argv[2])
+    ctx.propagate(argv)
+    ctx.out.integer(1)
+
+
+def _setex(name: bytes, word: bytes) -> Callable[[Context, Argv], None]:
+    """SETEX key seconds value, PSETEX key milliseconds value."""
+
+    def handler(ctx: Context, argv: Argv) -> None:
+        key, value = argv[1], argv[3]
+        at_ms = when_ms(ctx, name, word, argv[2])
+        ctx.lookup(key)
+        set_string(ctx, key, value, at_ms)
+        ctx.effects.command(b"SET", key, value, b"PXAT", b"%d" % at_ms)
+        ctx.out.ok()
+
+    return handler
+
+
+# GET
+
+
+def get(ctx: Context, argv: Argv) -> None:
+    """GET key."""
+    value = ctx.lookup(argv.at(1))
+    if type(value) is bytes:  # which is most of them
+        ctx.keyspace.hits += 1
+        ctx.out.bulk(value)
+    else:
+        reply_string(ctx, typed(read(ctx, argv.at(1)), bytes))
+
+
+def getdel(ctx: Context, argv: Argv) -> None:
+    """GETDEL key."""
+    key = argv[1]
+    value = typed(read(ctx, key), bytes)
+    if value is not None:
+        _delete(ctx, key)
+    reply_string(ctx, value)
+
+
+def _delete(ctx: Context, key: bytes) -> None:
+    remove(ctx, key)
+    ctx.effects.command(b"DEL", key)
+
+
+def getset(ctx: Context, argv: Argv) -> None:
+    """GETSET key value."""
+    key, value = argv[1], argv[2]
+    before = typed(read(ctx, key), bytes)
+    set_string(ctx, key, value)
+    ctx.effects.command(b"SET", key, value)
+    reply_string(ctx, before)
+
+
+def getex(ctx: Context, argv: Argv) -> None:
+    """GETEX key [EX|PX|EXAT|PXAT time | PERSIST]."""
+    key = argv[1]
+    options = read_options(Args(argv, 2), GETEX_WORDS)
+    value = typed(read(ctx, key), bytes)
+    if value is not None:
+        _change_expiry(ctx, key, options)
+    reply_string(ctx, value)
+
+
+def _change_expiry(ctx: Context, key: bytes, options: Options) -> None:
+    at_ms = absolute_ms(ctx, b"getex", options)
+    if at_ms is None:
+        if options.expiry == b"PERSIST" and persist_key(ctx, key):
+            ctx.effects.command(b"PERSIST", key)
+    elif at_ms <= ctx.now_ms:
+        _delete(ctx, key)
+    else:
+        expire_key(ctx, key, at_ms)
+        ctx.effects.command(b"PEXPIREAT", key, b"%d" % at_ms)
+
+
+def strlen(ctx: Context, argv: Argv) -> None:
+    """STRLEN key."""
+    ctx.out.integer(len(read_string(ctx, argv[1]) or b""))
+
+
+# Comparing
+
+
+def digest(ctx: Context, argv: Argv) -> None:
+    """DIGEST key."""
+    text = read_string(ctx, argv[1])
+    reply_string(ctx, None if text is None else digest_of(text))
+
+
+def delex(ctx: Context, argv: Argv) -> None:
+    """DELEX key [IFEQ|IFNE value | IFDEQ|IFDNE digest]: whether it was deleted."""
+    if argv.n not in (PLAIN_DELEX, FULL_DELEX):
+        raise wrong_arity(b"delex")
+    key = argv[1]
+    may = ctx.lookup(key) is not None if argv.n == PLAIN_DELEX else _may_delete(ctx, argv)
+    if may:
+        _delete(ctx, key)
+    ctx.out.integer(may)
+
+
+def _may_delete(ctx: Context, argv: Argv) -> bool:
+    value = read(ctx, argv[1])
+    if value is None:
+        return False
+    if not isinstance(value, (bytes, bytearray)):
+        raise CommandError(NOT_COMPARABLE)
+    match = argv[2].upper()
+    if match not in MATCHES:
+        raise CommandError(BAD_CONDITION)
+    return does_match(match, argv[3], value)
+
+
+_READ_KEY = Keys(1, 1, 1, "RO ACCESS")
+_CHANGED_KEY = Keys(1, 1, 1, "RW ACCESS UPDATE")
+_VARIED_KEY = Keys(1, 1, 1, "RW ACCESS UPDATE VARIABLE_FLAGS")
+_SET_KEY = Keys(1, 1, 1, "OW UPDATE")
+_WRITE_FAST = "@write @string @fast"
+_WRITE_SLOW = "@write @string @slow"
+_READ = "@read @string @fast"
+_TIME = "[EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | "
+_MATCH = "IFEQ ifeq-value | IFNE ifne-value | IFDEQ ifdeq-digest | IFDNE ifdne-digest]"
+
+ROWS = [
+    Command("set", set_, -3, WRITE | DENYOOM, _WRITE_SLOW, _VARIED_KEY, "1.0.0",
+            "Sets a string.", "string",
+            "key value [NX | XX | " + _MATCH + " [GET] " + _TIME + "KEEPTTL]"),
+    Command("setnx", setnx, 3, WRITE | DENYOOM | FAST, _WRITE_FAST, Keys(1, 1, 1, "OW INSERT"),
+            "1.0.0", "Sets a string if the key is free.", "string", "key value"),
+    Command("setex", _setex(b"setex", b"EX"), 4, WRITE | DENYOOM, _WRITE_SLOW, _SET_KEY, "2.0.0",
+            "Sets a string that expires after so many seconds.", "string", "key seconds value"),
+    Command("psetex", _setex(b"psetex", b"PX"), 4, WRITE | DENYOOM, _WRITE_SLOW, _SET_KEY, "2.6.0",
+            "Sets a string that expires after so many milliseconds.", "string",
+            "key milliseconds value"),
+    Command("get", get, 2, READONLY | FAST, _READ, _READ_KEY, "1.0.0",
+            "The string at a key.", "string", "key"),
+    Command("getdel", getdel, 2, WRITE | FAST, _WRITE_FAST, Keys(1, 1, 1, "RW ACCESS DELETE"),
+            "6.2.0", "Deletes a key and answers the string it held.", "string", "key"),
+    Command("getset", getset, 3, WRITE | DENYOOM | FAST, _WRITE_FAST, _CHANGED_KEY, "1.0.0",
+            "Sets a string and answers the one before.", "string", "key value"),
+    Command("getex", getex, -2, WRITE | FAST, _WRITE_FAST, _CHANGED_KEY, "6.2.0",
+            "The string at a key, whose expiry time it changes.", "string",
+            "key " + _TIME + "PERSIST]"),
+    Command("strlen", strlen, 2, READONLY | FAST, _READ, Keys(1, 1, 1, "RO"), "2.2.0",
+            "The length of a string.", "string", "key"),
+    Command("digest", digest, 2, READONLY | FAST, _READ, _READ_KEY, "8.4.0",
+            "The XXH3 of a string, in hexadecimal.", "string", "key"),
+    Command("delex", delex, -2, WRITE | FAST, _WRITE_FAST,
+            Keys(1, 1, 1, "RW DELETE VARIABLE_FLAGS"), "8.4.0",
+            "Deletes a key if its string is, or is not, as expected.", "string",
+            "key [" + _MATCH),
+]  # fmt: skip
