@@ -11,9 +11,8 @@ arguments (cut down by engine/slowlog.py), the client's address and its name, an
 from __future__ import annotations
 
 from forebay.commands.api.context import Context
-from forebay.commands.api.help_text import help_row
+from forebay.commands.api.help_text import bad_subcommand, help_row
 from forebay.commands.api.spec import ADMIN, LOADING, STALE, Command
-from forebay.commands.streams.parsing import bad_subcommand
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv
 

@@ -66,3 +66,8 @@ class Args:
         """Nothing may be left."""
         if self.at < self.end:
             raise CommandError(SYNTAX)
+
+
+def shown(name: bytes) -> bytes:
+    """A name as an error text shows it: up to its first NUL byte, as Redis does."""
+    return name.split(b"\0", 1)[0]

@@ -1,13 +1,17 @@
-"""The HELP subcommand that every container has: one builder for all of them."""
+"""The HELP subcommand that every container has, and the error that names it."""
 
 from __future__ import annotations
 
+from forebay.commands.api.args import shown
 from forebay.commands.api.context import Context
 from forebay.commands.api.spec import LOADING, STALE, Command
+from forebay.errors import CommandError
 from forebay.wire.argv import Argv
 from forebay.wire.reply import Reply
 
 HEADING = "{} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"
+# Redis prints no more of a subcommand's name than this.
+SHOWN_SUBCOMMAND = 128
 FOOT = ("HELP", "    Print this help.")
 
 
@@ -36,4 +40,12 @@ def help_row(
         since=since,
         summary="What the subcommands are.",
         group=group,
+    )
+
+
+def bad_subcommand(argv: Argv) -> CommandError:
+    """A known subcommand with options that it does not know."""
+    return CommandError(
+        b"ERR unknown subcommand or wrong number of arguments for '%s'. Try %s HELP."
+        % (shown(argv[1])[:SHOWN_SUBCOMMAND], argv[0].upper())
     )

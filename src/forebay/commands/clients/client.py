@@ -12,13 +12,12 @@ from collections.abc import Callable
 from forebay.commands.api import gates
 from forebay.commands.api.args import Args
 from forebay.commands.api.context import Context
-from forebay.commands.api.help_text import help_row
+from forebay.commands.api.help_text import bad_subcommand, help_row
 from forebay.commands.api.session import Session
 from forebay.commands.api.spec import ADMIN, LOADING, NOSCRIPT, STALE, Command, Handler
 from forebay.commands.clients.client_line import kind_of, line_of
 from forebay.commands.clients.connection import DEFAULT_USER, checked_name
 from forebay.commands.keyspace.value_ops import integer_of
-from forebay.commands.streams.parsing import bad_subcommand
 from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
 

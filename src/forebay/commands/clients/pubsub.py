@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from forebay.commands.api import gates
 from forebay.commands.api.context import Context
-from forebay.commands.api.help_text import help_row
+from forebay.commands.api.help_text import bad_subcommand, help_row
 from forebay.commands.api.session import Session
 from forebay.commands.api.spec import (
     DENYOOM,
@@ -27,7 +27,6 @@ from forebay.commands.api.spec import (
     Handler,
     Keys,
 )
-from forebay.commands.streams.parsing import bad_subcommand
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from forebay.commands.api.args import Args
 from forebay.commands.api.context import Context
+from forebay.commands.api.help_text import bad_subcommand
 from forebay.commands.api.notify_flags import NOTIFY_GENERIC
 from forebay.commands.api.spec import DENYOOM, FAST, NOSCRIPT, READONLY, WRITE, Command, Keys
 from forebay.commands.keyspace.encodings import LAZY_EFFORT, free_effort
@@ -29,7 +30,6 @@ from forebay.commands.keyspace.value_ops import (
     type_name,
 )
 from forebay.commands.keyspace.value_ops import copy_value as copy_value
-from forebay.commands.streams.parsing import bad_subcommand
 from forebay.core.keyspace import Database, Value
 from forebay.errors import NO_SUCH_KEY, SYNTAX, CommandError
 from forebay.wire.argv import Argv

@@ -8,7 +8,6 @@ from forebay.core.stream cimport Stream
 from forebay.mem cimport i64, u64
 from forebay.wire.argv cimport Argv
 
-cdef Py_ssize_t SHOWN_SUBCOMMAND
 cdef int NO_POLICY
 
 @cython.locals(ok=bint, value=i64)
@@ -29,5 +28,3 @@ cpdef Group group_of(Stream stream, Argv argv, Py_ssize_t i)
 
 @cython.locals(stream=Stream, group=Group)
 cpdef tuple need_group(Context ctx, Argv argv)
-
-cpdef bytes shown(bytes name)

@@ -6,12 +6,13 @@
 Rules
   1. A function that finds something may answer None; one that needs it raises
      the error that clients know.
-  2. Names are shown in error texts up to their first NUL byte, as Redis shows
-     them; line ends in them are the business of the reply.
+  2. Names in error texts go through `shown`; line ends in them are the business of
+     the reply.
 """
 
 from __future__ import annotations
 
+from forebay.commands.api.args import shown
 from forebay.commands.api.context import Context
 from forebay.core import ids
 from forebay.core.group import Group
@@ -20,8 +21,6 @@ from forebay.core.trim import ACKED, DELREF, KEEPREF
 from forebay.errors import INVALID_ID, NOT_AN_INTEGER, SYNTAX, CommandError
 from forebay.wire.argv import Argv
 
-# Redis prints no more of a subcommand's name than this.
-SHOWN_SUBCOMMAND = 128
 NO_POLICY = -1
 
 BAD_NUMIDS = b"ERR Number of IDs must be a positive integer"
@@ -112,16 +111,3 @@ def no_such_group(key: bytes, group: bytes) -> CommandError:
     return CommandError(
         b"NOGROUP No such consumer group '%s' for key name '%s'" % (shown(group), shown(key))
     )
-
-
-def bad_subcommand(argv: Argv) -> CommandError:
-    """A known subcommand with options that it does not know."""
-    return CommandError(
-        b"ERR unknown subcommand or wrong number of arguments for '%s'. Try %s HELP."
-        % (shown(argv[1])[:SHOWN_SUBCOMMAND], argv[0].upper())
-    )
-
-
-def shown(name: bytes) -> bytes:
-    """A name as an error text shows it."""
-    return name.split(b"\0", 1)[0]

@@ -17,6 +17,7 @@ Rules
 
 from __future__ import annotations
 
+from forebay.commands.api.args import shown
 from forebay.commands.api.context import Context
 from forebay.commands.api.notify_flags import NOTIFY_STREAM
 from forebay.commands.api.spec import FAST, WRITE, Command, Keys
@@ -124,9 +125,7 @@ class Release:
                 at += 1
             else:
                 # Redis's own text carries the code twice; clients may match on it.
-                raise CommandError(
-                    b"ERR ERR Unrecognized XNACK option '%s'" % parsing.shown(argv[at])
-                )
+                raise CommandError(b"ERR ERR Unrecognized XNACK option '%s'" % shown(argv[at]))
         if self.numids == 0:
             raise CommandError(b"ERR ERR syntax error, expected IDS keyword")
         parsing.strict_ids(argv, self.first, self.first + self.numids)

@@ -22,6 +22,7 @@ from __future__ import annotations
 from array import array
 
 from forebay import mem
+from forebay.commands.api.args import shown
 from forebay.commands.api.context import Context
 from forebay.commands.api.notify_flags import NOTIFY_STREAM
 from forebay.commands.api.spec import FAST, WRITE, Command, Keys
@@ -98,7 +99,7 @@ class Claim:
                 at += 1
                 self.last_ms, self.last_seq = parsing.strict_id(argv, at)
             else:
-                word = parsing.shown(argv[at])
+                word = shown(argv[at])
                 raise CommandError(b"ERR Unrecognized XCLAIM option '%s'" % word)
             at += 1
         # Clients compute times by clocks of their own; a time that cannot be is now.

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from forebay.commands.api.args import Args
 from forebay.commands.api.context import Context
-from forebay.commands.api.help_text import help_row
+from forebay.commands.api.help_text import bad_subcommand, help_row
 from forebay.commands.api.notify_flags import NOTIFY_STREAM
 from forebay.commands.api.spec import DENYOOM, WRITE, Command, Keys
-from forebay.commands.streams.parsing import bad_subcommand, no_such_group, strict_id
+from forebay.commands.streams.parsing import no_such_group, strict_id
 from forebay.commands.streams.xadd import create, new_stream
 from forebay.core import ids
 from forebay.core.group import Group

@@ -16,10 +16,10 @@ before the options are read.
 from __future__ import annotations
 
 from forebay.commands.api.context import Context
-from forebay.commands.api.help_text import help_row
+from forebay.commands.api.help_text import bad_subcommand, help_row
 from forebay.commands.api.spec import READONLY, Command, Keys
 from forebay.commands.streams import entry_writer
-from forebay.commands.streams.parsing import bad_subcommand, no_such_group
+from forebay.commands.streams.parsing import no_such_group
 from forebay.core.cursor import Cursor
 from forebay.core.group import Consumer, Group, lag
 from forebay.core.stream import Stream

@@ -18,12 +18,13 @@ ID that it stood for.
 
 from __future__ import annotations
 
+from forebay.commands.api.args import shown
 from forebay.commands.api.context import BLOCK_STREAM, Context
 from forebay.commands.api.notify_flags import NOTIFY_STREAM
 from forebay.commands.api.spec import BLOCKING, MOVABLEKEYS, READONLY, WRITE, Command, Keys
 from forebay.commands.streams import entry_writer, read_options
 from forebay.commands.streams.delivery_effects import ClaimLog
-from forebay.commands.streams.parsing import group_of, shown
+from forebay.commands.streams.parsing import group_of
 from forebay.commands.streams.read_options import ReadOptions, key_positions
 from forebay.core import ids
 from forebay.core.finder import Finder
