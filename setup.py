@@ -47,6 +47,8 @@ COMPILED = [
     "forebay.commands.streams.xinfo",
     "forebay.commands.streams.add_options",
     "forebay.commands.streams.xadd",
+    "forebay.commands.streams.xrange",
+    "forebay.commands.streams.xsetid",
     "forebay.commands.streams.xdel",
     "forebay.commands.strings.string_ops",
     "forebay.commands.strings.get_set",

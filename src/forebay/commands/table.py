@@ -36,12 +36,16 @@ from forebay.commands.streams import (
     xidmp,
     xinfo,
     xpending,
+    xrange,
     xread,
+    xsetid,
 )
 from forebay.commands.strings import bitfield, bits, counters, get_set, lcs, mget_mset, ranges
 
 FAMILIES: tuple[list[Command], ...] = (
     xadd.ROWS,
+    xrange.ROWS,
+    xsetid.ROWS,
     xread.ROWS,
     xdel.ROWS,
     xgroup.ROWS,

@@ -1,14 +1,12 @@
+# Types of xadd.py; see there.
 cimport cython
 
 from forebay cimport mem
-from forebay.commands.streams cimport entry_writer
-from forebay.commands.streams.add_options cimport AddOptions
 from forebay.commands.api.context cimport Context
-from forebay.commands.streams.parsing cimport integer, strict_id
+from forebay.commands.streams.add_options cimport AddOptions
 from forebay.core cimport ids
-from forebay.core.cursor cimport Cursor
 from forebay.core.stream cimport Stream
-from forebay.mem cimport i64, u8, u64
+from forebay.mem cimport i64, u64
 from forebay.wire.argv cimport Argv
 
 cdef u64 U64_MAX
@@ -34,21 +32,3 @@ cdef i64 payload_size(Argv argv, Py_ssize_t first) except -1
 cdef tuple message_key(Argv argv, AddOptions options, Py_ssize_t first)
 cdef bint is_duplicate(Context ctx, Argv argv, Stream stream, AddOptions options, Py_ssize_t first) except -1
 cdef record_message(Argv argv, Stream stream, AddOptions options, Py_ssize_t first)
-
-@cython.locals(stream=Stream)
-cpdef xlen(Context ctx, Argv argv)
-
-@cython.locals(w="const u64*", start_ms="u64", start_seq="u64", end_ms="u64", end_seq="u64", count="i64", guess="i64", stream=Stream, cursor=Cursor)
-cdef int range_reply(Context ctx, Argv argv, Py_ssize_t start_at, Py_ssize_t end_at, bint reverse) except -1
-
-@cython.locals(count="i64")
-cdef i64 read_count(Argv argv, Py_ssize_t at) except -2
-
-cpdef xrange(Context ctx, Argv argv)
-cpdef xrevrange(Context ctx, Argv argv)
-
-@cython.locals(ms="u64", seq="u64", maxdel_ms="u64", maxdel_seq="u64", entries_added="i64", i="Py_ssize_t", stream=Stream)
-cpdef xsetid(Context ctx, Argv argv)
-
-@cython.locals(top_ms="u64", top_seq="u64", _="bint")
-cdef int check_set_id(Stream stream, u64 ms, u64 seq, i64 entries_added) except -1

@@ -1,4 +1,4 @@
-"""XADD, XLEN, XRANGE, XREVRANGE and XSETID: writing and reading a stream by ID.
+"""XADD: a new entry at the end of a stream.
 
     XADD key [options] <* | ms-* | ms-seq> field value [field value ...]
              |          |                  |
@@ -16,19 +16,12 @@ from __future__ import annotations
 from forebay import mem
 from forebay.commands.api.context import Context
 from forebay.commands.api.notify_flags import NOTIFY_NEW, NOTIFY_STREAM
-from forebay.commands.api.spec import DENYOOM, FAST, READONLY, WRITE, Command, Keys
-from forebay.commands.streams import entry_writer
+from forebay.commands.api.spec import DENYOOM, FAST, WRITE, Command, Keys
 from forebay.commands.streams.add_options import AddOptions
-from forebay.commands.streams.parsing import integer, strict_id
 from forebay.core import ids
 from forebay.core.idmp import Idmp, auto_iid
 from forebay.core.stream import Stream
-from forebay.errors import (
-    NO_SUCH_KEY,
-    SYNTAX,
-    CommandError,
-    wrong_arity,
-)
+from forebay.errors import CommandError, wrong_arity
 from forebay.wire.argv import Argv
 
 U64_MAX = (1 << 64) - 1
@@ -182,115 +175,6 @@ def record_message(argv: Argv, stream: Stream, options: AddOptions, first: int) 
     stream.iids_added += 1
 
 
-def xlen(ctx: Context, argv: Argv) -> None:
-    """How many entries a stream has."""
-    stream = ctx.read_stream(argv, 1)
-    ctx.out.integer(0 if stream is None else stream.length)
-
-
-def xrange(ctx: Context, argv: Argv) -> None:
-    """Entries from the smaller ID to the larger."""
-    range_reply(ctx, argv, 2, 3, False)
-
-
-def xrevrange(ctx: Context, argv: Argv) -> None:
-    """Entries from the larger ID to the smaller."""
-    range_reply(ctx, argv, 3, 2, True)
-
-
-def range_reply(ctx: Context, argv: Argv, start_at: int, end_at: int, reverse: bool) -> int:
-    """Both range commands; they differ in the order of bounds and entries."""
-    w = argv.w
-    start_ms, start_seq = ids.interval_start(argv.p, w[2 * start_at], w[2 * start_at + 1])
-    end_ms, end_seq = ids.interval_end(argv.p, w[2 * end_at], w[2 * end_at + 1])
-    count = read_count(argv, 4)
-    stream = ctx.read_stream(argv, 1)
-    if stream is None:
-        return ctx.out.array(0)
-    if count == 0:
-        return ctx.out.null_array()
-    cursor = stream.cursor()
-    cursor.open(start_ms, start_seq, end_ms, end_seq, reverse)
-    guess = stream.length
-    if count > 0 and count < guess:
-        guess = count
-    entry_writer.entries(ctx.out, cursor, count, guess)
-    return 0
-
-
-def read_count(argv: Argv, at: int) -> int:
-    """The value of COUNT words up to the end; -1 if there is none, 0 for zero and below."""
-    count = -1
-    while at < argv.n:
-        if at + 1 >= argv.n or not argv.word(at, b"COUNT"):
-            raise CommandError(SYNTAX)
-        count = integer(argv, at + 1)
-        if count < 0:
-            count = 0
-        at += 2
-    return count
-
-
-def xsetid(ctx: Context, argv: Argv) -> None:
-    """Set a stream's last ID and counters, as the log does when it rebuilds one."""
-    ms, seq = strict_id(argv, 2)
-    entries_added = -1
-    maxdel_ms = maxdel_seq = 0
-    i = 3
-    while i < argv.n:
-        if i + 1 < argv.n and argv.word(i, b"ENTRIESADDED"):
-            entries_added = integer(argv, i + 1)
-            if entries_added < 0:
-                raise CommandError(b"ERR entries_added must be positive")
-        elif i + 1 < argv.n and argv.word(i, b"MAXDELETEDID"):
-            maxdel_ms, maxdel_seq = strict_id(argv, i + 1)
-            if ids.before(ms, seq, maxdel_ms, maxdel_seq):
-                raise CommandError(
-                    b"ERR The ID specified in XSETID is smaller than the provided "
-                    b"max_deleted_entry_id"
-                )
-        else:
-            raise CommandError(SYNTAX)
-        i += 2
-    stream = ctx.stream_at(argv, 1)
-    if stream is None:
-        raise CommandError(NO_SUCH_KEY)
-    check_set_id(stream, ms, seq, entries_added)
-    stream.last_ms = ms
-    stream.last_seq = seq
-    if entries_added != -1:
-        stream.entries_added = entries_added
-    if maxdel_ms != 0 or maxdel_seq != 0:
-        stream.maxdel_ms = maxdel_ms
-        stream.maxdel_seq = maxdel_seq
-    ctx.out.ok()
-    ctx.propagate(argv)
-    ctx.notify(NOTIFY_STREAM, b"xsetid", ctx.key)
-
-
-def check_set_id(stream: Stream, ms: int, seq: int, entries_added: int) -> int:
-    """Whether XSETID would contradict the entries that are there."""
-    if ids.before(ms, seq, stream.maxdel_ms, stream.maxdel_seq):
-        raise CommandError(
-            b"ERR The ID specified in XSETID is smaller than current max_deleted_entry_id"
-        )
-    if stream.length == 0:
-        return 0
-    _, top_ms, top_seq = stream.last_live()
-    if ids.before(ms, seq, top_ms, top_seq):
-        raise CommandError(
-            b"ERR The ID specified in XSETID is smaller than the target stream top item"
-        )
-    if entries_added != -1 and stream.length > mem.wrap(entries_added):
-        raise CommandError(
-            b"ERR The entries_added specified in XSETID is smaller than the target stream length"
-        )
-    return 0
-
-
-_RANGE_KEYS = Keys(1, 1, 1, "RO ACCESS")
-_UPDATE_KEYS = Keys(1, 1, 1, "RW UPDATE")
-
 ROWS = [
     Command(
         "xadd",
@@ -298,60 +182,12 @@ ROWS = [
         -5,
         WRITE | DENYOOM | FAST,
         "@write @stream @fast",
-        _UPDATE_KEYS,
+        Keys(1, 1, 1, "RW UPDATE"),
         "5.0.0",
         "Adds an entry to the end of a stream, which is made if it is missing.",
         "stream",
         "key [NOMKSTREAM] [KEEPREF | DELREF | ACKED] [IDMPAUTO pid | IDMP pid iid] "
         "[<MAXLEN | MINID> [= | ~] threshold [LIMIT count]] <* | id> field value "
         "[field value ...]",
-    ),
-    Command(
-        "xlen",
-        xlen,
-        2,
-        READONLY | FAST,
-        "@read @stream @fast",
-        Keys(1, 1, 1, "RO"),
-        "5.0.0",
-        "Returns the number of messages in a stream.",
-        "stream",
-        "key",
-    ),
-    Command(
-        "xrange",
-        xrange,
-        -4,
-        READONLY,
-        "@read @stream @slow",
-        _RANGE_KEYS,
-        "5.0.0",
-        "The entries between two IDs, oldest first.",
-        "stream",
-        "key start end [COUNT count]",
-    ),
-    Command(
-        "xrevrange",
-        xrevrange,
-        -4,
-        READONLY,
-        "@read @stream @slow",
-        _RANGE_KEYS,
-        "5.0.0",
-        "The entries between two IDs, newest first.",
-        "stream",
-        "key end start [COUNT count]",
-    ),
-    Command(
-        "xsetid",
-        xsetid,
-        -3,
-        WRITE | DENYOOM | FAST,
-        "@write @stream @fast",
-        _UPDATE_KEYS,
-        "5.0.0",
-        "Sets the last ID of a stream; replicas and logs need it.",
-        "stream",
-        "key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]",
     ),
 ]
