@@ -10,7 +10,7 @@ value says who holds it.
     look         how long it is still ours                   left_*
 
 To add a script: a row in ``SCRIPTS`` with the SHA1 of its text and the lines of its calls, and a
-function if none of these does the same; ``tests/commands/test_known_scripts.py`` compares it with
+function if none of these does the same; ``tests/commands/scripts/test_known.py`` compares it with
 a real server.
 """
 

@@ -16,7 +16,7 @@ from tests.support.engine_client import EngineClient
 from tests.support.resp import ReplyError
 
 GOLDEN: dict[str, list[Any]] = json.loads(
-    (Path(__file__).parents[1] / "data" / "command_8.6.3.json").read_text()
+    (Path(__file__).parents[2] / "data" / "command_8.6.3.json").read_text()
 )["commands"]
 ROWS = {
     found.full_name.decode(): found

@@ -12,7 +12,7 @@ from tests.support.engine_client import EngineClient
 from tests.support.script_cases import cases, outcomes, record, recorded
 from tests.support.servers import ServerProcess
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 #: Taken from Redis 8.6.3 by tests/support/script_cases.py, with the texts of the libraries.
 RECORDED = recorded(ROOT / "tests" / "data" / "known_scripts.json")
 TITLES = {script.sha.decode(): script.title for script in SCRIPTS}
