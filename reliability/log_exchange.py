@@ -18,8 +18,8 @@ from typing import Any
 
 from forebay.commands.admin.digest import keyspace_digest
 from forebay.errors import ForebayError
+from forebay.persistence.aof.writer import Journal
 from forebay.persistence.files import Disk
-from forebay.persistence.journal import Journal
 from reliability import rdb_goals
 from reliability.goals import Outcome
 from reliability.log_life import Life, unheard

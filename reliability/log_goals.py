@@ -14,8 +14,8 @@ from random import Random
 from typing import Any
 
 from forebay.errors import ForebayError
-from forebay.persistence.journal import Journal
-from forebay.persistence.snapshot import SnapshotLoader
+from forebay.persistence.aof.writer import Journal
+from forebay.persistence.rdb.snapshot import SnapshotLoader
 from reliability.goals import Outcome
 from reliability.log_life import SNAPSHOT_PATH, Life, unheard
 from reliability.redis_judge import accepts

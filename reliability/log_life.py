@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+from forebay.persistence.aof.writer import Journal
 from forebay.persistence.files import temp_path
-from forebay.persistence.journal import Journal
-from forebay.persistence.snapshot import SaveOptions, save
+from forebay.persistence.rdb.snapshot import SaveOptions, save
 from tests.support.engine_client import EngineClient
 from tests.support.forgetful_disk import ForgetfulDisk
 from tests.support.recovery import FOLDER, NAME

@@ -24,8 +24,8 @@ from forebay.core import check
 from forebay.core.keyspace import Keyspace, Value
 from forebay.core.stream import Stream
 from forebay.errors import CorruptDataError
-from forebay.persistence.payload import dump, restore
-from forebay.persistence.rdb_format import VERSIONS
+from forebay.persistence.rdb.format import VERSIONS
+from forebay.persistence.rdb.payload import dump, restore
 from reliability.goals import Outcome
 from tests.support.engine_client import EngineClient
 from tests.support.oracle import find, start_redis

@@ -18,7 +18,7 @@ import forebay
 from forebay.commands.admin.digest import add_value
 from forebay.core.check import check_stream
 from forebay.core.stream import Stream
-from forebay.persistence.payload import restore
+from forebay.persistence.rdb.payload import restore
 from reliability import rdb_goals
 from tests.support.engine_client import EngineClient
 from tests.support.portrait import of_value

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from forebay.core.check import check_keyspace
-from forebay.persistence.payload import dump, restore
+from forebay.persistence.rdb.payload import dump, restore
 from tests.compat.list_commands import random_script
 from tests.support.engine_client import BLOCKED, EngineClient
 from tests.support.portrait import of_value, portrait

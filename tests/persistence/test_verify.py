@@ -8,9 +8,9 @@ import pytest
 
 from forebay.core.keyspace import Keyspace
 from forebay.errors import ConfigError, CorruptDataError, DiskError
+from forebay.persistence.aof.manifest import Entry, parse_manifest
 from forebay.persistence.files import Disk
-from forebay.persistence.manifest import Entry, parse_manifest
-from forebay.persistence.snapshot import save
+from forebay.persistence.rdb.snapshot import save
 from forebay.persistence.verify import Report, fix, verify
 from tests.support.log_files import FOLDER, NAME, command, load, seal_all, write_log
 

@@ -6,9 +6,9 @@ import zlib
 from array import array
 from pathlib import Path
 
+from forebay.persistence.aof.loader import LogLoader
+from forebay.persistence.aof.writer import Journal
 from forebay.persistence.files import Disk
-from forebay.persistence.journal import Journal
-from forebay.persistence.log_load import LogLoader
 from forebay.wire.reply import Reply
 from tests.support.forgetful_disk import ForgetfulDisk
 

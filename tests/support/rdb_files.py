@@ -12,15 +12,15 @@ from typing import Any
 
 from forebay.core.keyspace import Keyspace
 from forebay.core.stream import Stream
-from forebay.persistence import crc64
-from forebay.persistence.rdb_format import (
+from forebay.persistence.rdb import crc64
+from forebay.persistence.rdb.format import (
     STREAM_2,
     STREAM_3,
     STREAM_4,
     STREAM_5,
 )
-from forebay.persistence.rdb_writer import RdbWriter
-from forebay.persistence.snapshot import LoadOptions, SaveOptions, SnapshotLoader, save
+from forebay.persistence.rdb.snapshot import LoadOptions, SaveOptions, SnapshotLoader, save
+from forebay.persistence.rdb.writer import RdbWriter
 
 Id = tuple[int, int]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from forebay.core.keyspace import Keyspace
 from forebay.engine.replay import Replayer
 from forebay.errors import CorruptDataError
+from forebay.persistence.aof.loader import LogLoader, LogReader
 from forebay.persistence.files import Disk
-from forebay.persistence.log_load import LogLoader, LogReader
-from forebay.persistence.snapshot import LoadOptions, SnapshotLoader
+from forebay.persistence.rdb.snapshot import LoadOptions, SnapshotLoader
 from tests.support.engine_client import EngineClient
 from tests.support.replaying import LATER_MS
 

@@ -8,7 +8,7 @@ from forebay.commands.api.settings import Settings
 from forebay.core.keyspace import Keyspace
 from forebay.engine.engine import Engine
 from forebay.engine.replay import Replayer
-from forebay.persistence.rewrite import RewriteOptions, rewrite
+from forebay.persistence.aof.rewrite import RewriteOptions, rewrite
 from tests.support.portrait import portrait
 
 #: Later than anything that a test does, or a redis-server beside it.

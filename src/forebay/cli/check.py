@@ -22,9 +22,9 @@ from forebay.cli.output import (
 )
 from forebay.commands.api.settings import Settings
 from forebay.errors import DiskError
+from forebay.persistence.aof.damage import Damage
+from forebay.persistence.aof.manifest import parse_manifest
 from forebay.persistence.files import Disk, join, last_name, parent
-from forebay.persistence.log_damage import Damage
-from forebay.persistence.manifest import parse_manifest
 from forebay.persistence.verify import (
     MANIFEST,
     PartReport,

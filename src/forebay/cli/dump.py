@@ -25,10 +25,10 @@ from forebay.cli.output import (
 from forebay.commands.api.glob import Glob
 from forebay.core.keyspace import Keyspace, Value
 from forebay.errors import CorruptDataError, DiskError
+from forebay.persistence.aof.loader import LogPart, LogReader
 from forebay.persistence.files import Disk
-from forebay.persistence.log_load import LogPart, LogReader
-from forebay.persistence.rdb_reader import Read
-from forebay.persistence.snapshot import LoadOptions, SnapshotLoader
+from forebay.persistence.rdb.reader import Read
+from forebay.persistence.rdb.snapshot import LoadOptions, SnapshotLoader
 from forebay.persistence.verify import DATABASES, Place, look_at
 
 HELP = """\

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from forebay.commands.table import TABLE
 from forebay.errors import CommandError
-from forebay.persistence.log_load import LogReader
+from forebay.persistence.aof.loader import LogReader
 
 
 def commands_in(reader: LogReader) -> Iterator[tuple[int, list[bytes]]]:

@@ -26,9 +26,9 @@ from itertools import pairwise
 
 from forebay.core.keyspace import Database, Keyspace
 from forebay.errors import CorruptDataError
-from forebay.persistence import payload
-from forebay.persistence.rdb_foreign import Foreign
-from forebay.persistence.snapshot import shown
+from forebay.persistence.rdb import payload
+from forebay.persistence.rdb.foreign import Foreign
+from forebay.persistence.rdb.snapshot import shown
 
 #: Type -> commands that write it and nothing else; the key is the first argument.
 _WRITERS = {

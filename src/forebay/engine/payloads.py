@@ -9,9 +9,9 @@ from __future__ import annotations
 from forebay.commands.api.settings import Settings
 from forebay.core.keyspace import Value
 from forebay.errors import CommandError, CorruptDataError
-from forebay.persistence import payload
-from forebay.persistence.payload import BadFooterError
-from forebay.persistence.rdb_extra import IdmpState
+from forebay.persistence.rdb import payload
+from forebay.persistence.rdb.payload import BadFooterError
+from forebay.persistence.rdb.stream_extra import IdmpState
 
 BAD_FOOTER = b"ERR DUMP payload version or checksum are wrong"
 BAD_BODY = b"ERR Bad data format"

@@ -4,8 +4,8 @@
     fix(disk, path)        cuts what cannot be loaded, and keeps every byte of it beside the file
 
 ``path`` may be a data folder, the folder of a log, its manifest, one file with
-commands or one snapshot.  Both judge with the eyes of the loader (log_load.py,
-snapshot.py), so what they call good can be loaded.
+commands or one snapshot.  Both judge with the eyes of the loader (aof/loader.py,
+rdb/snapshot.py), so what they call good can be loaded.
 
 What ``fix`` does
   1. Commands: the file is cut behind its last good unit; the rest goes to
@@ -22,6 +22,9 @@ from dataclasses import dataclass, field
 
 from forebay.core.keyspace import Keyspace
 from forebay.errors import CorruptDataError
+from forebay.persistence.aof.damage import Damage, begins_like_log
+from forebay.persistence.aof.loader import RDB_MAGIC, LogLoader, LogPart, LogReader, cut
+from forebay.persistence.aof.manifest import format_manifest
 from forebay.persistence.files import (
     LOCK_NAME,
     Disk,
@@ -33,10 +36,7 @@ from forebay.persistence.files import (
     parent,
     replace_file,
 )
-from forebay.persistence.log_damage import Damage, begins_like_log
-from forebay.persistence.log_load import RDB_MAGIC, LogLoader, LogPart, LogReader, cut
-from forebay.persistence.manifest import format_manifest
-from forebay.persistence.snapshot import LoadOptions, SnapshotLoader
+from forebay.persistence.rdb.snapshot import LoadOptions, SnapshotLoader
 
 #: Bytes done, bytes in all.
 Progress = Callable[[int, int], None]

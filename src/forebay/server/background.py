@@ -27,8 +27,8 @@ from forebay.commands.api.services import REWRITE, SAVE
 from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.errors import CommandError, DiskError, ForebayError
+from forebay.persistence.aof.writer import Journal
 from forebay.persistence.files import Disk, join, temp_path
-from forebay.persistence.journal import Journal
 from forebay.server.children import Child, Children, Work
 from forebay.server.live_log import LiveLog
 from forebay.server.log import Log

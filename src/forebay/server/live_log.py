@@ -28,7 +28,7 @@ from forebay.commands.api.session import Session
 from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.errors import DiskError, ForebayError
-from forebay.persistence.journal import Journal, SyncTicket
+from forebay.persistence.aof.writer import Journal, SyncTicket
 from forebay.server.log import Log
 from forebay.server.loop import Loop
 from forebay.server.process import Halt

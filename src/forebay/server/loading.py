@@ -24,10 +24,10 @@ from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.engine.replay import Replayer
 from forebay.errors import CorruptDataError, ForebayError
+from forebay.persistence.aof.loader import LogLoader, LogPart
+from forebay.persistence.aof.writer import Journal
 from forebay.persistence.files import Disk, ReadFile, join, temp_path
-from forebay.persistence.journal import Journal
-from forebay.persistence.log_load import LogLoader, LogPart
-from forebay.persistence.snapshot import LoadOptions, SnapshotLoader
+from forebay.persistence.rdb.snapshot import LoadOptions, SnapshotLoader
 from forebay.server.log import Log
 from forebay.server.timers import Clock
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.errors import CorruptDataError
+from forebay.persistence.aof.loader import LogLoader, LogPart, LogReader
 from forebay.persistence.files import Disk
-from forebay.persistence.log_load import LogLoader, LogPart, LogReader
 from forebay.persistence.verify import no_note
 from forebay.server.loading import Loading
 from forebay.server.log import Log

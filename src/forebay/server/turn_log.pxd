@@ -2,7 +2,7 @@
 cimport cython
 
 from forebay.commands.api.effects cimport Effects
-from forebay.persistence.journal cimport Journal
+from forebay.persistence.aof.writer cimport Journal
 
 
 @cython.final

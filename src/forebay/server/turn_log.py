@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from forebay.commands.api.effects import Effects
 from forebay.errors import DiskError
-from forebay.persistence.journal import Journal
+from forebay.persistence.aof.writer import Journal
 
 
 class TurnLog:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 
 from forebay.commands.api.settings import Settings
 from forebay.core.keyspace import Keyspace
+from forebay.persistence.aof.rewrite import RewriteOptions, rewrite
 from forebay.persistence.files import Disk, WriteFile
-from forebay.persistence.rewrite import RewriteOptions, rewrite
-from forebay.persistence.snapshot import SaveOptions, save
+from forebay.persistence.rdb.snapshot import SaveOptions, save
 
 #: A growing file is synced whenever it has this many bytes that are not.
 SYNC_BYTES = 32 << 20

@@ -1,0 +1,316 @@
+"""One stream as commands that make it: entries, counters, groups, pending entries, messages.
+
+    XADD key id field value ...                    each live entry, and each ghost at its place
+    XSETID key last ENTRIESADDED n MAXDELETEDID id
+    XGROUP CREATE key group last ENTRIESREAD n     each group ...
+    XGROUP CREATECONSUMER key group name           ... its consumers that have nothing pending
+    XCLAIM key group name 0 id id ... TIME t JUSTID RETRYCOUNT n FORCE    those that have
+    XNACK key group FAIL IDS n id ... RETRYCOUNT n FORCE       what nobody owns, in order
+    XCFGSET key IDMP-DURATION s IDMP-MAXSIZE n     if the settings are not the usual ones
+    XIDMPRECORD key pid iid id                     each message that is remembered
+    XTRIM key MAXLEN n / XDEL key id ...           the ghosts go again
+    XSETID ...                                     and with them their traces
+
+Ghosts.  An entry can be deleted while it is pending, or while a producer's message
+is remembered to have become it.  XCLAIM and XIDMPRECORD take no ID that is not in
+the stream; so the entry is added with some content, claimed, and deleted again,
+which is how the record came to point at nothing in the first place.  What stood
+before the first live entry is trimmed away, because only XDEL leaves a trace in
+max-deleted-id; ghosts behind it were once deleted by XDEL themselves.
+
+Entries pending with the same owner, time and count make one XCLAIM.
+
+Rule: between two calls on a stream it must not change.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from forebay import mem
+from forebay.core import ids
+from forebay.core.cursor import Cursor
+from forebay.core.finder import Finder
+from forebay.core.group import Group
+from forebay.core.stream import Stream
+from forebay.core.view import View
+from forebay.persistence.aof.base_writer import LogWriter
+
+U64_MAX = (1 << 64) - 1
+#: So many IDs stand in one command at most.
+IDS_PER_COMMAND = 1024
+# XADD key id ...
+ADD_ARGS = 3
+# XCLAIM key group consumer 0 ... TIME ms JUSTID RETRYCOUNT n FORCE
+CLAIM_ARGS = 11
+# XNACK key group FAIL IDS n ... RETRYCOUNT n FORCE
+NACK_ARGS = 9
+
+
+class Run:
+    """IDs of pending entries that can stand in one command."""
+
+    def __init__(self) -> None:
+        self.ids: array[int] = array("Q", bytes(16 * IDS_PER_COMMAND))
+        self.w: mem.Words = mem.words(self.ids)
+        self.n = 0
+        self.time_ms = 0
+        self.deliveries = 0
+
+    def goes_on(self, time_ms: int, deliveries: int) -> bool:
+        """Whether an entry with these may join."""
+        if self.n == 0:
+            return True
+        if self.n == IDS_PER_COMMAND:
+            return False
+        return self.time_ms == time_ms and self.deliveries == deliveries
+
+    def add(self, ms: int, seq: int, time_ms: int, deliveries: int) -> int:
+        """One entry more."""
+        self.time_ms = time_ms
+        self.deliveries = deliveries
+        self.w[2 * self.n] = ms
+        self.w[2 * self.n + 1] = seq
+        self.n += 1
+        return 0
+
+
+class StreamRewriter:
+    """Writes one stream: entries() until it says no, then finish()."""
+
+    def __init__(self, log: LogWriter, key: bytes, stream: Stream) -> None:
+        self.log = log
+        self.out = log.out
+        self.key = key
+        self.stream = stream
+        self.cursor: Cursor = stream.cursor()
+        self.cursor.open(0, 0, U64_MAX, U64_MAX, False)
+        self.ghosts = find_ghosts(stream)
+        self.ghost_words = len(self.ghosts)
+        self.next_ghost = 0
+        self.run = Run()
+
+    # -- entries ----------------------------------------------------------------
+
+    def entries(self) -> bool:
+        """Write entries up to the end of a stretch; whether there may be more."""
+        cursor = self.cursor
+        while cursor.next():
+            if self.next_ghost < self.ghost_words:
+                self.ghosts_before(cursor.ms, cursor.seq)
+            self.entry(cursor)
+            if self.log.flush_if_full():
+                return True
+        self.ghosts_before(U64_MAX, U64_MAX)
+        if self.stream.length == 0 and self.ghost_words == 0:
+            self.log.command([b"XADD", self.key, b"MAXLEN", b"0", b"0-1", b"x", b"y"])
+        return False
+
+    def entry(self, cursor: Cursor) -> int:
+        """The XADD of the entry under the cursor."""
+        fields = cursor.fields()
+        out = self.out
+        out.array(ADD_ARGS + len(fields))
+        out.bulk(b"XADD")
+        out.bulk(self.key)
+        out.stream_id(cursor.ms, cursor.seq)
+        for text in fields:
+            out.bulk(text)
+        return 0
+
+    def ghosts_before(self, ms: int, seq: int) -> int:
+        """Add the ghosts up to an ID."""
+        at = self.next_ghost
+        ghosts = self.ghosts
+        while at < self.ghost_words and not mem.before(ms, seq, ghosts[at], ghosts[at + 1]):
+            name = ids.text(ghosts[at], ghosts[at + 1])
+            self.log.command([b"XADD", self.key, name, b"x", b"y"])
+            self.log.flush_if_full()
+            at += 2
+        self.next_ghost = at
+        return 0
+
+    # -- the rest ---------------------------------------------------------------
+
+    def idmp_settings(self) -> int:
+        """Say how long and how many messages are remembered."""
+        duration_s = b"%d" % self.stream.idmp_duration_s
+        maxsize = b"%d" % self.stream.idmp_maxsize
+        return self.log.command(
+            [b"XCFGSET", self.key, b"IDMP-DURATION", duration_s, b"IDMP-MAXSIZE", maxsize]
+        )
+
+    def finish(self) -> int:
+        """All that is not entries."""
+        stream = self.stream
+        last_ms, last_seq = stream.last_ms, stream.last_seq
+        added = own_added = stream.entries_added
+        # XGROUP CREATE lets no group have read more than was added; XSETID may have since.
+        for group in stream.groups.values():
+            added = max(added, group.entries_read)
+        is_final = self.ghost_words == 0 and added == own_added
+        if self.ghost_words > 0:
+            top_ms, top_seq = self.ghosts[self.ghost_words - 2], self.ghosts[self.ghost_words - 1]
+            if mem.before(last_ms, last_seq, top_ms, top_seq):
+                last_ms, last_seq = top_ms, top_seq
+        self.set_id(last_ms, last_seq, added)
+        for group in stream.groups.values():
+            self.group(group)
+        self.messages()
+        if not is_final:
+            self.bury_ghosts()
+            self.set_id(stream.last_ms, stream.last_seq, own_added)
+        return 0
+
+    def set_id(self, ms: int, seq: int, added: int) -> int:
+        """Last ID and counters; a stream nothing was deleted from does not speak of it."""
+        stream = self.stream
+        words = [b"XSETID", self.key, ids.text(ms, seq), b"ENTRIESADDED", b"%d" % added]
+        if stream.maxdel_ms != 0 or stream.maxdel_seq != 0:
+            words += [b"MAXDELETEDID", ids.text(stream.maxdel_ms, stream.maxdel_seq)]
+        return self.log.command(words)
+
+    def messages(self) -> int:
+        """What is remembered of producers, oldest first."""
+        stream = self.stream
+        if stream.idmp is None:
+            return 0
+        for pid, iids in stream.idmp.producers.items():
+            for iid, (ms, seq) in iids.items():
+                if not is_lost(stream, ms, seq):
+                    self.log.command([b"XIDMPRECORD", self.key, pid, iid, ids.text(ms, seq)])
+                    self.log.flush_if_full()
+        return 0
+
+    def bury_ghosts(self) -> int:
+        """Those before the first live entry go by a trim, those behind it by name."""
+        stream = self.stream
+        words = self.ghost_words
+        at = 0
+        while at < words and self.is_in_front(self.ghosts[at], self.ghosts[at + 1]):
+            at += 2
+        left = stream.length + (words - at) // 2
+        if at > 0:
+            self.log.command([b"XTRIM", self.key, b"MAXLEN", b"%d" % left])
+        while at < words:
+            end = min(at + 2 * IDS_PER_COMMAND, words)
+            names = [ids.text(self.ghosts[i], self.ghosts[i + 1]) for i in range(at, end, 2)]
+            self.log.command([b"XDEL", self.key, *names])
+            at = end
+        return 0
+
+    def is_in_front(self, ms: int, seq: int) -> bool:
+        """Whether no live entry stands before this ID."""
+        stream = self.stream
+        return stream.length == 0 or mem.before(ms, seq, stream.first_ms, stream.first_seq)
+
+    # -- groups -----------------------------------------------------------------
+
+    def group(self, group: Group) -> int:
+        """A group, its consumers and all that is pending."""
+        log = self.log
+        pending = group.pending
+        last = ids.text(group.last_ms, group.last_seq)
+        read = b"%d" % group.entries_read
+        log.command([b"XGROUP", b"CREATE", self.key, group.name, last, b"ENTRIESREAD", read])
+        for consumer in group.consumers.values():
+            count = consumer.view.count
+            if count > 0:
+                self.walk(group, consumer.view, count, consumer.name)
+            else:
+                log.command([b"XGROUP", b"CREATECONSUMER", self.key, group.name, consumer.name])
+                log.flush_if_full()
+        return self.walk(group, pending.by_time, pending.nacked, None)
+
+    def walk(self, group: Group, view: View, count: int, owner: bytes | None) -> int:
+        """The first records of a view, all of one owner or of nobody."""
+        pending = group.pending
+        run = self.run
+        slot = view.first()
+        for _ in range(count):
+            time_ms = pending.time_ms(slot)
+            deliveries = pending.deliveries(slot)
+            if not run.goes_on(time_ms, deliveries):
+                self.write_run(group.name, owner)
+            run.add(pending.id_ms(slot), pending.id_seq(slot), time_ms, deliveries)
+            slot = view.after(slot)
+        return self.write_run(group.name, owner)
+
+    def write_run(self, group: bytes, owner: bytes | None) -> int:
+        """One XCLAIM, or XNACK if nobody owns the entries, for the run; begin another."""
+        run = self.run
+        if run.n == 0:
+            return 0
+        out = self.out
+        deliveries = b"%d" % run.deliveries
+        if owner is not None:
+            self.open_claim(group, owner)
+        else:
+            self.open_nack(group)
+        for i in range(run.n):
+            out.stream_id(run.w[2 * i], run.w[2 * i + 1])
+        if owner is not None:
+            out.bulk(b"TIME")
+            out.bulk(b"%d" % run.time_ms)
+            out.bulk(b"JUSTID")
+        out.bulk(b"RETRYCOUNT")
+        out.bulk(deliveries)
+        out.bulk(b"FORCE")
+        run.n = 0
+        self.log.flush_if_full()
+        return 0
+
+    def open_claim(self, group: bytes, owner: bytes) -> int:
+        """XCLAIM up to its IDs."""
+        out = self.out
+        out.array(CLAIM_ARGS + self.run.n)
+        out.bulk(b"XCLAIM")
+        out.bulk(self.key)
+        out.bulk(group)
+        out.bulk(owner)
+        return out.bulk(b"0")
+
+    def open_nack(self, group: bytes) -> int:
+        """XNACK up to its IDs."""
+        out = self.out
+        out.array(NACK_ARGS + self.run.n)
+        out.bulk(b"XNACK")
+        out.bulk(self.key)
+        out.bulk(group)
+        out.bulk(b"FAIL")
+        out.bulk(b"IDS")
+        return out.bulk(b"%d" % self.run.n)
+
+
+def is_lost(stream: Stream, ms: int, seq: int) -> bool:
+    """Whether a ghost cannot be made: XDEL would leave a trace above the last ID.
+
+    It takes an XTRIM ACKED and then an XSETID downwards to get there.
+    """
+    return stream.length > 0 and mem.before(stream.last_ms, stream.last_seq, ms, seq)
+
+
+def find_ghosts(stream: Stream) -> array[int]:
+    """The IDs that something points at and that are not in the stream, in order."""
+    finder = Finder(stream)
+    found: set[bytes] = set()
+    for group in stream.groups.values():
+        view = group.pending.by_id
+        slot = view.first()
+        while slot >= 0:
+            ms, seq = view.records.id_ms(slot), view.records.id_seq(slot)
+            if not finder.find(ms, seq):
+                found.add(ids.key(ms, seq))
+            slot = view.after(slot)
+    if stream.idmp is not None:
+        for iids in stream.idmp.producers.values():
+            for ms, seq in iids.values():
+                if not finder.find(ms, seq):
+                    found.add(ids.key(ms, seq))
+    ghosts = array("Q")
+    for key in sorted(found):
+        ms, seq = ids.from_key(key)
+        if not is_lost(stream, ms, seq):
+            ghosts.append(ms)
+            ghosts.append(seq)
+    return ghosts

@@ -1,0 +1,406 @@
+"""Walks through a log: where commands, units and seals end, and whether the seals fit.
+
+The scanner works on a window of the file that somebody else fills.  What it has
+walked over is packed at the front, without the '#' lines, ready to be run:
+
+    buf   [ run | good to run | walked, not sealed yet | free | not walked yet | free ]
+          0   start         good                      out   pos              end   len
+
+Rules
+  1. Bytes become good when their seal fits, never before; or, in a stretch that
+     no seal covers (a Redis wrote it), when ``trust`` says how far.
+  2. ``step`` stops in front of what it cannot pass and changes nothing then: it
+     may be asked again, with more bytes in the window or without.
+  3. A command that announces more bytes than the file has is SHORT at once.
+     Nothing is allocated here; ``want`` says how many bytes a command needs.
+  4. As strict as redis-check-aof: every line ends with CR LF, every length is
+     plain decimal, at the top there are only commands and '#' lines.
+  5. ``offset_of`` finds the place in the file of any byte that is good to run.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from forebay import mem
+from forebay.persistence.aof import crc32
+from forebay.persistence.aof.seals import SEAL_HEAD, SEAL_SIZE
+
+# What step() answers.
+MORE = 0  # the window ends inside a command or a line
+FULL = 1  # enough is good to run
+BAD = 2  # the bytes at pos are no log; reason says why
+SHORT = 3  # the command at pos does not fit in the rest of the file
+UNFIT = 4  # the seal at pos is not that of the bytes before it
+PASSED = 5  # never: inside, for a piece that went well
+
+# Negative answers of the walkers inside.
+MORE_PLEASE = -1
+REFUSED = -2
+TOO_LONG = -3
+
+STAR, HASH, DOLLAR, CR, LF = b"*#$\r\n"
+# Redis reads lines into 128 bytes.
+LONGEST_LINE = 127
+LONGEST_HEADER = 24
+# "$0", CR LF, CR LF
+SHORTEST_WORD = 6
+SYNC_HEAD = b"#SYNC:"
+MULTI_WORD = b"MULTI"
+EXEC_WORD = b"EXEC"
+
+
+class LogScanner:
+    """The walk through one file."""
+
+    def __init__(self, file_size: int, offset: int = 0, crc: int = 0) -> None:
+        self.file_size = file_size
+        self.buf = bytearray()
+        self.p: mem.Pointer = self.buf
+        self.start = 0
+        self.good = 0
+        self.out = 0
+        self.pos = 0
+        self.end = 0
+        #: The place in the file of a byte not walked yet is its index plus this.
+        self.shift = offset
+        self.limit = 1 << 18
+        self.want = 0
+        self.reason = ""
+        #: Checksum of all that was walked, and how it was behind the last unit and seal.
+        self.crc = crc
+        self.unit_crc = crc
+        self.seal_crc = crc
+        self.in_multi = False
+        #: Ends in the packed bytes and in the file.
+        self.unit_end = 0
+        self.unit_at = offset
+        self.seal_at = offset
+        self.good_at = offset
+        self.trusted = -1
+        #: The furthest mark in sealed bytes, and one that waits for its seal.
+        self.synced = 0
+        self.next_synced = 0
+        self.commands = 0
+        self.units = 0
+        self.seals = 0
+        self.units_since_seal = 0
+        self.turns: array[int] = array("Q", (0, offset))
+        self.n_turns = 1
+
+    def step(self) -> int:
+        """Walk on until something must be done about it."""
+        while self.pos < self.end:
+            if self.good - self.start >= self.limit:
+                return FULL
+            kind = self.p[self.pos]
+            if kind == STAR:
+                code = self.pass_command()
+            elif kind == HASH:
+                code = self.pass_line()
+            else:
+                self.reason = "a byte that begins neither a command nor a comment"
+                code = BAD
+            if code != PASSED:
+                return code
+        self.want = self.end + 1
+        return MORE
+
+    # Commands
+
+    def pass_command(self) -> int:
+        """Take the command at pos."""
+        at = self.pos
+        end = self.walk_command()
+        if end < 0:
+            return self.stopped(end)
+        if self.is_word(at, MULTI_WORD, 5):
+            if self.in_multi:
+                self.reason = "MULTI inside of MULTI"
+                return BAD
+            self.in_multi = True
+        elif self.in_multi and self.is_word(at, EXEC_WORD, 4):
+            self.in_multi = False
+        self.crc = crc32.update(self.crc, self.p, at, end)
+        if self.out != at:
+            mem.move(self.p, self.out, at, end - at)
+        self.out += end - at
+        self.pos = end
+        self.commands += 1
+        if not self.in_multi:
+            self.end_unit()
+        return PASSED
+
+    def stopped(self, end: int) -> int:
+        """The answer of step() for that of a walker."""
+        if end == MORE_PLEASE:
+            return MORE
+        return SHORT if end == TOO_LONG else BAD
+
+    def end_unit(self) -> int:
+        """A whole unit lies behind us."""
+        self.units += 1
+        self.units_since_seal += 1
+        self.unit_end = self.out
+        self.unit_at = self.pos + self.shift
+        self.unit_crc = self.crc
+        if self.unit_at <= self.trusted:
+            self.good = self.out
+            self.good_at = self.unit_at
+        return 0
+
+    def walk_command(self) -> int:
+        """The index behind the command at pos, or a negative answer."""
+        p = self.p
+        end = self.end
+        at = self.pos
+        left = mem.short_line(p, at + 1, end)
+        if left > 0 and p[at + 3 + (left > 9)] == LF:
+            at += 4 + (left > 9)
+        else:
+            left, at = self.count_words()
+            if at < 0:
+                return at
+        while left > 0:
+            # Words below a hundred bytes are nearly all there are.
+            n = mem.short_line(p, at + 1, end)
+            if n >= 0 and p[at] == DOLLAR:
+                at += 4 if n < 10 else 5
+                if p[at - 1] != LF:
+                    self.reason = "a length whose line does not end with CR LF"
+                    return REFUSED
+            else:
+                n, at = self.word_size(at)
+                if at < 0:
+                    return at
+            if end - at - 2 < n:
+                return self.missing(at, n)
+            at += n + 2
+            if p[at - 2] != CR or p[at - 1] != LF:
+                self.reason = "a word without CR LF behind it"
+                return REFUSED
+            left -= 1
+        return at
+
+    def count_words(self) -> tuple[int, int]:
+        """How many words the command at pos has, and the index behind that line."""
+        left, at = self.number(self.pos)
+        if at < 0:
+            return 0, at
+        if left < 1:
+            self.reason = "a command without words"
+            return 0, REFUSED
+        if left > (self.file_size - at - self.shift) // SHORTEST_WORD:
+            self.reason = "a command that goes on behind the end of the file"
+            return 0, TOO_LONG
+        return left, at
+
+    def word_size(self, at: int) -> tuple[int, int]:
+        """The length announced at ``at`` and the index behind it, or a negative answer there."""
+        if at >= self.end:
+            return 0, self.at_end()
+        if self.p[at] != DOLLAR:
+            self.reason = "a word that does not begin with its length"
+            return 0, REFUSED
+        return self.number(at)
+
+    def number(self, at: int) -> tuple[int, int]:
+        """The number in the line at ``at`` behind its first byte, and the index behind the line."""
+        stop = min(self.end, at + LONGEST_HEADER)
+        lf = mem.find(self.p, at, stop, LF)
+        if lf < 0:
+            if stop == self.end:
+                return 0, self.at_end()
+            self.reason = "a length that does not end"
+            return 0, REFUSED
+        ok, n = mem.parse_int(self.p, at + 1, max(lf - at - 2, 0))
+        if not ok or n < 0 or self.p[lf - 1] != CR:
+            self.reason = "a length that is no number"
+            return 0, REFUSED
+        return n, lf + 1
+
+    def missing(self, at: int, n: int) -> int:
+        """A word of n bytes at ``at`` goes beyond the window: is there more in the file?"""
+        if n > self.file_size - 2 - at - self.shift:
+            self.reason = "a command that goes on behind the end of the file"
+            return TOO_LONG
+        self.want = at + n + 2
+        return MORE_PLEASE
+
+    def at_end(self) -> int:
+        """The window ends at a place where more must come."""
+        self.want = self.end + 1
+        return MORE_PLEASE
+
+    def is_word(self, at: int, word: bytes, n: int) -> bool:
+        """Whether the whole command at ``at`` is this one word, in any letter case."""
+        p = self.p
+        return (
+            p[at + 1] == 49
+            and p[at + 2] == CR
+            and p[at + 5] == 48 + n
+            and p[at + 6] == CR
+            and mem.same_word(p, at + 8, n, word, n)
+        )
+
+    # Lines
+
+    def pass_line(self) -> int:
+        """Take the '#' line at pos."""
+        at = self.pos
+        stop = min(self.end, at + LONGEST_LINE)
+        lf = mem.find(self.p, at, stop, LF)
+        if lf < 0:
+            if stop == self.end:
+                self.want = self.end + 1
+                return MORE
+            self.reason = "a comment that does not end"
+            return BAD
+        if lf - at > 4 and mem.equal(self.p, at, SEAL_HEAD, 0, 5):
+            if not self.pass_seal(lf + 1):
+                return self.refuse_seal(lf + 1)
+        else:
+            self.crc = crc32.update(self.crc, self.p, at, lf + 1)
+            if lf - at > 7 and mem.equal(self.p, at, SYNC_HEAD, 0, 6):
+                self.pass_mark(lf)
+        self.pos = lf + 1
+        self.turn()
+        return PASSED
+
+    def pass_seal(self, end: int) -> bool:
+        """Whether the seal at pos fits; then all before it is good to run."""
+        if self.seal_value(end) != self.crc or self.in_multi:
+            return False
+        self.seals += 1
+        self.good = self.out
+        self.unit_end = self.out
+        self.unit_at = end + self.shift
+        self.seal_at = self.unit_at
+        self.good_at = self.unit_at
+        self.unit_crc = self.crc
+        self.seal_crc = self.crc
+        self.units_since_seal = 0
+        self.synced = max(self.synced, self.next_synced)
+        return True
+
+    def refuse_seal(self, end: int) -> int:
+        """Say what is wrong with the seal at pos."""
+        if self.seal_value(end) < 0:
+            self.reason = "a checksum line that is none"
+            return BAD
+        if self.in_multi:
+            self.reason = "a checksum inside of MULTI"
+            return BAD
+        self.reason = "a record that does not fit its checksum"
+        return UNFIT
+
+    def seal_value(self, end: int) -> int:
+        """The number in the seal from pos to ``end``, -1 if it is none."""
+        p = self.p
+        at = self.pos
+        value = 0
+        if end - at != SEAL_SIZE or p[end - 2] != CR:
+            return -1
+        for i in range(at + 5, at + 13):
+            digit = p[i]
+            if 48 <= digit <= 57:
+                digit = digit - 48
+            elif 97 <= digit <= 102:
+                digit = digit - 87
+            else:
+                return -1
+            value = value * 16 + digit
+        return value
+
+    def pass_mark(self, lf: int) -> int:
+        """Read how far the file was synced; a mark that looks ahead says nothing."""
+        at = self.pos + 6
+        ok, offset = mem.parse_int(self.p, at, lf - 1 - at)
+        if ok and 0 <= offset <= self.pos + self.shift:
+            self.next_synced = max(self.next_synced, offset)
+        return 0
+
+    # The window
+
+    def trust(self, offset: int) -> None:
+        """Units that end there or before are good to run without a seal."""
+        self.trusted = offset
+        if self.unit_at <= offset and self.unit_end > self.good:
+            self.good = self.unit_end
+            self.good_at = self.unit_at
+
+    def make_room(self, least: int) -> int:
+        """Drop what was run and make room for ``least`` more bytes; how much room there is.
+
+        Whatever is good to run must have been run: it is dropped.
+        """
+        drop = self.good
+        rest = self.end - self.pos
+        keep = self.out - drop
+        mem.move(self.p, 0, drop, keep)
+        mem.move(self.p, keep, self.pos, rest)
+        if len(self.buf) - keep - rest < least:
+            wider = bytearray(max(2 * len(self.buf), keep + rest + least))
+            mem.copy(wider, 0, self.p, 0, keep + rest)
+            self.buf = wider
+            self.p = wider
+        self.shift += self.pos - keep
+        self.unit_end -= drop
+        self.start = 0
+        self.good = 0
+        self.out = keep
+        self.pos = keep
+        self.end = keep + rest
+        self.drop_turns(drop)
+        return len(self.buf) - self.end
+
+    def add(self, data: bytes) -> None:
+        """More of the file, behind what is in the window."""
+        n = len(data)
+        if n > len(self.buf) - self.end:
+            raise ValueError("more bytes than room was made for")
+        mem.copy(self.p, self.end, data, 0, n)
+        self.end += n
+
+    # Where a packed byte came from
+
+    def turn(self) -> int:
+        """A line was left out: from here on packed bytes lie further from their place."""
+        n = self.n_turns
+        if 2 * n + 2 > len(self.turns):
+            self.turns.extend(self.turns)
+        w = mem.words(self.turns)
+        if w[2 * n - 2] == self.out:
+            n -= 1
+        w[2 * n] = self.out
+        w[2 * n + 1] = self.pos + self.shift
+        self.n_turns = n + 1
+        return 0
+
+    def drop_turns(self, drop: int) -> None:
+        """Packed bytes before ``drop`` are gone."""
+        turns = self.turns
+        first = self.find_turn(drop)
+        place = turns[2 * first + 1] + drop - turns[2 * first]
+        kept = array("Q", (0, place))
+        for i in range(first + 1, self.n_turns):
+            kept.append(turns[2 * i] - drop)
+            kept.append(turns[2 * i + 1])
+        self.n_turns = len(kept) // 2
+        self.turns = kept
+
+    def find_turn(self, at: int) -> int:
+        """The last turn at or before a packed byte."""
+        low, high = 0, self.n_turns
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.turns[2 * middle] <= at:
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def offset_of(self, at: int) -> int:
+        """The place in the file of buf[at], which is good to run."""
+        i = self.find_turn(at)
+        return self.turns[2 * i + 1] + at - self.turns[2 * i]

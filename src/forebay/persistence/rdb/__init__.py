@@ -1,0 +1,1 @@
+"""RDB: the format of snapshots and of DUMP payloads."""

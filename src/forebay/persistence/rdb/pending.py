@@ -1,0 +1,168 @@
+"""Pending entries of a group in and out of an RDB file.
+
+    group       n, n times: ID, delivery time, deliveries        by ID
+    consumers   per consumer: n, n times ID                      who owns which
+    NACK zone   n, n times ID                                    who is nobody's, in order
+
+The file says first what is pending and then whose it is, so a table stands in
+between: four words per entry, and its owner.  fill() makes a Pending of it when
+both are known.
+
+Rules that the file must keep (a server that does not check them can be made to
+free an entry twice: CVE-2026-63639)
+  1. IDs of the group rise, so none is twice there.
+  2. A consumer's ID is one of the group's, and nobody's yet.
+  3. In the end each entry is a consumer's or in the NACK zone, not both.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from forebay import mem
+from forebay.core.pel import Pending
+from forebay.core.view import View
+from forebay.persistence.rdb.reader import RdbReader
+from forebay.persistence.rdb.writer import RdbWriter
+
+#: What an entry takes in the file at least, in the group and in a consumer.
+ENTRY_SIZE = 25
+ID_SIZE = 16
+WORDS = 4
+DELIVERIES_MAX = (1 << 63) - 1
+NOBODY = 0
+#: In the table of owners: in the NACK zone.
+RELEASED = 0xFFFFFFFF
+
+
+class PendingTable:
+    """The pending entries of one group while they are read."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        #: So many are read, or put into the group.
+        self.done = 0
+        self.records = array("Q", bytes(8 * WORDS)) * count
+        self.w = mem.words(self.records)
+        self.owned_by = array("I", bytes(4)) * count
+        self.owners = mem.cells(self.owned_by)
+        #: The NACK zone in order.
+        self.zone = array("I")
+        self.hint = 0
+
+    def read(self, reader: RdbReader, limit: int) -> bool:
+        """Read up to ``limit`` entries of the group; whether more are to come."""
+        w = self.w
+        end = min(self.done + limit, self.count)
+        for i in range(self.done, end):
+            at = WORDS * i
+            w[at] = reader.be64()
+            w[at + 1] = reader.be64()
+            w[at + 2] = reader.time_ms()
+            deliveries = reader.length()
+            w[at + 3] = deliveries if deliveries < DELIVERIES_MAX else DELIVERIES_MAX
+            if i > 0 and not mem.before(w[at - 4], w[at - 3], w[at], w[at + 1]):
+                raise reader.fail("pending entries do not rise")
+        self.done = end
+        return end < self.count
+
+    def find(self, ms: int, seq: int) -> int:
+        """The place of an ID, -1 if it is not pending; IDs in order are found at once."""
+        w = self.w
+        low = self.hint
+        if low < self.count and w[WORDS * low] == ms and w[WORDS * low + 1] == seq:
+            self.hint = low + 1
+            return low
+        low = 0
+        high = self.count
+        while low < high:
+            middle = (low + high) >> 1
+            if mem.before(w[WORDS * middle], w[WORDS * middle + 1], ms, seq):
+                low = middle + 1
+            else:
+                high = middle
+        if low < self.count and w[WORDS * low] == ms and w[WORDS * low + 1] == seq:
+            self.hint = low + 1
+            return low
+        return -1
+
+    def own(self, reader: RdbReader, owner_no: int, count: int) -> int:
+        """Read ``count`` IDs that are this owner's."""
+        for _ in range(count):
+            ms = reader.be64()
+            seq = reader.be64()
+            place = self.find(ms, seq)
+            if place < 0:
+                raise reader.fail("a consumer has an entry that its group has not")
+            if self.owners[place] != NOBODY:
+                raise reader.fail("a pending entry has two owners")
+            self.owners[place] = owner_no
+        return 0
+
+    def release(self, ms: int, seq: int, owner_no: int) -> bool:
+        """Put an entry of this owner behind the NACK zone; false if it is not his."""
+        place = self.find(ms, seq)
+        if place < 0 or self.owners[place] != owner_no:
+            return False
+        self.owners[place] = RELEASED
+        self.zone.append(place)
+        return True
+
+    def read_zone(self, reader: RdbReader, count: int) -> int:
+        """Read ``count`` IDs of the NACK zone."""
+        for _ in range(count):
+            ms = reader.be64()
+            seq = reader.be64()
+            if not self.release(ms, seq, NOBODY):
+                raise reader.fail("a released entry is not pending, or is somebody's")
+        return 0
+
+    def owned(self, owner_no: int) -> int:
+        """How many entries are this owner's."""
+        found = 0
+        for i in range(self.count):
+            if self.owners[i] == owner_no:
+                found += 1
+        return found
+
+    def fill(self, pending: Pending) -> int:
+        """Put all entries into the group: the released ones in their order, the others by ID."""
+        w = self.w
+        cells = mem.cells(self.zone)
+        for i in range(len(self.zone)):
+            at = WORDS * cells[i]
+            pending.add(w[at], w[at + 1], NOBODY, 0, w[at + 3])
+        for i in range(self.count):
+            if self.owners[i] != RELEASED:
+                at = WORDS * i
+                pending.add(w[at], w[at + 1], self.owners[i], w[at + 2], w[at + 3])
+        return 0
+
+
+def write_pending(writer: RdbWriter, pending: Pending, slot: int, limit: int) -> int:
+    """Write up to ``limit`` entries from a slot on, by ID; the next slot, or -1."""
+    while slot >= 0 and limit > 0:
+        writer.entry_id(pending.id_ms(slot), pending.id_seq(slot))
+        writer.le64(pending.time_ms(slot))
+        writer.length(pending.deliveries(slot))
+        slot = pending.after(slot)
+        limit -= 1
+    return slot
+
+
+def write_owned(writer: RdbWriter, pending: Pending, view: View, slot: int, limit: int) -> int:
+    """Write up to ``limit`` IDs of a view from a slot on; the next slot, or -1."""
+    while slot >= 0 and limit > 0:
+        writer.entry_id(pending.id_ms(slot), pending.id_seq(slot))
+        slot = view.after(slot)
+        limit -= 1
+    return slot
+
+
+def write_zone(writer: RdbWriter, pending: Pending) -> int:
+    """Write the IDs of the NACK zone, in its order."""
+    slot = pending.oldest()
+    for _ in range(pending.nacked):
+        writer.entry_id(pending.id_ms(slot), pending.id_seq(slot))
+        slot = pending.after_by_time(slot)
+    return 0

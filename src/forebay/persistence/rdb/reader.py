@@ -1,0 +1,288 @@
+"""Bytes of an RDB file on their way in: lengths, strings, numbers, a running checksum.
+
+    read(n)  ->  window  ->  length, string, le64 ...
+                 |   ^ at: what comes next            offset = base + at
+                 ^ summed: the checksum has taken in all before
+
+A window of about a megabyte slides over the file.  A string is not copied out
+of it by fetch(): ``src``, ``src_at`` and ``src_len`` say where it lies, in the
+window or, if it was compressed, in ``scratch``, until the next call.
+
+Rules
+  1. Nothing is believed: an announced length is compared with what is left of
+     the file before anything is allocated for it, and a compressed string with
+     what its bytes could expand to.
+  2. Every complaint is a CorruptDataError that names the offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from forebay import mem
+from forebay.core import listpack
+from forebay.errors import CorruptDataError
+from forebay.persistence.rdb import crc64, lzf
+
+Read = Callable[[int], bytes]
+
+WINDOW = 1 << 20
+SLACK = 16
+PADDING = bytes(SLACK)
+#: Scratch room above this is given back once it is not needed.
+SCRATCH_KEPT = 1 << 20
+#: First bytes of lengths and of encoded strings.
+LENGTH_32 = 128
+LENGTH_64 = 129
+INT8 = 192
+INT16 = 193
+INT32 = 194
+LZF = 195
+
+
+class RdbReader:
+    """Reads the parts of an RDB file of ``size`` bytes."""
+
+    def __init__(self, read: Read, size: int, window: bytes = b"") -> None:
+        self.read = read
+        self.size = size
+        self.window = window
+        self.p: mem.Pointer = self.window
+        self.end = len(window)
+        self.at = 0
+        self.base = 0
+        self.summed = 0
+        self.crc = 0
+        self.scratch = bytearray(SLACK)
+        self.room = 0
+        self.src: mem.Pointer = self.window
+        self.src_at = 0
+        self.src_len = 0
+
+    @property
+    def offset(self) -> int:
+        """Where in the file the next byte stands."""
+        return self.base + self.at
+
+    def left(self) -> int:
+        """How many bytes of the file are to come."""
+        return self.size - self.base - self.at
+
+    def fail(self, what: str) -> CorruptDataError:
+        """The error to raise: what is wrong, and where."""
+        return CorruptDataError(f"{what}, at offset {self.base + self.at}")
+
+    def need(self, n: int) -> int:
+        """Have the next n bytes in the window."""
+        if n > self.end - self.at:
+            self.slide(n)
+        return 0
+
+    def slide(self, n: int) -> int:
+        """Drop what was read from the window and fill it up to at least n bytes."""
+        if n > self.size - self.base - self.at:
+            raise self.fail(f"the data ends at {self.size}, but {n} bytes are announced")
+        self.sum_up()
+        have = self.end - self.at
+        wanted = (n if n > WINDOW else WINDOW) - have
+        more = self.size - self.base - self.end
+        if wanted > more:
+            wanted = more
+        data = self.read(wanted)
+        while len(data) < wanted:
+            piece = self.read(wanted - len(data))
+            if not piece:
+                raise self.fail(f"the file is shorter than its {self.size} bytes")
+            data += piece
+        self.window = self.window[self.at :] + data if have else data
+        self.p = self.window
+        self.base += self.at
+        self.at = self.summed = 0
+        self.end = have + wanted
+        return 0
+
+    def sum_up(self) -> int:
+        """The checksum of all bytes read so far."""
+        self.crc = crc64.update(self.crc, self.p, self.summed, self.at)
+        self.summed = self.at
+        return self.crc
+
+    # -- numbers ----------------------------------------------------------------
+
+    def byte(self) -> int:
+        """One byte: a type, an opcode."""
+        self.need(1)
+        self.at += 1
+        value: int = self.p[self.at - 1]
+        return value
+
+    def le(self, size: int) -> int:
+        """An unsigned number of ``size`` bytes, little-endian."""
+        self.need(size)
+        self.at += size
+        return mem.get_le(self.p, self.at - size, size)
+
+    def be64(self) -> int:
+        """An unsigned number of eight bytes, big-endian: half of an ID."""
+        self.need(8)
+        self.at += 8
+        return mem.get_be64(self.p, self.at - 8)
+
+    def time_ms(self) -> int:
+        """A time in milliseconds, which is not negative."""
+        value = mem.signed(self.le(8))
+        if value < 0:
+            self.at -= 8
+            raise self.fail("a time is negative")
+        return value
+
+    def length(self) -> int:
+        """A length, or another number written like one."""
+        self.need(1)
+        head: int = self.p[self.at]
+        if head < 64:
+            self.at += 1
+            return head
+        if head < 128:
+            self.need(2)
+            self.at += 2
+            low: int = self.p[self.at - 1]
+            return (head & 63) << 8 | low
+        if head == LENGTH_64:
+            self.need(9)
+            self.at += 9
+            return mem.get_be64(self.p, self.at - 8)
+        if head != LENGTH_32:
+            raise self.fail(f"0x{head:02x} is not the first byte of a length")
+        self.need(5)
+        value = 0
+        for i in range(1, 5):
+            value = value << 8 | self.p[self.at + i]
+        self.at += 5
+        return value
+
+    def count(self, each: int) -> int:
+        """A number of things to come, which take at least ``each`` bytes."""
+        start = self.base + self.at
+        value = self.length()
+        if value > self.left() // each:
+            raise CorruptDataError(f"{value} items cannot be in what is left, at offset {start}")
+        return value
+
+    # -- strings ----------------------------------------------------------------
+
+    def fetch(self) -> int:
+        """Find the next string and step over it: see the head of this file."""
+        self.need(1)
+        head: int = self.p[self.at]
+        if head == LZF:
+            return self.unpack()
+        if head >= INT8:
+            return self.number(head)
+        size = self.length()
+        if size > self.left():
+            raise self.fail(f"the data ends at {self.size}, but {size} bytes are announced")
+        self.need(size)
+        self.src = self.p
+        self.src_at = self.at
+        self.src_len = size
+        self.at += size
+        return 0
+
+    def unpack(self) -> int:
+        """A compressed string, into the scratch room."""
+        start = self.base + self.at
+        self.at += 1
+        packed = self.length()
+        size = self.length()
+        if packed > self.left() or size > lzf.EXPANSION * packed:
+            raise CorruptDataError(f"a compressed string is too long, at offset {start}")
+        self.need(packed)
+        self.make_room(size)
+        if not lzf.expand_into(self.p, self.at, packed, self.scratch, size):
+            raise CorruptDataError(f"a compressed string is damaged, at offset {start}")
+        self.at += packed
+        self.src = self.scratch
+        self.src_at = 0
+        self.src_len = size
+        return 0
+
+    def make_room(self, size: int) -> int:
+        """Scratch room for a string, not much more than needed."""
+        if size > self.room or self.room > SCRATCH_KEPT:
+            self.room = size
+            self.scratch = bytearray(size + SLACK)
+        return 0
+
+    def number(self, head: int) -> int:
+        """A string that is stored as an integer, into the scratch room."""
+        if head > INT32:
+            raise self.fail(f"0x{head:02x} is not an encoding of strings")
+        self.at += 1
+        size = 1 << (head - INT8)
+        value = listpack.sign_extend(self.le(size), size)
+        if size == 1 and value > 127:
+            value -= 256
+        text = b"%d" % value
+        self.make_room(len(text))
+        self.scratch[: len(text)] = text
+        self.src = self.scratch
+        self.src_at = 0
+        self.src_len = len(text)
+        return 0
+
+    def string(self) -> bytes:
+        """The next string."""
+        self.fetch()
+        return mem.to_bytes(self.src, self.src_at, self.src_len)
+
+    def padded_string(self) -> bytes:
+        """The next string with SLACK more bytes behind it, of any content."""
+        self.fetch()
+        if self.src_at + self.src_len + SLACK <= self.readable():
+            return mem.to_bytes(self.src, self.src_at, self.src_len + SLACK)
+        return mem.to_bytes(self.src, self.src_at, self.src_len) + PADDING
+
+    def readable(self) -> int:
+        """Where the buffer ends in which the last string lies."""
+        return self.end if self.src == self.p else self.room + SLACK
+
+    def raw(self, n: int) -> bytes:
+        """The next n bytes."""
+        self.need(n)
+        self.at += n
+        return mem.to_bytes(self.p, self.at - n, n)
+
+    def skip(self, n: int) -> int:
+        """Step over n bytes."""
+        if n > self.left():
+            raise self.fail(f"the data ends at {self.size}, but {n} bytes are announced")
+        while n > 0:
+            step = n if n < WINDOW else WINDOW
+            self.need(step)
+            self.at += step
+            n -= step
+        return 0
+
+    def skip_string(self) -> int:
+        """Step over a string without expanding it."""
+        self.need(1)
+        if self.p[self.at] == LZF:
+            self.at += 1
+            size = self.length()
+            self.length()
+            return self.skip(size)
+        if self.p[self.at] >= INT8:
+            return self.fetch()
+        return self.skip(self.length())
+
+
+def no_more(n: int) -> bytes:
+    """The file behind a window that is all there is."""
+    del n
+    return b""
+
+
+def read_bytes(data: bytes, size: int) -> RdbReader:
+    """A reader over the first ``size`` bytes of data."""
+    return RdbReader(no_more, size, data[:size])

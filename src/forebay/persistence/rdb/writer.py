@@ -1,0 +1,213 @@
+"""Bytes of an RDB file on their way out: lengths, strings, numbers, a running checksum.
+
+    length, string, le64 ...  ->  buf  --at 1 MiB-->  checksum  ->  sink(bytes)
+
+The sink is whatever takes bytes: a file's write, a list's append.  Strings are
+written as Redis writes them: short integers as integers, long strings through
+LZF where that is shorter, everything else as it is.
+
+Rules
+  1. ``need(n)`` before writing n bytes; ``p`` may be another pointer afterwards.
+  2. Nothing reaches the sink that is not in the checksum, but the checksum itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from forebay import mem
+from forebay.persistence.rdb import crc64, lzf
+
+Sink = Callable[[bytes], object]
+
+#: So much is gathered before the sink gets it.
+PIECE = 1 << 20
+#: The longest of the small things: a length, an encoded integer, an ID.
+SMALL = 32
+#: Longer strings may be compressed, shorter ones may be integers; both as in Redis.
+PLAIN_MAX = 20
+INTEGER_MAX = 11
+#: The first bytes of a 32-bit and a 64-bit length, and of encoded strings.
+LENGTH_32 = 128
+LENGTH_64 = 129
+INT8 = 192
+INT16 = 193
+INT32 = 194
+LZF = 195
+U32_MAX = 0xFFFFFFFF
+
+
+class RdbWriter:
+    """Writes the parts of an RDB file into a sink."""
+
+    def __init__(self, sink: Sink, compress: bool = True, checksum: bool = True) -> None:
+        self.sink = sink
+        self.compress = compress
+        self.checksum = checksum
+        self.crc = 0
+        #: Bytes that the sink has.
+        self.flushed = 0
+        self.buf = bytearray(4096)
+        self.p: mem.Pointer = self.buf
+        self.cap = 4096
+        self.size = 0
+
+    @property
+    def written(self) -> int:
+        """Bytes written so far, those on their way included."""
+        return self.flushed + self.size
+
+    def need(self, room: int) -> int:
+        """Make sure that ``room`` more bytes fit."""
+        if self.size + room <= self.cap:
+            return 0
+        if self.cap >= PIECE:
+            self.flush()
+        if self.size + room > self.cap:
+            wanted = self.size + room
+            if wanted < 2 * self.cap:
+                wanted = 2 * self.cap
+            grown = bytearray(wanted)
+            mem.copy(grown, 0, self.p, 0, self.size)
+            self.buf = grown
+            self.p = self.buf
+            self.cap = wanted
+        return 0
+
+    def flush(self) -> int:
+        """Give the sink what was gathered."""
+        if self.size == 0:
+            return 0
+        if self.checksum:
+            self.crc = crc64.update(self.crc, self.p, 0, self.size)
+        data = mem.to_bytes(self.p, 0, self.size)
+        self.flushed += self.size
+        self.size = 0
+        self.sink(data)
+        return 0
+
+    def finish(self) -> int:
+        """Write the checksum, zero if there is to be none, and give all to the sink."""
+        self.flush()
+        crc = self.crc if self.checksum else 0
+        self.checksum = False
+        self.le64(crc)
+        return self.flush()
+
+    # -- numbers ----------------------------------------------------------------
+
+    def byte(self, value: int) -> int:
+        """One byte: a type, an opcode."""
+        self.need(SMALL)
+        self.p[self.size] = value
+        self.size += 1
+        return 0
+
+    def le32(self, value: int) -> int:
+        """Four bytes, little-endian."""
+        self.need(SMALL)
+        mem.put_le(self.p, self.size, 4, value)
+        self.size += 4
+        return 0
+
+    def le64(self, value: int) -> int:
+        """Eight bytes, little-endian: a time in milliseconds."""
+        self.need(SMALL)
+        mem.put_le(self.p, self.size, 8, value)
+        self.size += 8
+        return 0
+
+    def entry_id(self, ms: int, seq: int) -> int:
+        """Sixteen bytes, big-endian: the ID of an entry."""
+        self.need(SMALL)
+        mem.put_be64(self.p, self.size, ms)
+        mem.put_be64(self.p, self.size + 8, seq)
+        self.size += 16
+        return 0
+
+    def length(self, value: int) -> int:
+        """A length, or any number that is mostly small."""
+        self.need(SMALL)
+        p = self.p
+        o = self.size
+        if value < 64:
+            p[o] = value
+            self.size = o + 1
+        elif value < 16384:
+            p[o] = 64 | value >> 8
+            p[o + 1] = value & 255
+            self.size = o + 2
+        elif value <= U32_MAX:
+            p[o] = LENGTH_32
+            for i in range(4):
+                p[o + 1 + i] = value >> (24 - 8 * i) & 255
+            self.size = o + 5
+        else:
+            p[o] = LENGTH_64
+            mem.put_be64(p, o + 1, value)
+            self.size = o + 9
+        return 0
+
+    # -- strings ----------------------------------------------------------------
+
+    def raw(self, data: bytes) -> int:
+        """Bytes as they are."""
+        n = len(data)
+        self.need(n)
+        mem.copy(self.p, self.size, data, 0, n)
+        self.size += n
+        return 0
+
+    def string(self, data: bytes) -> int:
+        """A string in its shortest form."""
+        n = len(data)
+        return self.span(data, 0, n)
+
+    def span(self, src: mem.Pointer, at: int, n: int) -> int:
+        """The string src[at:at+n] in its shortest form."""
+        if n <= INTEGER_MAX and self.integer(src, at, n):
+            return 0
+        if n > PLAIN_MAX and self.compress:
+            size = lzf.compressor.squeeze(src, at, n)
+            if size > 0:
+                return self.packed(size, n)
+        self.length(n)
+        self.need(n)
+        mem.copy(self.p, self.size, src, at, n)
+        self.size += n
+        return 0
+
+    def packed(self, size: int, n: int) -> int:
+        """A string of n bytes that lies compressed in the compressor."""
+        self.byte(LZF)
+        self.length(size)
+        self.length(n)
+        self.need(size)
+        mem.copy(self.p, self.size, lzf.compressor.p, 0, size)
+        self.size += size
+        return 0
+
+    def integer(self, src: mem.Pointer, at: int, n: int) -> bool:
+        """Write the string as an integer of up to 32 bits; false if it is none."""
+        ok, value = mem.parse_int(src, at, n)
+        if not ok:
+            return False
+        self.need(SMALL)
+        p = self.p
+        o = self.size
+        bits = mem.wrap(value)
+        if -128 <= value <= 127:
+            p[o] = INT8
+            mem.put_le(p, o + 1, 1, bits)
+            self.size = o + 2
+        elif -32768 <= value <= 32767:
+            p[o] = INT16
+            mem.put_le(p, o + 1, 2, bits)
+            self.size = o + 3
+        elif -2147483648 <= value <= 2147483647:
+            p[o] = INT32
+            mem.put_le(p, o + 1, 4, bits)
+            self.size = o + 5
+        else:
+            return False
+        return True
