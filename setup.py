@@ -73,10 +73,10 @@ COMPILED = [
     "forebay.engine.blocking",
     "forebay.engine.engine",
     "forebay.engine.replay",
-    "forebay.server.timers",
-    "forebay.server.turn_log",
-    "forebay.server.loop",
-    "forebay.server.connection",
+    "forebay.server.net.timers",
+    "forebay.server.durability.aof_turn",
+    "forebay.server.net.loop",
+    "forebay.server.net.connection",
 ]
 
 DIRECTIVES = {

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
-from forebay.server.log import Log
+from forebay.server.logger import Log
 from forebay.server.server import Server
 from reliability.goals import Outcome
 from reliability.ledger import Id, read_id, write_id

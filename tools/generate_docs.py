@@ -4,7 +4,7 @@
     python tools/generate_docs.py --check    fail if a page is not what the tables say
 
 The command table (commands/table.py), the table of directives
-(server/config_table.py, config_inert.py), the connector's table of options
+(server/config/table.py, inert.py), the connector's table of options
 (forebay_spark/options.py) and the settings of jobs (forebay_spark/pipeline) are the
 only descriptions there are; the pages repeat them for readers, so nobody edits the
 pages.
@@ -23,11 +23,11 @@ sys.path.insert(0, str(ROOT / "src"))
 from forebay.commands.admin.command_info import categories_of  # noqa: E402
 from forebay.commands.api.spec import FLAG_NAMES, Command  # noqa: E402
 from forebay.commands.table import TABLE  # noqa: E402
-from forebay.server.config import Config  # noqa: E402
-from forebay.server.config_inert import INERT  # noqa: E402
-from forebay.server.config_refused import REFUSED  # noqa: E402
-from forebay.server.config_row import Directive  # noqa: E402
-from forebay.server.config_table import SECTIONS  # noqa: E402
+from forebay.server.config.config import Config  # noqa: E402
+from forebay.server.config.inert import INERT  # noqa: E402
+from forebay.server.config.refused import REFUSED  # noqa: E402
+from forebay.server.config.row import Directive  # noqa: E402
+from forebay.server.config.table import SECTIONS  # noqa: E402
 from forebay_spark import durations  # noqa: E402
 from forebay_spark import options as spark_options  # noqa: E402
 from forebay_spark.pipeline import config as jobs  # noqa: E402

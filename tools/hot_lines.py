@@ -69,8 +69,8 @@ HOT = {
     "persistence.aof.rewrite_stream": ["goes_on", "add", "walk"],
     "engine.names": ["find"],
     "engine.engine": ["call", "dispatch", "execute", "run"],
-    "server.connection": ["run_commands", "flush"],
-    "server.turn_log": ["end_turn", "write"],
+    "server.net.connection": ["run_commands", "flush"],
+    "server.durability.aof_turn": ["end_turn", "write"],
 }
 
 #: Lines of hot functions that may touch Python objects, by the words they begin with, and why.
@@ -98,8 +98,8 @@ ALLOWED = {
         "session.blocked.": "the client waits",
         "self.note_slow": "a slow command",
     },
-    "server.turn_log.end_turn": {"self.on_fault": "the disk refused"},
-    "server.turn_log.write": {"journal.sync": "appendfsync always waits for the disk"},
+    "server.durability.aof_turn.end_turn": {"self.on_fault": "the disk refused"},
+    "server.durability.aof_turn.write": {"journal.sync": "appendfsync always waits for the disk"},
 }
 
 #: Calls into the interpreter that a hot line must not make.

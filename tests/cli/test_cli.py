@@ -53,7 +53,7 @@ def test_help_of_serve_lists_directives(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_every_directive_in_the_help_of_serve_exists() -> None:
     from forebay.cli.serve import HELP
-    from forebay.server.config import ROWS
+    from forebay.server.config.config import ROWS
 
     named = {word[2:] for word in HELP.split() if word.startswith("--") and word[2:].islower()}
     assert named - set(ROWS) == {"help"}
@@ -67,7 +67,7 @@ def test_help_of_serve_explains_a_directive(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_help_of_serve_has_a_line_about_every_directive(capsys: pytest.CaptureFixture[str]) -> None:
-    from forebay.server.config_table import HONOURED
+    from forebay.server.config.table import HONOURED
 
     assert main(["serve", "--help", "all"]) == 0
     lines = capsys.readouterr().out.splitlines()

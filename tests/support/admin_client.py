@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from forebay.commands.api.context import Context
-from forebay.server.config import Config
-from forebay.server.durability import Durability
-from forebay.server.info import Info
-from forebay.server.info_persistence import persistence
-from forebay.server.log import Log
-from forebay.server.timers import Clock
+from forebay.server.config.config import Config
+from forebay.server.durability.durability import Durability
+from forebay.server.info.info import Info
+from forebay.server.info.persistence_section import persistence
+from forebay.server.logger import Log
+from forebay.server.net.timers import Clock
 from tests.support.engine_client import EngineClient
 
 

@@ -20,8 +20,8 @@ from typing import Any
 
 from forebay.errors import DiskError
 from forebay.persistence.files import Data, Disk, WriteFile
-from forebay.server.config import Config
-from forebay.server.log import Log
+from forebay.server.config.config import Config
+from forebay.server.logger import Log
 from forebay.server.startup import assemble, keep_on_disk
 from tests.support.hand_server import Client, HandClock
 from tests.support.resp import encode, parse

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import socket
 
-from forebay.server.connection import Connection
+from forebay.server.net.connection import Connection
+from forebay.server.net.timers import Clock
 from forebay.server.server import Server
-from forebay.server.timers import Clock
 
 
 class HandClock(Clock):

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SRC = ROOT / "src"
 #: Two-faced modules: the .py is for the interpreter, the .pxd alone is compiled (inlined).
-TWO_FACED = {"forebay.mem", "forebay.server.sysio", "forebay.persistence.files"}
+TWO_FACED = {"forebay.mem", "forebay.server.net.sysio", "forebay.persistence.files"}
 #: Low to high, as in .importlinter; core and wire are blind to each other.
 LAYERS = {"errors": 0, "mem": 1, "core": 2, "wire": 2, "commands": 3, "engine": 4, "server": 5}
 LAYERS |= {"persistence": 3, "cli": 6}

@@ -1,7 +1,7 @@
 """``forebay check``: is this file, or this whole data directory, good?
 
 Judges with the eyes of the loader (persistence/verify.py), and then runs the commands
-of a log as a server does at its start (server/rehearsal.py): what it calls good, a
+of a log as a server does at its start (server/durability/rehearsal.py): what it calls good, a
 server loads.  Looks only, unless ``--fix`` is given; and ``--fix`` never deletes a
 byte: what it cuts off stays beside the file.
 """
@@ -35,7 +35,7 @@ from forebay.persistence.verify import (
     look_at,
     verify,
 )
-from forebay.server.rehearsal import rehearse
+from forebay.server.durability.rehearsal import rehearse
 
 HELP = """\
 usage: forebay check PATH [--fix [--cut-at OFFSET]] [--quick] [--databases N] [--json]

@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def meant_by(args: Sequence[str]) -> str:
     """The line that somebody may have meant by one without a command; empty if none is near."""
-    from forebay.server.nearest import nearest
+    from forebay.server.config.nearest import nearest
 
     if args[0].startswith("--") or args[0].endswith(".conf"):
         return " ".join(["serve", *args])

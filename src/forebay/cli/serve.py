@@ -63,7 +63,7 @@ def explain(names: list[str]) -> int:
     if not names:
         sys.stdout.write(HELP)
         return 0
-    from forebay.server.config_help import described
+    from forebay.server.config.help import described
 
     sys.stdout.write(described(names))
     return 0

@@ -5,8 +5,8 @@
     ten times a second: doors that were shut for a while
     once a second:      idle clients, clients that do not read, clients slow to leave
 
-Only rare events come here; what happens for every command is in loop.py and
-connection.py.
+Only rare events come here; what happens for every command is in net/loop.py and
+net/connection.py.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from forebay.commands.api.session import Session
 from forebay.commands.api.settings import OutputLimit, Settings
 from forebay.engine.engine import Engine
 from forebay.errors import ConfigError
-from forebay.server.connection import Bench, Connection
-from forebay.server.listen import Door, asked_for, open_tcp, open_unix
-from forebay.server.log import Log
-from forebay.server.loop import Host, Loop
-from forebay.server.protected import DENIED, is_local
-from forebay.server.timers import Clock
+from forebay.server.logger import Log
+from forebay.server.net.connection import Bench, Connection
+from forebay.server.net.listen import Door, asked_for, open_tcp, open_unix
+from forebay.server.net.loop import Host, Loop
+from forebay.server.net.protected import DENIED, is_local
+from forebay.server.net.timers import Clock
 
 #: Clients let in through one door in one turn.
 MAX_ARRIVALS = 200

@@ -26,14 +26,15 @@ from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.errors import CommandError, ConfigError
 from forebay.persistence.files import Disk
-from forebay.server import process, usage
-from forebay.server.config import Config
-from forebay.server.durability import Durability
-from forebay.server.info import Info
-from forebay.server.info_persistence import persistence
-from forebay.server.log import Log
+from forebay.server import process
+from forebay.server.config.config import Config
+from forebay.server.durability.durability import Durability
+from forebay.server.info import usage
+from forebay.server.info.info import Info
+from forebay.server.info.persistence_section import persistence
+from forebay.server.logger import Log
+from forebay.server.net.timers import Clock
 from forebay.server.server import Server
-from forebay.server.timers import Clock
 
 #: Directives that somebody must act upon when CONFIG SET changes them.
 CONNECTION_DIRECTIVES = ("proto-max-bulk-len", "client-query-buffer-limit", "hz")

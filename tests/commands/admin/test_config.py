@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from forebay.server.config import Config
+from forebay.server.config.config import Config
 from tests.support.admin_client import AdminClient
 from tests.support.resp import ReplyError
 

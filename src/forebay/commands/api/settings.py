@@ -3,13 +3,13 @@
 Whoever needs a setting reads an attribute of the one Settings object that the
 server was started with: no lookups by name, no parsing, no callbacks.
 
-    redis.conf, --options, CONFIG SET  ->  server/config.py  ->  Settings  ->  everybody
+    redis.conf, --options, CONFIG SET  ->  server/config/config.py  ->  Settings  ->  everybody
 
 Rules
   1. Values are already in the unit that the name carries: ``_ms``, ``_s``, ``_us``, ``_bytes``.
      A bare count (``maxclients``) has no unit.
-  2. Only server/config.py (and tests) assign to it; the rows of
-     server/config_table.py say which directive fills which attribute.  The
+  2. Only server/config/config.py (and tests) assign to it; the rows of
+     server/config/table.py say which directive fills which attribute.  The
      defaults stand here and nowhere else.
   3. Tests below the server make their own: ``Settings(stream_node_max_entries=3)``.
 """

@@ -1,0 +1,1 @@
+"""Directives: which there are, how they are read, changed and written back."""

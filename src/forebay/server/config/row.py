@@ -1,0 +1,35 @@
+"""One row of the tables of directives.
+
+name -- what is written in redis.conf and CONFIG SET
+attribute -- where the value lives: the attribute of Settings, whose default is the default
+kind -- how it is read, checked and printed (kinds.py)
+mutable -- AT_ONCE: CONFIG SET works; AT_START: it is refused, the value is read at start
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forebay.server.config.kinds import Kind
+
+AT_ONCE = True
+AT_START = False
+
+
+@dataclass(slots=True, frozen=True)
+class Directive:
+    """One row; without an attribute it is inert, and its default stands in the row as text."""
+
+    name: str
+    attribute: str
+    kind: Kind
+    mutable: bool
+    doc: str
+    alias: str = ""
+    protected: bool = False
+    default: str = ""
+    area: str = ""
+    #: A name of Valkey for the same thing: understood, and answered when asked for by name.
+    valkey: str = ""
+    #: Not listed by a pattern of CONFIG GET, so that the list is that of Redis.
+    hidden: bool = False

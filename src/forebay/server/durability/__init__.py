@@ -1,0 +1,1 @@
+"""When data is written, synced, saved, rewritten and loaded."""

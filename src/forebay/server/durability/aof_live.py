@@ -1,0 +1,307 @@
+"""The log while the server runs: written before replies go out, synced as the policy says.
+
+    commands -> effects --end_turn()--> journal        every turn that changed something
+                                       |
+                    always    sync in the same turn      replies wait for the disk
+                    everysec  sync on the thread         at most once a second
+                    no        whenever the system likes
+
+Where we stand is counted in recorded commands (``effects.total``), so that a
+client can be told when its own are safe:
+
+    effects.total  >=  written  >=  synced
+
+When the disk refuses
+  1. ``always``: there is no true reply left to send.  The process ends (Halt).
+  2. A failed write changes nothing on disk.  The units stay in memory and are
+     tried again every second; clients with a reply from that turn are closed
+     instead of answered, and writes are refused (MISCONF) until it is done.
+  3. After a failed sync nobody knows what the disk has.  Writes are refused
+     until the whole log has been written anew into other files (on_doubt asks for that).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from forebay.commands.api.session import Session
+from forebay.commands.api.settings import Settings
+from forebay.engine.engine import Engine
+from forebay.errors import DiskError, ForebayError
+from forebay.persistence.aof.writer import Journal, SyncTicket
+from forebay.server.durability.aof_turn import TurnLog
+from forebay.server.durability.syncer import Syncer
+from forebay.server.logger import Log
+from forebay.server.net.loop import Loop
+from forebay.server.net.timers import Clock
+from forebay.server.process import Halt
+
+#: everysec begins a sync when the last one began this long ago.  Beats come every 100 ms, so
+#: that it is a second at most; with a sync that takes another second, two seconds can be lost.
+SYNC_AGAIN_MS = 900
+#: How long before a failed write is tried again.
+WRITE_AGAIN_MS = 1000
+#: A sync that takes longer than this is counted as delayed.
+LATE_MS = 2000
+
+MISCONF = "MISCONF Errors writing to the AOF file: "
+
+
+class LiveLog:
+    """Owns the journal once all data is loaded."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        engine: Engine,
+        loop: Loop,
+        syncer: Syncer,
+        log: Log,
+        clock: Clock,
+    ) -> None:
+        self.settings = settings
+        self.engine = engine
+        self.loop = loop
+        self.syncer = syncer
+        self.log = log
+        self.clock = clock
+        self.turn = TurnLog(engine.effects, self._on_failure)
+        self.synced = 0
+        self.sync_began_ms = 0
+        self.synced_ms = 0
+        self.delayed_syncs = 0
+        #: What the disk said last; kept for the operator after it has healed.
+        self.last_error = ""
+        #: Why writes are refused; empty if all is well.
+        self.write_trouble = ""
+        self.sync_trouble = ""
+        self.retry_ms = 0
+        self.waiting: list[tuple[int, Session, object]] = []
+        #: Called when only a rewrite can help, and whether a child is at work.
+        self.on_doubt: Callable[[], None] = lambda: None
+        self.on_trouble: Callable[[], None] = lambda: None
+        self.has_child: Callable[[], bool] = lambda: False
+
+    @property
+    def journal(self) -> Journal | None:
+        """The log on disk, None while it is off."""
+        return self.turn.journal
+
+    def use(self, journal: Journal | None) -> None:
+        """From now on write to this journal."""
+        self.turn.journal = journal
+        if journal is not None:
+            self.syncer.open()
+        self.turn.written = self.synced = self.engine.effects.total
+        self.write_trouble = self.sync_trouble = ""
+        self.turn.is_held = False
+        self.synced_ms = self.clock.monotonic_ms()
+        self.follow_policy()
+        self.engine.effects.forget_database()
+        self.on_trouble()
+
+    def follow_policy(self) -> None:
+        """Take over appendfsync; what ``always`` promises begins with what is written already."""
+        self.turn.sync_each = self.settings.appendfsync == "always"
+        if self.turn.sync_each and self.journal is not None:
+            self.sync_now()
+
+    # When the disk refuses
+
+    def _on_failure(self, error: DiskError) -> None:
+        """A write, or with ``always`` a sync, has failed in this turn."""
+        self.last_error = str(error)
+        if self.turn.sync_each:
+            self.halt(error)
+        self.write_trouble = error.reason
+        self.turn.is_held = True
+        self.retry_ms = self.clock.monotonic_ms() + WRITE_AGAIN_MS
+        self.log.warning(f"Error writing to the AOF file: {error}; writes are refused")
+        self.loop.forsake()
+        self.on_trouble()
+
+    def halt(self, error: DiskError) -> None:
+        """The promise of ``always`` cannot be kept."""
+        self.log.warning(
+            f"Error writing to the AOF file: {error}. "
+            "Can't recover from it when the AOF fsync policy is 'always'. Exiting..."
+        )
+        raise Halt(1)
+
+    def retry(self) -> None:
+        """Try again what could not be written."""
+        self.retry_ms = self.clock.monotonic_ms() + WRITE_AGAIN_MS
+        try:
+            self.turn.write()
+        except DiskError as error:
+            self.write_trouble, self.last_error = error.reason, str(error)
+            self.log.debug(f"Error writing to the AOF file, still: {error}")
+        else:
+            self.write_trouble = ""
+            self.turn.is_held = False
+            self.log.warning("AOF write error looks solved, can write again.")
+        self.on_trouble()
+
+    # Syncing
+
+    def beat(self) -> None:
+        """What is due: another attempt to write, the sync of every second."""
+        self.syncer.look()
+        if self.journal is None:
+            return
+        now_ms = self.clock.monotonic_ms()
+        if self.write_trouble:
+            if now_ms >= self.retry_ms:
+                self.retry()
+        elif (
+            self.settings.appendfsync == "everysec"
+            and now_ms - self.sync_began_ms >= SYNC_AGAIN_MS
+            and not (self.settings.no_appendfsync_on_rewrite and self.has_child())
+        ):
+            self.start_sync()
+
+    def start_sync(self) -> None:
+        """Let the thread sync what is written, if anything is and the thread is free."""
+        journal = self.journal
+        if journal is None or self.syncer.is_busy or self.sync_trouble:
+            return
+        ticket = journal.start_sync()
+        mark = self.turn.written
+        if ticket is None:
+            self._is_synced(mark)
+            return
+        self.sync_began_ms = self.clock.monotonic_ms()
+        self.syncer.start(ticket.run, lambda error: self._end_sync(ticket, mark, error))
+
+    def _end_sync(self, ticket: SyncTicket, mark: int, error: ForebayError | None) -> None:
+        assert error is None or isinstance(error, DiskError)
+        journal = self.journal
+        if journal is None:
+            return
+        journal.end_sync(ticket, error)
+        if self.clock.monotonic_ms() - self.sync_began_ms > LATE_MS:
+            self.delayed_syncs += 1
+        if error is not None:
+            self.doubt(error)
+            return
+        self._is_synced(mark)
+        self.hurry()
+        self.beat()
+
+    def sync_now(self) -> None:
+        """Sync here and now; raises Halt with ``always``, and notes the trouble otherwise."""
+        journal = self.journal
+        if journal is None:
+            return
+        mark = self.turn.written
+        try:
+            journal.sync()
+        except DiskError as error:
+            self.doubt(error)
+        else:
+            self._is_synced(mark)
+
+    def _is_synced(self, mark: int) -> None:
+        self.synced = max(self.synced, mark)
+        self.synced_ms = self.clock.monotonic_ms()
+        self._wake()
+
+    def doubt(self, error: DiskError) -> None:
+        """A sync failed: what it was to save may be lost, and nobody can tell."""
+        self.last_error = str(error)
+        if self.turn.sync_each:
+            self.halt(error)
+        if not self.sync_trouble:
+            self.log.warning(
+                f"Error syncing the AOF file: {error}; writes are refused until the log "
+                "has been rewritten"
+            )
+        self.sync_trouble = error.reason
+        self.on_trouble()
+        self.on_doubt()
+
+    def start_over(self) -> None:
+        """All data is about to be written anew: what could not be written so far will be in it."""
+        effects = self.engine.effects
+        effects.clear()
+        self.turn.written = effects.total
+        if self.write_trouble:
+            self.sync_trouble, self.write_trouble = self.write_trouble, ""
+            self.turn.is_held = False
+
+    def healed(self) -> None:
+        """All data has been written anew into other files."""
+        self.sync_trouble = ""
+        self.start_sync()
+        self.on_trouble()
+
+    @property
+    def trouble(self) -> str:
+        """Why writes must be refused; empty if they need not."""
+        return self.write_trouble or self.sync_trouble
+
+    # Who wants to know
+
+    def mark(self) -> int:
+        """A mark behind all that was recorded so far."""
+        return self.engine.effects.total
+
+    def is_synced(self, mark: int) -> bool:
+        """Whether all before the mark is on disk."""
+        journal = self.journal
+        return (
+            journal is not None
+            and not journal.is_pending
+            and not self.trouble
+            and mark <= (self.turn.written if self.turn.sync_each else self.synced)
+        )
+
+    def wake_when_synced(self, mark: int, session: Session) -> None:
+        """End the wait of a client when all before the mark is on disk; hurry the disk."""
+        self.waiting.append((mark, session, session.blocked))
+        self.loop.is_log_due = True
+
+    def hurry(self) -> None:
+        """Somebody waits for the disk: begin to sync now, unless that would not be enough."""
+        journal = self.journal
+        if self.waiting and journal is not None and not journal.is_pending:
+            self.start_sync()
+
+    def _wake(self) -> None:
+        if not self.waiting:
+            return
+        still: list[tuple[int, Session, object]] = []
+        for item in self.waiting:
+            mark, session, state = item
+            if session.blocked is not state:
+                continue
+            if self.is_synced(mark):
+                self.engine.blocking.unblock(session, None)
+            else:
+                still.append(item)
+        self.waiting = still
+
+    # The end
+
+    def flush(self) -> None:
+        """Write and sync all there is; raises DiskError."""
+        self.syncer.finish()
+        self.turn.write()
+        if self.journal is not None:
+            self.journal.sync()
+
+    def close(self) -> None:
+        """The same, and let go of the files."""
+        self.flush()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Close the files as they are."""
+        if self.journal is not None:
+            self.journal.close()
+            self.turn.journal = None
+
+
+def misconf_text(reason: str) -> bytes:
+    """The error that refuses writes while the log is not well."""
+    return (MISCONF + reason).encode("utf-8", "replace")

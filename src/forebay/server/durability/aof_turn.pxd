@@ -1,0 +1,17 @@
+# Types of aof_turn.py; see there.
+cimport cython
+
+from forebay.commands.api.effects cimport Effects
+from forebay.persistence.aof.writer cimport Journal
+
+
+@cython.final
+cdef class TurnLog:
+    cdef public Effects effects
+    cdef public object on_fault
+    cdef public Journal journal
+    cdef public bint sync_each, is_held
+    cdef public long long written
+    cpdef int end_turn(self) except -1
+    @cython.locals(journal=Journal, effects=Effects)
+    cpdef int write(self) except -1

@@ -1,0 +1,284 @@
+"""From disk to memory at start: a slice between two turns of the loop.
+
+    appendonly yes   the log, if there is one
+                     else the snapshot, if there is one: it becomes the base of a new log
+                     else nothing: a new, empty log
+    appendonly no    the snapshot, if there is one
+
+The doors are open meanwhile: commands that may run while loading (INFO, CONFIG,
+CLIENT, SHUTDOWN, ...) do, all others get -LOADING.  With ``appendonly yes`` and no log at
+all Redis starts empty, whatever the snapshot holds; who moves in with a snapshot
+does not want that.
+
+Rules
+  1. Nothing is served before all of it is in memory and the log is open for what follows.
+  2. A file that does not hold together ends the start: one line says which, where and
+     what to do, the exit code is 1, and the file stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from forebay.commands.api.settings import Settings
+from forebay.engine.engine import Engine
+from forebay.engine.replay import Replayer
+from forebay.errors import CorruptDataError, ForebayError
+from forebay.persistence.aof.loader import LogLoader, LogPart
+from forebay.persistence.aof.writer import Journal
+from forebay.persistence.files import Disk, ReadFile, join, temp_path
+from forebay.persistence.rdb.snapshot import LoadOptions, SnapshotLoader
+from forebay.server.logger import Log
+from forebay.server.net.timers import Clock
+
+#: How long one turn may load before the loop looks at its clients again.
+SLICE_MS = 10
+#: A line of progress goes to the log this often.
+PROGRESS_MS = 2000
+#: Bytes of a snapshot that are copied at a time.
+PIECE = 1 << 20
+
+
+class Loading:
+    """Loads all data, a slice at a time; begin(), then step() until it says that it is done."""
+
+    def __init__(
+        self, settings: Settings, engine: Engine, disk: Disk, log: Log, clock: Clock
+    ) -> None:
+        self.settings = settings
+        self.engine = engine
+        self.disk = disk
+        self.log = log
+        self.clock = clock
+        self.replayer = Replayer(engine)
+        self.is_running = False
+        self.started_ms = 0
+        self.began_ms = 0
+        self.total_bytes = 0
+        self.loaded_bytes = 0
+        self.keys_loaded = 0
+        self.keys_expired = 0
+        self.foreign: dict[str, int] = {}
+        #: The log to go on with, when all is loaded; None if it is off.
+        self.journal: Journal | None = None
+        self.progress_ms = 0
+        self.source = ""
+        self.slices: Iterator[None] = iter(())
+
+    # Slices
+
+    def begin(self, slices: Iterator[None]) -> None:
+        """Get ready to load; step() does it."""
+        self.is_running = True
+        self.replayer.skip_foreign = self.settings.skip_foreign_types
+        self.started_ms = self.clock.now_ms()
+        self.began_ms = self.progress_ms = self.clock.monotonic_ms()
+        self.total_bytes = self.loaded_bytes = 0
+        self.keys_loaded = self.keys_expired = 0
+        self.foreign = {}
+        self.slices = slices
+
+    def step(self, budget_ms: int = SLICE_MS) -> bool:
+        """Load for a while; True when all is loaded.  Raises ForebayError."""
+        until_ms = self.clock.monotonic_ms() + budget_ms
+        self.replayer.begin()
+        try:
+            for _ in self.slices:
+                now_ms = self.clock.monotonic_ms()
+                if now_ms >= self.progress_ms + PROGRESS_MS:
+                    self.progress_ms = now_ms
+                    self._say_how_far()
+                if now_ms >= until_ms:
+                    return False
+        finally:
+            self.replayer.end()
+        self.is_running = False
+        return True
+
+    def run(self, slices: Iterator[None]) -> None:
+        """Load without a pause, in the middle of a command (DEBUG RELOAD and LOADAOF)."""
+        asked_by = self.engine.ctx.session
+        self.begin(slices)
+        try:
+            while not self.step(1 << 30):
+                pass
+        finally:
+            self.is_running = False
+            self.engine.ctx.use(asked_by)
+
+    def _say_how_far(self) -> None:
+        self.log.notice(
+            f"Loading {self.source}: {self.percent:.0f}% of {self.total_bytes >> 20} MB, "
+            f"about {self.eta_s} s left"
+        )
+
+    @property
+    def percent(self) -> float:
+        """How much is loaded."""
+        return 100 * min(1.0, self.loaded_bytes / max(1, self.total_bytes))
+
+    @property
+    def eta_s(self) -> int:
+        """How long it will take from here; 1 if nobody knows."""
+        if not self.loaded_bytes:
+            return 1
+        spent_ms = self.clock.monotonic_ms() - self.began_ms
+        left = max(0, self.total_bytes - self.loaded_bytes)
+        return spent_ms * left // self.loaded_bytes // 1000
+
+    # What to load
+
+    def everything(self) -> Iterator[None]:
+        """All that the settings say, at start."""
+        settings = self.settings
+        snapshot = join(settings.data_dir, settings.dbfilename)
+        loader = self.log_loader()
+        if not settings.appendonly:
+            if loader.exists():
+                self.log.notice("appendonly is off: the log that is there is not read")
+            if self.disk.exists(snapshot):
+                yield from self.snapshot(snapshot)
+            return
+        journal = self.new_journal()
+        if loader.exists():
+            yield from self.from_log(loader)
+            journal.resume(loader.resume())
+        elif self.disk.exists(snapshot):
+            yield from self.snapshot(snapshot)
+            self.log.warning(
+                f"There was no log, so the data of {snapshot} became its beginning "
+                "(appendonly is on)"
+            )
+            yield from self._found(journal, snapshot)
+        else:
+            journal.begin_empty()
+        self.journal = journal
+
+    def new_journal(self) -> Journal:
+        """A journal in the place where the settings say, not open yet."""
+        settings = self.settings
+        folder = join(settings.data_dir, settings.appenddirname)
+        return Journal(self.disk, folder, settings.appendfilename, self.note)
+
+    def log_loader(self) -> LogLoader:
+        """Who knows the files of the log."""
+        settings = self.settings
+        folder = join(settings.data_dir, settings.appenddirname)
+        return LogLoader(
+            self.disk, folder, settings.appendfilename, self.note, settings.aof_load_truncated
+        )
+
+    def note(self, level: str, text: str) -> None:
+        """A line of the files' own for the log."""
+        getattr(self.log, level)(text)
+
+    def _found(self, journal: Journal, snapshot: str) -> Iterator[None]:
+        """A new log whose base is a copy of the snapshot."""
+        journal.begin()
+        temp = temp_path(self.disk, journal.folder, "base", "rdb")
+        copy = self.disk.create(temp)
+        try:
+            with self.disk.open_read(snapshot) as file:
+                while piece := file.read(PIECE):
+                    copy.write(piece)
+                    yield
+            copy.sync()
+        finally:
+            copy.close()
+        journal.adopt(temp, "rdb")
+
+    def from_log(self, loader: LogLoader) -> Iterator[None]:
+        """Base and increments, in order."""
+        loader.prepare()
+        self.source = "the log"
+        self.total_bytes = loader.total_bytes
+        done = 0
+        for part in loader.parts():
+            start = 0
+            if part.kind == "rdb":
+                yield from self._base(part, done)
+                start = self.loaded_bytes - done
+            if part.kind == "commands" or start < part.size:
+                yield from self._commands(loader, part, start, done)
+            done += part.size
+            self.loaded_bytes = done
+        self.replayer.foreign.sweep()
+
+    def _base(self, part: LogPart, done: int) -> Iterator[None]:
+        """The snapshot that a log begins with; keys past their time wait for the log's word."""
+        options = self._options()
+        options.allow_tail = True
+        options.hold_foreign = options.skip_foreign
+        with self.disk.open_read(part.path) as file:
+            yield from self._snapshot_steps(file, options, done)
+
+    def _commands(self, loader: LogLoader, part: LogPart, start: int, done: int) -> Iterator[None]:
+        reader = loader.open(part, start)
+        replayer, now_ms = self.replayer, self.clock.now_ms()
+        try:
+            while reader.next_range():
+                try:
+                    replayer.run(reader.buf, reader.start, reader.end, now_ms)
+                except CorruptDataError as error:
+                    at = reader.file_offset(replayer.at)
+                    raise CorruptDataError(f"{part.path}, offset {at}: {error}") from None
+                self.loaded_bytes = done + reader.done
+                yield
+            loader.settle(reader)
+        finally:
+            reader.close()
+
+    def snapshot(self, path: str, replace: bool = False) -> Iterator[None]:
+        """A snapshot file; ``replace``: its keys take the place of those in memory."""
+        self.source = path
+        options = self._options()
+        options.drop_expired, options.replace = True, replace
+        with self.disk.open_read(path) as file:
+            self.total_bytes = file.size
+            yield from self._snapshot_steps(file, options, 0)
+
+    def _options(self) -> LoadOptions:
+        settings = self.settings
+        return LoadOptions(
+            now_ms=self.clock.now_ms(),
+            skip_foreign=settings.skip_foreign_types,
+            verify_checksum=settings.rdbchecksum,
+            idmp_duration_s=settings.stream_idmp_duration_s,
+            idmp_maxsize=settings.stream_idmp_maxsize,
+        )
+
+    def _snapshot_steps(self, file: ReadFile, options: LoadOptions, done: int) -> Iterator[None]:
+        loader = SnapshotLoader(file.read, file.size, self.engine.keyspace, options)
+        try:
+            for consumed in loader.steps():
+                self.loaded_bytes = done + consumed
+                yield
+        except CorruptDataError as error:
+            raise CorruptDataError(f"{file.path}: {error}") from None
+        self.keys_loaded += loader.keys_loaded
+        self.keys_expired += loader.keys_expired
+        for name, count in loader.foreign.items():
+            self.foreign[name] = self.foreign.get(name, 0) + count
+
+    # The end
+
+    def say_what_came(self) -> None:
+        """A few lines about what was loaded, and what was left out."""
+        if not self.source:
+            return
+        seconds = (self.clock.monotonic_ms() - self.began_ms) / 1000
+        keys = sum(len(db) for db in self.engine.keyspace.databases)
+        self.log.notice(
+            f"Loaded {self.source}: {keys} keys, {self.replayer.commands} commands, "
+            f"{self.total_bytes} bytes in {seconds:.3f} seconds"
+        )
+        for name, count in {**self.foreign, **self.replayer.foreign.counts}.items():
+            self.log.warning(f"Left out, because this server does not have it: {count} x {name}")
+
+
+def what_to_do(error: ForebayError) -> str:
+    """The one line that an operator gets when a file cannot be loaded."""
+    text = str(error)
+    if isinstance(error, CorruptDataError) and "forebay check" not in text:
+        text += "; 'forebay check PATH' says more"
+    return f"Cannot load the data, nothing was changed: {text}"

@@ -1,0 +1,1 @@
+"""What INFO tells, and where its numbers come from."""

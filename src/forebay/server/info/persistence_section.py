@@ -1,0 +1,142 @@
+"""INFO persistence: what is on disk, how safe it is, what is under way.
+
+Beside the fields of Redis these answer what a person asks after a crash, or
+before one:
+
+    aof_last_fsync_age_ms       how long ago all that was written was on disk
+    aof_unsynced_bytes          acknowledged, and lost if the power fails now
+    aof_acked_offset            bytes of log written since the start ...
+    aof_synced_offset           ... and how many of them are on disk
+    aof_last_error              what the disk said last; empty if it never complained
+    aof_rewrite_progress_perc   how far the child is
+    rdb_save_progress_perc
+"""
+
+from __future__ import annotations
+
+from forebay.commands.api.services import REWRITE, SAVE
+from forebay.server.durability.children import Child
+from forebay.server.durability.durability import Durability
+
+Fields = list[tuple[str, object]]
+
+
+def persistence(durability: Durability) -> Fields:
+    """The whole section."""
+    return [
+        *_now(durability),
+        *_snapshot(durability),
+        *_log(durability),
+        ("module_fork_in_progress", 0),
+        ("module_fork_last_cow_size", 0),
+        *_log_files(durability),
+        *_loading(durability),
+    ]
+
+
+def _now(durability: Durability) -> Fields:
+    child = durability.children.current
+    return [
+        ("loading", int(durability.loading.is_running)),
+        ("async_loading", 0),
+        ("current_cow_peak", child.copied_peak_bytes if child else 0),
+        ("current_cow_size", child.copied_bytes if child else 0),
+        ("current_cow_size_age", 0),
+        ("current_fork_perc", f"{_percent(durability, child):.2f}"),
+        ("current_save_keys_processed", child.keys_done if child else 0),
+        ("current_save_keys_total", child.keys_total if child else 0),
+    ]
+
+
+def _percent(durability: Durability, child: Child | None) -> float:
+    return 0.0 if child is None else durability.background.percent(child)
+
+
+def _child_s(durability: Durability, kind: str) -> int:
+    """For how long such a child has been at work; -1 if there is none."""
+    child = durability.children.current
+    if child is None or child.kind != kind:
+        return -1
+    return (durability.clock.monotonic_ms() - child.started_ms) // 1000
+
+
+def _progress(durability: Durability, kind: str) -> str:
+    child = durability.children.current
+    is_it = child is not None and child.kind == kind
+    return f"{_percent(durability, child) if is_it else 0.0:.2f}"
+
+
+def _status(is_ok: bool) -> str:
+    return "ok" if is_ok else "err"
+
+
+def _snapshot(durability: Durability) -> Fields:
+    background = durability.background
+    stats = background.saves
+    return [
+        ("rdb_changes_since_last_save", background.changes),
+        ("rdb_bgsave_in_progress", int(background.job == SAVE)),
+        ("rdb_last_save_time", background.last_save_s),
+        ("rdb_last_bgsave_status", _status(stats.is_ok)),
+        ("rdb_last_bgsave_time_sec", stats.last_s),
+        ("rdb_current_bgsave_time_sec", _child_s(durability, SAVE)),
+        ("rdb_saves", stats.done),
+        ("rdb_saves_consecutive_failures", stats.failures),
+        ("rdb_last_cow_size", stats.copied_bytes),
+        ("rdb_last_load_keys_expired", durability.loading.keys_expired),
+        ("rdb_last_load_keys_loaded", durability.loading.keys_loaded),
+        ("rdb_save_progress_perc", _progress(durability, SAVE)),
+    ]
+
+
+def _log(durability: Durability) -> Fields:
+    background, live = durability.background, durability.live
+    stats = background.rewrites
+    return [
+        ("aof_enabled", int(durability.log_is_on)),
+        ("aof_rewrite_in_progress", int(background.job == REWRITE)),
+        ("aof_rewrite_scheduled", int(REWRITE in background.scheduled)),
+        ("aof_last_rewrite_time_sec", stats.last_s),
+        ("aof_current_rewrite_time_sec", _child_s(durability, REWRITE)),
+        ("aof_last_bgrewrite_status", _status(stats.is_ok)),
+        ("aof_rewrites", stats.done),
+        ("aof_rewrites_consecutive_failures", stats.failures),
+        ("aof_last_write_status", _status(not live.trouble)),
+        ("aof_last_cow_size", stats.copied_bytes),
+        ("aof_last_error", live.last_error),
+        ("aof_rewrite_progress_perc", _progress(durability, REWRITE)),
+    ]
+
+
+def _log_files(durability: Durability) -> Fields:
+    live, journal = durability.live, durability.live.journal
+    if journal is None:
+        return []
+    unsynced = journal.offset - journal.synced_offset
+    age_ms = durability.clock.monotonic_ms() - live.synced_ms if unsynced else 0
+    return [
+        ("aof_current_size", journal.current_size),
+        ("aof_base_size", journal.base_size),
+        ("aof_pending_rewrite", int(journal.is_pending)),
+        ("aof_buffer_length", live.engine.effects.out.size),
+        ("aof_pending_bio_fsync", int(live.syncer.is_busy)),
+        ("aof_delayed_fsync", live.delayed_syncs),
+        ("aof_last_fsync_age_ms", age_ms),
+        ("aof_unsynced_bytes", unsynced),
+        ("aof_acked_offset", journal.offset),
+        ("aof_synced_offset", journal.synced_offset),
+    ]
+
+
+def _loading(durability: Durability) -> Fields:
+    loading = durability.loading
+    if not loading.is_running:
+        return []
+    return [
+        ("loading_start_time", loading.started_ms // 1000),
+        ("loading_total_bytes", loading.total_bytes),
+        ("loading_rdb_used_mem", 0),
+        ("loading_loaded_bytes", loading.loaded_bytes),
+        ("loading_loaded_perc", f"{loading.percent:.2f}"),
+        ("loading_eta_seconds", loading.eta_s),
+    ]

@@ -1,0 +1,1 @@
+"""Sockets, the loop, and the only clock."""

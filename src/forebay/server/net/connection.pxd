@@ -1,0 +1,68 @@
+# Types of connection.py; see there.
+cimport cython
+
+from forebay cimport mem
+from forebay.commands.api.session cimport Session
+from forebay.engine.engine cimport Engine
+from forebay.mem cimport u8
+from forebay.server.net cimport sysio
+from forebay.wire.argv cimport Argv
+from forebay.wire.reply cimport Reply
+from forebay.wire.request cimport Limits, RequestParser
+
+cdef Py_ssize_t READ_BYTES, LARGE_READ_BYTES, SMALL_BYTES, RUN_BYTES, BURST_BYTES, PAUSE_BYTES
+cdef Py_ssize_t STRANGER_HELD_BYTES, STRANGER_BURST_BYTES, SEND_BYTES
+cdef int STARVED, BUSY, STALLED
+
+
+@cython.final
+cdef class Bench:
+    cdef public Engine engine
+    cdef public long long now_ms
+    cdef bytearray buf
+    cdef u8* p
+    cdef public Limits trusted, strangers
+    cdef RequestParser parser
+    cdef public long long query_limit_bytes, produced, bytes_in, bytes_out
+
+
+@cython.final
+cdef class Connection:
+    cdef public int fd
+    cdef public Session session
+    cdef public Reply out
+    cdef public object channel
+    cdef public RequestParser parser
+    cdef public bytearray held
+    cdef public Py_ssize_t start, end
+    cdef public bint more, queued, busy, ended, leaving
+    cdef public int watching, seconds_closing
+    cdef public long long over_since_ms
+    cdef public str fault, offence
+
+    @cython.locals(at=Py_ssize_t, n=Py_ssize_t, parser=RequestParser)
+    cpdef bint read(self, Bench bench) except -1
+    @cython.locals(n=Py_ssize_t)
+    cdef bint read_own(self, Bench bench) except -1
+    cdef bint no_bytes(self, Py_ssize_t result) except -1
+    @cython.locals(parser=RequestParser)
+    cpdef int resume(self, Bench bench) except -1
+    @cython.locals(before=Py_ssize_t, state=int)
+    cdef int run(self, Bench bench, RequestParser parser) except -1
+    @cython.locals(
+        session=Session, out=Reply, argv=Argv, last_pos=Py_ssize_t, last_size=Py_ssize_t
+    )
+    cdef int run_commands(self, Bench bench, RequestParser parser) except -1
+    cpdef bint stalled(self) except -1
+    cpdef bint has_no_more_to_do(self) except -1
+    @cython.locals(n=Py_ssize_t)
+    cdef int hold(self, Bench bench, RequestParser parser, Py_ssize_t end) except -1
+    @cython.locals(size=Py_ssize_t, wider=bytearray)
+    cdef int make_room(self, Py_ssize_t n) except -1
+    @cython.locals(size=Py_ssize_t)
+    cdef bint within_limit(self, Bench bench) except -1
+    cdef int count_in(self, Bench bench, Py_ssize_t n) except -1
+    @cython.locals(n=Py_ssize_t)
+    cpdef bint flush(self, Bench bench) except -1
+    cdef Py_ssize_t pull(self, bytearray buf, u8* p, Py_ssize_t at, Py_ssize_t n) except? -1
+    cdef Py_ssize_t push(self, Py_ssize_t n) except? -1

@@ -1,0 +1,312 @@
+"""One client's socket: bytes in, commands run, replies out.
+
+         socket --receive--> shared buffer --parser--> engine.call --> session.out --send--> socket
+                                 |  ^
+            a command not whole  v  |  the rest has come
+                             held bytes, and a parser that knows how far it got
+
+All connections read into one shared buffer and parse with one shared parser,
+since nearly always whole commands arrive and nothing is left over.  Only a
+connection with bytes that could not be run yet owns a copy of them (``held``)
+and, in the middle of a command, a parser of its own.  An idle one owns neither.
+
+Rules
+  1. A turn takes at most one receive from a socket and runs a bounded amount,
+     so that no client starves the others; what is left runs in the next turn
+     (``more`` is then set).
+  2. Commands stop running while the client is blocked, is being closed, or
+     leaves more than PAUSE_BYTES of replies unread.  Its bytes are still
+     taken and held, up to client-query-buffer-limit: a client that writes its
+     whole pipeline before it reads the first reply must not get stuck, and
+     requests are far smaller than replies.
+  3. Memory follows what arrived, never what was announced.
+  4. Only ``pull`` and ``push`` touch the socket; a connection with a
+     ``channel`` (TLS) uses that instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forebay import mem
+from forebay.commands.api.session import Session
+from forebay.engine.engine import Engine
+from forebay.errors import ProtocolError
+from forebay.server.net import sysio
+from forebay.wire.reply import Reply
+from forebay.wire.request import Limits, RequestParser
+
+# One receive.  Larger ones only add latency for the others.
+READ_BYTES = 64 << 10
+# The same where an argument is known to miss more than that.
+LARGE_READ_BYTES = 1 << 20
+# Left-over bytes up to this many go back into the shared buffer, before the new ones.
+SMALL_BYTES = 64 << 10
+# Input that one client may have run in one turn, and output it may cause.
+RUN_BYTES = 256 << 10
+BURST_BYTES = 1 << 20
+# Unread replies of a client above which its commands wait.
+PAUSE_BYTES = 64 << 20
+# What may be held for, and owed to, a client that has not given its password.
+STRANGER_HELD_BYTES = 64 << 10
+STRANGER_BURST_BYTES = 16 << 10
+# One send; the kernel rarely takes more, and a slow copy delays the others.
+SEND_BYTES = 1 << 20
+
+STARVED, BUSY, STALLED = 0, 1, 2
+
+
+class Bench:
+    """What all connections of a loop share."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.now_ms = 0
+        self.buf = bytearray(SMALL_BYTES + READ_BYTES)
+        self.p: mem.Pointer = self.buf
+        self.trusted = Limits()
+        self.strangers = Limits(authenticated=False)
+        self.parser = RequestParser(self.trusted)
+        self.query_limit_bytes = 1 << 30
+        #: Bytes of replies written in this turn by the readers of sockets.
+        self.produced = 0
+        self.bytes_in = 0
+        self.bytes_out = 0
+
+
+class Connection:
+    """A socket and the session behind it."""
+
+    def __init__(self, fd: int, session: Session, channel: Any = None) -> None:
+        self.fd = fd
+        self.session = session
+        self.out: Reply = session.out
+        self.channel = channel
+        self.parser: RequestParser | None = None
+        self.held: bytearray | None = None
+        self.start = 0
+        self.end = 0
+        #: Commands that could be run are waiting in ``held``.
+        self.more = False
+        #: Is in the loop's list of connections to settle, and of those to go on with.
+        self.queued = False
+        self.busy = False
+        #: The client will send no more, but what it sent is not all run yet.
+        self.ended = False
+        #: What epoll watches for.
+        self.watching = 0
+        #: Since when the output is over its soft limit; 0 if it is not.
+        self.over_since_ms = 0
+        #: It is being closed by its own doing, and may take the replies due to it in its own
+        #: time; who is closed by another may not.
+        self.leaving = False
+        #: For how long it has been about to close without taking its last reply.
+        self.seconds_closing = 0
+        #: Why it is being closed, for the log; empty if the client went by itself.
+        self.fault = ""
+        #: The limit that it broke, "query" or "output"; an operator should see that.
+        self.offence = ""
+
+    # In
+
+    def read(self, bench: Bench) -> bool:
+        """Take what has arrived and run what is whole; False when the client is gone."""
+        if self.held is not None and (self.more or self.end - self.start > SMALL_BYTES):
+            return self.read_own(bench)
+        at = 0
+        parser = bench.parser
+        if self.held is not None:
+            at = self.end - self.start
+            mem.copy(bench.p, 0, self.held, self.start, at)
+            if self.parser is not None:
+                parser = self.parser
+        n = self.pull(bench.buf, bench.p, at, READ_BYTES)
+        if n <= 0:
+            return self.no_bytes(n)
+        self.count_in(bench, n)
+        self.held = None
+        parser.load(bench.buf, 0, at + n)
+        self.more = self.run(bench, parser) != STARVED and parser.pos < at + n
+        if parser.pos < at + n:
+            self.hold(bench, parser, at + n)
+        elif parser is self.parser:
+            self.parser = None
+        return self.within_limit(bench)
+
+    def read_own(self, bench: Bench) -> bool:
+        """The same for a client with many held bytes, or bytes that may not run yet."""
+        n = READ_BYTES
+        if self.parser is not None and self.parser.want > n:
+            n = min(self.parser.want, LARGE_READ_BYTES)
+        self.make_room(n)
+        n = self.pull(self.held, self.held, self.end, n)
+        if n <= 0:
+            return self.no_bytes(n)
+        self.count_in(bench, n)
+        self.end += n
+        if not self.more:
+            self.resume(bench)
+        return self.within_limit(bench)
+
+    def no_bytes(self, result: int) -> bool:
+        """Nothing was received: whether the connection goes on all the same.
+
+        Commands that came before the end of the input are still run, unless
+        the client is blocked: nobody is there to wait for.
+        """
+        if result == 0 and self.more and self.session.blocked is None:
+            self.ended = True
+            return True
+        return sysio.again(result)
+
+    def resume(self, bench: Bench) -> int:
+        """Run what is held, as far as it goes."""
+        if self.held is None:
+            self.more = False
+            return 0
+        parser = self.parser
+        if parser is None:
+            parser = RequestParser(bench.trusted)
+            self.parser = parser
+        parser.load(self.held, self.start, self.end)
+        self.more = self.run(bench, parser) != STARVED
+        self.start = parser.pos
+        if self.start == self.end:
+            self.more = False
+            self.held = None
+            self.parser = None
+        return 0
+
+    def run(self, bench: Bench, parser: RequestParser) -> int:
+        """Run commands until there is none, or the client must wait."""
+        before = self.out.size
+        try:
+            state = self.run_commands(bench, parser)
+            bench.produced += self.out.size - before
+            return state
+        except ProtocolError as error:
+            self.out.error(error.text)
+            self.session.closing = True
+            self.leaving = True
+            self.fault = str(error)
+            return STALLED
+
+    def run_commands(self, bench: Bench, parser: RequestParser) -> int:
+        """The loop over commands; hot."""
+        session = self.session
+        out = self.out
+        if self.stalled():
+            return STALLED
+        bench.engine.started_us = 0
+        last_pos = parser.pos + RUN_BYTES
+        if session.authenticated:
+            last_size = out.size + BURST_BYTES
+            parser.limits = bench.trusted
+        else:
+            last_size = out.size + STRANGER_BURST_BYTES
+            parser.limits = bench.strangers
+        while parser.next():
+            if parser.argv.n > 0:
+                bench.engine.call(session, parser.argv, bench.now_ms)
+                if session.blocked is not None or session.closing:
+                    self.leaving = session.closing
+                    return STALLED
+                if out.size > last_size or parser.pos > last_pos:
+                    return BUSY
+                if session.authenticated != parser.limits.authenticated:
+                    return BUSY
+        return STARVED
+
+    def stalled(self) -> bool:
+        """Whether no command of this client may run now."""
+        return (
+            self.session.blocked is not None
+            or self.session.closing
+            or self.out.size - self.out.start > PAUSE_BYTES
+        )
+
+    def has_no_more_to_do(self) -> bool:
+        """Whether a client that sends no more may go: all is run, or it would only wait."""
+        return not self.more or self.session.blocked is not None
+
+    # Held bytes
+
+    def hold(self, bench: Bench, parser: RequestParser, end: int) -> int:
+        """Keep the bytes of the shared buffer from the parser's place on."""
+        n = end - parser.pos
+        self.held = bytearray(n)
+        mem.copy(self.held, 0, bench.p, parser.pos, n)
+        self.start = 0
+        self.end = n
+        if parser is bench.parser:
+            self.parser = parser
+            bench.parser = RequestParser(bench.trusted)
+        return 0
+
+    def make_room(self, n: int) -> int:
+        """Room for n more bytes behind the held ones."""
+        assert self.held is not None
+        size = self.end - self.start
+        if len(self.held) - self.end >= n:
+            return 0
+        wider = bytearray(max(size + n, size + size // 2))
+        mem.copy(wider, 0, self.held, self.start, size)
+        self.held = wider
+        self.start = 0
+        self.end = size
+        return 0
+
+    def within_limit(self, bench: Bench) -> bool:
+        """False when more is held for the client than it may send ahead."""
+        if self.held is None:
+            self.session.query_bytes = 0
+            return True
+        size = self.end - self.start
+        self.session.query_bytes = size
+        if self.session.authenticated:
+            if size <= bench.query_limit_bytes:
+                return True
+        elif size <= STRANGER_HELD_BYTES:
+            return True
+        self.fault = "reached the limit of its query buffer"
+        self.offence = "query"
+        return False
+
+    def count_in(self, bench: Bench, n: int) -> int:
+        """Statistics of received bytes."""
+        bench.bytes_in += n
+        bench.engine.stats.reads += 1
+        self.session.bytes_in += n
+        return 0
+
+    # Out
+
+    def flush(self, bench: Bench) -> bool:
+        """Send what waits, as far as the socket takes it; False when the client is gone."""
+        n = self.out.size - self.out.start
+        if n > SEND_BYTES:
+            n = SEND_BYTES
+        n = self.push(n)
+        if n < 0:
+            return sysio.again(n)
+        bench.bytes_out += n
+        bench.engine.stats.writes += 1
+        self.session.bytes_out += n
+        self.out.consume(n)
+        return True
+
+    # The socket
+
+    def pull(self, buf: bytearray | None, p: mem.Pointer, at: int, n: int) -> int:
+        """Receive up to n bytes to buf[at]; p is the same place."""
+        if self.channel is None:
+            return sysio.recv(self.fd, p, at, n)
+        got: int = self.channel.recv(buf, at, n)
+        return got
+
+    def push(self, n: int) -> int:
+        """Send up to n waiting bytes."""
+        if self.channel is None:
+            return sysio.send(self.fd, self.out.p, self.out.start, n)
+        sent: int = self.channel.send(self.out.view()[:n])
+        return sent

@@ -1,0 +1,61 @@
+# Types of loop.py; see there.
+cimport cython
+from cpython cimport array
+
+from forebay cimport mem
+from forebay.commands.api.session cimport Session
+from forebay.engine.engine cimport Engine
+from forebay.engine.stats cimport Stats
+from forebay.mem cimport u64
+from forebay.server.net cimport sysio
+from forebay.server.net.connection cimport Bench, Connection
+from forebay.server.net.timers cimport Clock
+
+cdef int READ, WRITE, MAX_EVENTS
+cdef long long TURN_BYTES, STEP_MS
+
+
+@cython.final
+cdef class Loop:
+    cdef public Bench bench
+    cdef public Clock clock
+    cdef public object host, epoll
+    cdef int epoll_fd
+    cdef array.array events
+    cdef public list by_fd
+    cdef public dict watchers
+    cdef public int count
+    cdef list to_settle, busy
+    cdef public object before_replies, after_log, errand
+    cdef public bint is_log_due, is_stopping
+    cdef public long long next_beat_ms, beat_ms
+    cdef long long steady_ms, offset_ms, woke_us
+    cdef public bint running
+
+    @cython.locals(fd=int)
+    cpdef close(self, Connection conn)
+    @cython.locals(bench=Bench, w="u64*", ready=int, i=int, step_ms="long long")
+    cpdef int turn(self) except -1
+    cdef run_after_log(self)
+    cdef follow_clock(self)
+    cdef int between(self) except -1
+    @cython.locals(
+        stats=Stats, now_us="long long", wait_ms="long long", deadline_ms="long long"
+    )
+    cdef int end_turn(self) except -1
+    @cython.locals(conn=Connection)
+    cdef int serve(self, Py_ssize_t fd, int mask) except -1
+    cdef tell(self, int fd)
+    @cython.locals(alive=bint)
+    cdef int read(self, Connection conn) except -1
+    @cython.locals(conn=Connection, busy=list)
+    cdef int run_busy(self) except -1
+    cpdef int queue(self, Connection conn) except -1
+    @cython.locals(session=Session, conn=Connection, asked=list, waited=list)
+    cdef int settle_all(self) except -1
+    @cython.locals(session=Session, conn=Connection)
+    cpdef forsake(self)
+    @cython.locals(conn=Connection)
+    cdef int settle_each(self, list connections) except -1
+    @cython.locals(mask=int)
+    cdef int settle(self, Connection conn) except -1

@@ -1,0 +1,357 @@
+"""The event loop: one thread, one epoll, one turn after another.
+
+    turn:  1  wait       for sockets that are ready, at most until the nearest deadline
+           2  run        every whole command of every ready socket         (connection.read)
+           3  engine     wakes who waited for a key, ends who waited too long (before_sleep)
+           4  log        what was changed is written before a reply goes out (before_replies)
+           5  settle     one send for each client that has output          (settle)
+
+It is the order in which Redis works, and the reason why one write of the log
+and one send per client serve a whole pipeline.
+
+Rules
+  1. Nothing here blocks but step 1.
+  2. A connection that has output, must close, or has commands left to run is in
+     ``to_settle``, once; whoever writes to another client's output announces it
+     (engine.touched), and step 5 finds it there.
+  3. epoll is level-triggered: an event that is not dealt with comes again, so a
+     turn may stop early when it has produced TURN_BYTES of replies.
+  4. A descriptor may be reused within a turn, so an event alone never closes a
+     connection: only a receive or send that fails does.
+  5. Deadlines are kept in wall time, like everything in the engine, but measured
+     by the monotonic clock: when the wall clock is set, they move with it.
+  6. A fault of ours is logged and ends the connection it met, not the loop.
+  7. Step 4 happens when commands left effects: a turn that only reads does not pay for the
+     log.  What must wait until the log has all of the turn sets ``is_log_due`` (after_log).
+  8. After stop() no more commands are run: the turn ends with what was run so far.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from array import array
+from collections.abc import Callable
+
+from forebay import mem
+from forebay.server.net import sysio
+from forebay.server.net.connection import Bench, Connection
+from forebay.server.net.timers import Clock
+
+READ = select.EPOLLIN
+WRITE = select.EPOLLOUT
+# Events of one turn.
+MAX_EVENTS = 256
+# Replies that a turn may pile up before they are sent.
+TURN_BYTES = 64 << 20
+
+# A difference between the clocks that no drift explains: somebody set the wall clock.
+STEP_MS = 1000
+
+Watcher = Callable[[], None]
+
+
+class Host:
+    """What the loop asks of the server around it; rare events only."""
+
+    def beat(self) -> None:
+        """Periodic work is due."""
+
+    def clock_stepped(self, by_ms: int) -> None:
+        """The wall clock was set forward, or back if negative."""
+
+    def may_owe(self, conn: Connection, bytes_owed: int) -> bool:
+        """Whether a client may leave this much output unread."""
+        raise NotImplementedError
+
+    def closed(self, conn: Connection) -> None:
+        """A connection is no more."""
+
+    def broken(self, conn: Connection | None, fault: BaseException) -> None:
+        """Something raised what it should not, for this client if any."""
+
+
+class Loop:
+    """Runs turns until it is told to stop."""
+
+    def __init__(self, bench: Bench, clock: Clock, host: Host) -> None:
+        self.bench = bench
+        self.clock = clock
+        self.host = host
+        self.epoll = select.epoll()
+        self.epoll_fd = self.epoll.fileno()
+        #: Two words for each ready descriptor: it, and its events.
+        self.events = array("Q", bytes(16 * MAX_EVENTS))
+        self.by_fd: list[Connection | None] = []
+        self.watchers: dict[int, Watcher] = {}
+        self.count = 0
+        self.to_settle: list[Connection] = []
+        self.busy: list[Connection] = []
+        self.before_replies: Callable[[], object] | None = None
+        self.after_log: Callable[[], None] | None = None
+        self.is_log_due = False
+        #: Work that is done a piece at a time, one in each turn, without sleep between.
+        self.errand: Callable[[], None] | None = None
+        self.is_stopping = False
+        self.next_beat_ms = 0
+        self.beat_ms = 100
+        #: Monotonic time of this turn, and how far wall time is ahead of it.
+        self.steady_ms = clock.monotonic_ms()
+        self.offset_ms = clock.now_ms() - self.steady_ms
+        #: When the last wait ended: the work of a turn is counted from there.
+        self.woke_us = clock.us()
+        self.running = False
+
+    # Who takes part
+
+    def add(self, conn: Connection) -> None:
+        """Begin to serve a connection."""
+        while len(self.by_fd) <= conn.fd:
+            self.by_fd.append(None)
+        self.by_fd[conn.fd] = conn
+        self.count += 1
+        conn.watching = READ
+        self.epoll.register(conn.fd, READ)
+
+    def watch(self, fd: int, watcher: Watcher) -> None:
+        """Call ``watcher`` whenever another descriptor (a door, a pipe) is readable."""
+        self.watchers[fd] = watcher
+        self.epoll.register(fd, READ)
+
+    def unwatch(self, fd: int) -> None:
+        """Leave that descriptor alone again."""
+        del self.watchers[fd]
+        self.epoll.unregister(fd)
+
+    def close(self, conn: Connection) -> None:
+        """End a connection now; what it has not been sent is lost."""
+        if conn.fd < 0:
+            return
+        fd = conn.fd
+        conn.fd = -1
+        self.by_fd[fd] = None
+        self.count -= 1
+        conn.more = False
+        self.bench.engine.close_session(conn.session)
+        self.host.closed(conn)
+        conn.out.clear()
+        conn.held = None
+        conn.parser = None
+        if conn.channel is not None:
+            conn.channel.close()
+        os.close(fd)
+
+    def connections(self, part: int = 0, parts: int = 1) -> list[Connection]:
+        """All of them, or one part of so many, in the order of their descriptors."""
+        return [conn for conn in self.by_fd[part::parts] if conn is not None]
+
+    # The turns
+
+    def run(self) -> None:
+        """Turn until stopped."""
+        self.running = True
+        self.woke_us = self.clock.us()
+        self.next_beat_ms = self.woke_us // 1000 + self.beat_ms
+        while self.running:
+            self.turn()
+
+    def stop(self) -> None:
+        """End with this turn, and run no more commands in it."""
+        self.running = False
+        self.is_stopping = True
+
+    def turn(self) -> int:
+        """One turn; see the head of this file."""
+        bench = self.bench
+        w = mem.words(self.events)
+        ready = sysio.wait(self.epoll, self.epoll_fd, w, MAX_EVENTS, self.end_turn())
+        bench.now_ms = self.clock.now_ms()
+        self.woke_us = self.clock.us()
+        self.steady_ms = self.woke_us // 1000
+        step_ms = bench.now_ms - self.steady_ms - self.offset_ms
+        if step_ms > STEP_MS or step_ms < -STEP_MS:
+            self.follow_clock()
+        bench.produced = 0
+        if self.busy:
+            self.run_busy()
+        for i in range(ready):
+            if bench.produced > TURN_BYTES or self.is_stopping:
+                break
+            self.serve(w[2 * i], w[2 * i + 1])
+        self.between()
+        if self.before_replies is not None and bench.engine.effects.out.size > 0:
+            self.before_replies()
+        if self.is_log_due:
+            self.run_after_log()
+        self.settle_all()
+        return 0
+
+    def run_after_log(self) -> None:
+        """What somebody wanted done when the log holds all of this turn."""
+        self.is_log_due = False
+        if self.after_log is not None:
+            self.after_log()
+
+    def follow_clock(self) -> None:
+        """The wall clock was set: tell the host, unless only we were held up between two looks."""
+        offset_ms = self.clock.now_ms() - self.clock.monotonic_ms()
+        step_ms = offset_ms - self.offset_ms
+        if abs(step_ms) > STEP_MS:
+            self.offset_ms = offset_ms
+            self.host.clock_stepped(step_ms)
+
+    def between(self) -> int:
+        """What is due between the commands and their replies."""
+        try:
+            if self.steady_ms >= self.next_beat_ms:
+                self.next_beat_ms = self.steady_ms + self.beat_ms
+                self.host.beat()
+            if self.errand is not None:
+                self.errand()
+            self.bench.engine.before_sleep(self.bench.now_ms)
+        except Exception as fault:  # noqa: BLE001 - rule 6
+            self.host.broken(None, fault)
+        return 0
+
+    def end_turn(self) -> int:
+        """Count the turn that is over; how long the next one may sleep."""
+        now_us = self.clock.us()
+        stats = self.bench.engine.stats
+        stats.turns += 1
+        stats.turns_us += now_us - self.woke_us
+        if self.busy or self.errand is not None:
+            return 0
+        wait_ms = self.next_beat_ms - now_us // 1000
+        deadline_ms = self.bench.engine.next_deadline_ms()
+        if deadline_ms >= 0:
+            wait_ms = min(wait_ms, deadline_ms - self.clock.now_ms())
+        return max(0, wait_ms)
+
+    def serve(self, fd: int, mask: int) -> int:
+        """One ready descriptor."""
+        conn = self.by_fd[fd] if fd < len(self.by_fd) else None
+        if conn is None:
+            self.tell(fd)
+            return 0
+        if mask != WRITE:
+            self.read(conn)
+        elif not conn.queued:
+            self.queue(conn)
+        return 0
+
+    def tell(self, fd: int) -> None:
+        """Something other than a connection is ready, if it still takes part."""
+        watcher = self.watchers.get(fd)
+        if watcher is None:
+            return
+        try:
+            watcher()
+        except Exception as fault:  # noqa: BLE001 - rule 6
+            self.host.broken(None, fault)
+
+    def read(self, conn: Connection) -> int:
+        """Take a connection's bytes; it goes on the list if there is anything to settle."""
+        try:
+            alive = conn.read(self.bench)
+        except Exception as fault:  # noqa: BLE001 - rule 6
+            self.host.broken(conn, fault)
+            alive = False
+        if not alive:
+            self.close(conn)
+        elif not conn.queued and (
+            conn.out.size > 0 or conn.more or conn.leaving or conn.watching != READ
+        ):
+            self.queue(conn)
+        return 0
+
+    def run_busy(self) -> int:
+        """Go on with clients that had more to run than fits one turn."""
+        busy = self.busy
+        self.busy = []
+        for conn in busy:
+            conn.busy = False
+            if conn.fd < 0 or self.is_stopping:
+                continue
+            try:
+                conn.resume(self.bench)
+            except Exception as fault:  # noqa: BLE001 - rule 6
+                self.host.broken(conn, fault)
+                self.close(conn)
+                continue
+            if not conn.queued:
+                self.queue(conn)
+        return 0
+
+    def queue(self, conn: Connection) -> int:
+        """See to this connection at the end of the turn."""
+        conn.queued = True
+        self.to_settle.append(conn)
+        return 0
+
+    # The end of a turn
+
+    def settle_all(self) -> int:
+        """Send what was written in this turn: first to clients who waited, then who asked.
+
+        A reader that was woken has waited longer than the writer whose command woke it.
+        """
+        asked = self.to_settle
+        self.to_settle = []
+        for session in self.bench.engine.take_touched():
+            conn = session.link
+            if conn is not None and not conn.queued:
+                self.queue(conn)
+        waited = self.to_settle
+        self.to_settle = []
+        self.settle_each(waited)
+        self.settle_each(asked)
+        return 0
+
+    def forsake(self) -> None:
+        """End every client to whom this turn has written: its reply would not be true."""
+        for session in self.bench.engine.take_touched():
+            conn = session.link
+            if conn is not None and not conn.queued:
+                self.queue(conn)
+        for conn in self.to_settle:
+            conn.queued = False
+            if conn.fd >= 0 and conn.out.size > 0:
+                self.close(conn)
+        self.to_settle = [conn for conn in self.to_settle if conn.fd >= 0]
+        for conn in self.to_settle:
+            conn.queued = True
+
+    def settle_each(self, connections: list[Connection]) -> int:
+        """See to each of these that is still there."""
+        for conn in connections:
+            conn.queued = False
+            if conn.fd >= 0:
+                self.settle(conn)
+        return 0
+
+    def settle(self, conn: Connection) -> int:
+        """Send, close or watch: whatever the state of this connection asks for."""
+        if conn.out.size > 0 and not conn.flush(self.bench):
+            self.close(conn)
+            return 0
+        if conn.session.closing and not conn.leaving:
+            self.close(conn)
+            return 0
+        mask = 0 if conn.leaving or conn.ended else READ
+        if conn.out.size > 0:
+            if not self.host.may_owe(conn, conn.out.size - conn.out.start):
+                self.close(conn)
+                return 0
+            mask |= WRITE
+        elif conn.leaving or (conn.ended and conn.has_no_more_to_do()):
+            self.close(conn)
+            return 0
+        else:
+            conn.over_since_ms = 0
+        if conn.more and not conn.busy and not conn.stalled():
+            conn.busy = True
+            self.busy.append(conn)
+        if mask != conn.watching:
+            conn.watching = mask
+            self.epoll.modify(conn.fd, mask)
+        return 0
