@@ -163,8 +163,8 @@ class DurableServer:
             self.turn()
             self.durability.syncer.finish()
             self.durability.children.wait()
-            background = self.durability.background
-            if not background.job and not background.scheduled and background.has_history is None:
+            background, rewrite = self.durability.background, self.durability.rewrite_job
+            if not background.job and not background.scheduled and rewrite.has_history is None:
                 self.durability.syncer.finish()
                 return
         raise AssertionError(f"still at work: {self.durability.job}")

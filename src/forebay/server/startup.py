@@ -115,7 +115,8 @@ def keep_on_disk(config: Config, server: Server, disk: Disk | None = None) -> Du
     services = server.engine.services
     services.durability = durability
     services.shutdown = Shutdown(server, durability)
-    durability.background.used_bytes = services.memory_used
+    for job in (durability.save_job, durability.rewrite_job):
+        job.used_bytes = services.memory_used
     server.on_beat.append(durability.beat)
     config.on_change("appendonly", durability.set_appendonly)
     config.on_change("appendfsync", durability.set_policy)

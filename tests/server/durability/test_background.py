@@ -9,7 +9,7 @@ import pytest
 
 from forebay.errors import DiskError
 from forebay.persistence.files import Disk
-from forebay.server.durability import background
+from forebay.server.durability import rewrite, save
 from forebay.server.durability.full_writes import write_snapshot
 from tests.support.durable_server import DurableServer
 from tests.support.resp import ReplyError, encode
@@ -113,7 +113,7 @@ def test_a_child_that_saves_what_was_flushed_is_stopped(
         client = server.client()
         client("SET", "a", "1")
         with monkeypatch.context() as patch:
-            patch.setattr(background, "write_snapshot", write_slowly)
+            patch.setattr(save, "write_snapshot", write_slowly)
             assert client("BGSAVE") == SAVING
         client("FLUSHALL")
         assert server.info()["rdb_bgsave_in_progress"] == "0"
@@ -231,7 +231,7 @@ def test_a_failed_rewrite_keeps_both_increments(
         client = server.client()
         client("INCR", "n")
         with monkeypatch.context() as patch:
-            patch.setattr(background, "write_snapshot", refuse)
+            patch.setattr(rewrite, "write_snapshot", refuse)
             assert client("BGREWRITEAOF") == REWRITING
             client("INCR", "n")
             server.finish_child()
@@ -296,7 +296,8 @@ def test_what_cannot_start_now_is_scheduled(
         wait_until("the child may end", may_end.exists)
         return write_snapshot(disk, path, *more)
 
-    monkeypatch.setattr(background, "write_snapshot", write_when_told)
+    for job in (save, rewrite):
+        monkeypatch.setattr(job, "write_snapshot", write_when_told)
     with DurableServer(tmp_path) as server:
         client = server.client()
         assert client("BGSAVE") == SAVING

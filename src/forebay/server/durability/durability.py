@@ -29,6 +29,8 @@ from forebay.server.durability.aof_live import LiveLog, misconf_text
 from forebay.server.durability.background import Background
 from forebay.server.durability.children import Children
 from forebay.server.durability.loading import Loading, what_to_do
+from forebay.server.durability.rewrite import Rewrite
+from forebay.server.durability.save import Save
 from forebay.server.durability.syncer import Syncer
 from forebay.server.logger import Log
 from forebay.server.net.loop import Loop
@@ -66,16 +68,20 @@ class Durability:
         self.syncer = Syncer(loop)
         self.children = Children(loop, clock)
         self.live = LiveLog(settings, engine, loop, self.syncer, log, clock)
-        self.background = Background(
+        self.save_job = Save(settings, engine, self.disk, self.children, log, clock)
+        self.rewrite_job = Rewrite(
             settings, engine, self.disk, self.children, self.live, log, clock
+        )
+        self.background = Background(
+            self.save_job, self.rewrite_job, self.children, loop, log, clock
         )
         self.loading = Loading(settings, engine, self.disk, log, clock)
         self.lock: Lock | None = None
         self.on_ready: Callable[[], None] = lambda: None
         self.live.on_doubt = self.live.on_trouble = self.refresh_gate
         self.live.has_child = lambda: self.children.current is not None
-        self.background.on_trouble = self.refresh_gate
-        self.background.make_journal = self.loading.new_journal
+        self.save_job.on_trouble = self.refresh_gate
+        self.rewrite_job.make_journal = self.loading.new_journal
 
     # The start
 
@@ -140,7 +146,7 @@ class Durability:
         self.live.use(self.loading.journal)
         journal = self.live.journal
         if journal is not None:
-            self.background.base_size = journal.base_size
+            self.rewrite_job.base_size = journal.base_size
         self.follow_settings()
         self.loop.before_replies = self.live.turn.end_turn
         self.loop.after_log = self.after_log
@@ -226,7 +232,7 @@ class Durability:
         elif (
             settings.stop_writes_on_bgsave_error
             and settings.save_points
-            and not self.background.saves.is_ok
+            and not self.save_job.is_ok
         ):
             text = SAVE_TROUBLE
         self.engine.misconf_text = text
@@ -242,7 +248,7 @@ class Durability:
     @property
     def last_save_s(self) -> int:
         """When the last snapshot was finished."""
-        return self.background.last_save_s
+        return self.save_job.last_save_s
 
     @property
     def log_is_on(self) -> bool:
@@ -251,13 +257,13 @@ class Durability:
 
     def save(self) -> None:
         """Write the snapshot now."""
-        self.background.save_now()
+        self.save_job.now()
 
     def save_flushed(self) -> None:
         """FLUSHALL: the snapshot holds nothing either, and no child brings the old data back."""
         self.background.stop_child([SAVE])
         with contextlib.suppress(CommandError):  # told to the log and to INFO; the keys are gone
-            self.background.save_now()
+            self.save_job.now()
 
     def ask_for(self, job: str) -> None:
         """Start a child for it as soon as possible."""
@@ -278,7 +284,7 @@ class Durability:
     def reload(self, save: bool, flush: bool, merge: bool) -> None:
         """DEBUG RELOAD."""
         if save:
-            self.background.save_now()
+            self.save_job.now()
         if flush:
             self._forget_all()
         path = join(self.settings.data_dir, self.settings.dbfilename)
@@ -289,13 +295,13 @@ class Durability:
             text = b"ERR Error trying to load the RDB dump, check server logs."
             raise CommandError(text) from None
         if not (save and flush) and self.settings.appendonly:
-            self.background.log_is_stale = True
+            self.rewrite_job.log_is_stale = True
             self.background.ask_for(REWRITE)
 
     def reload_log(self) -> None:
         """DEBUG LOADAOF; a log that cannot be loaded ends the server, as its data is gone."""
         loader = self.loading.log_loader()
-        if self.background.needs_new_log or not loader.exists():
+        if self.rewrite_job.needs_new_log or not loader.exists():
             raise CommandError(b"ERR There is no log that fits the data")
         try:
             self.live.flush()
@@ -321,9 +327,9 @@ class Durability:
         self.background.stop_child()
         try:
             self.live.flush()
-            self.background.finish_log()
+            self.rewrite_job.finish()
             if b"SAVE" in words or (self.settings.save_points and b"NOSAVE" not in words):
-                self.background.save_now()
+                self.save_job.now()
         except (CommandError, DiskError) as error:
             self.log.warning(f"Cannot bring all data to disk: {error}")
             if b"FORCE" not in words:

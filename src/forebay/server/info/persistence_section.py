@@ -71,18 +71,17 @@ def _status(is_ok: bool) -> str:
 
 
 def _snapshot(durability: Durability) -> Fields:
-    background = durability.background
-    stats = background.saves
+    job = durability.save_job
     return [
-        ("rdb_changes_since_last_save", background.changes),
-        ("rdb_bgsave_in_progress", int(background.job == SAVE)),
-        ("rdb_last_save_time", background.last_save_s),
-        ("rdb_last_bgsave_status", _status(stats.is_ok)),
-        ("rdb_last_bgsave_time_sec", stats.last_s),
+        ("rdb_changes_since_last_save", job.changes),
+        ("rdb_bgsave_in_progress", int(durability.job == SAVE)),
+        ("rdb_last_save_time", job.last_save_s),
+        ("rdb_last_bgsave_status", _status(job.is_ok)),
+        ("rdb_last_bgsave_time_sec", job.last_s),
         ("rdb_current_bgsave_time_sec", _child_s(durability, SAVE)),
-        ("rdb_saves", stats.done),
-        ("rdb_saves_consecutive_failures", stats.failures),
-        ("rdb_last_cow_size", stats.copied_bytes),
+        ("rdb_saves", job.done),
+        ("rdb_saves_consecutive_failures", job.failures),
+        ("rdb_last_cow_size", job.copied_bytes),
         ("rdb_last_load_keys_expired", durability.loading.keys_expired),
         ("rdb_last_load_keys_loaded", durability.loading.keys_loaded),
         ("rdb_save_progress_perc", _progress(durability, SAVE)),
@@ -90,19 +89,18 @@ def _snapshot(durability: Durability) -> Fields:
 
 
 def _log(durability: Durability) -> Fields:
-    background, live = durability.background, durability.live
-    stats = background.rewrites
+    job, live = durability.rewrite_job, durability.live
     return [
         ("aof_enabled", int(durability.log_is_on)),
-        ("aof_rewrite_in_progress", int(background.job == REWRITE)),
-        ("aof_rewrite_scheduled", int(REWRITE in background.scheduled)),
-        ("aof_last_rewrite_time_sec", stats.last_s),
+        ("aof_rewrite_in_progress", int(durability.job == REWRITE)),
+        ("aof_rewrite_scheduled", int(REWRITE in durability.background.scheduled)),
+        ("aof_last_rewrite_time_sec", job.last_s),
         ("aof_current_rewrite_time_sec", _child_s(durability, REWRITE)),
-        ("aof_last_bgrewrite_status", _status(stats.is_ok)),
-        ("aof_rewrites", stats.done),
-        ("aof_rewrites_consecutive_failures", stats.failures),
+        ("aof_last_bgrewrite_status", _status(job.is_ok)),
+        ("aof_rewrites", job.done),
+        ("aof_rewrites_consecutive_failures", job.failures),
         ("aof_last_write_status", _status(not live.trouble)),
-        ("aof_last_cow_size", stats.copied_bytes),
+        ("aof_last_cow_size", job.copied_bytes),
         ("aof_last_error", live.last_error),
         ("aof_rewrite_progress_perc", _progress(durability, REWRITE)),
     ]
