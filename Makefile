@@ -11,7 +11,7 @@ JOBS    ?= 2
 BIN     := .venv/bin
 SOURCES := $(shell find src -name '*.py' -o -name '*.pxd') setup.py pyproject.toml MANIFEST.in
 PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --ignore tests/tidy
-CODE    := src tests bench reliability examples tools setup.py
+CODE    := src testkit tests bench reliability examples tools setup.py
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -18,9 +18,9 @@ from pathlib import Path
 from bench.latency import percentile
 from bench.peers import Peer, logging
 from bench.rows import F4, STREAM, Row, fill, group_reads, xadd
-from tests.support.oracle import start_redis
-from tests.support.resp import RawClient, encode
-from tests.support.servers import ServerProcess, start_forebay
+from testkit.oracle import start_redis
+from testkit.resp import RawClient, encode
+from testkit.servers import ServerProcess, start_forebay
 
 LOGGED = {
     "everysec": [

@@ -12,7 +12,7 @@ from itertools import cycle, repeat
 from bench.load import Expect, crowd, reply_size
 from bench.peers import Peer
 from bench.rows import F4, GROUP, deliver, entry_id, fill
-from tests.support.resp import encode
+from testkit.resp import encode
 
 KEY = b"race:growing"
 PAGE = 10

@@ -16,7 +16,7 @@ from collections import Counter
 
 from bench.load import connect
 from bench.peers import Peer
-from tests.support.resp import NEED_MORE, encode, end_of_reply
+from testkit.resp import NEED_MORE, encode, end_of_reply
 
 KEY, GROUP = "race:live", "live"
 MESSAGE = re.compile(rb"\r\n(\d+-\d+)\r\n\*2\r\n\$1\r\nn\r\n\$8\r\n(\d{8})\r\n")

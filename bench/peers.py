@@ -20,9 +20,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import forebay
-from tests.support.oracle import start_redis
-from tests.support.resp import RawClient
-from tests.support.servers import ServerProcess, start_forebay
+from testkit.oracle import start_redis
+from testkit.resp import RawClient
+from testkit.servers import ServerProcess, start_forebay
 
 
 class Peer:

@@ -14,7 +14,7 @@ from itertools import cycle, islice, repeat
 
 from bench.load import Expect, Sample, crowd, readers, reply_size
 from bench.peers import Peer
-from tests.support.resp import encode
+from testkit.resp import encode
 
 F4 = (b"rider", b"Castilla", b"speed", b"30.2", b"position", b"1", b"location_id", b"1")
 BASE_MS = 1_000_000_000_000

@@ -20,8 +20,8 @@ from forebay.server.logger import Log
 from forebay.server.server import Server
 from reliability.goals import Outcome
 from reliability.ledger import Id, read_id, write_id
-from tests.support.hand_server import Client, HandClock
-from tests.support.resp import encode, parse, split_replies
+from testkit.hand_server import Client, HandClock
+from testkit.resp import encode, parse, split_replies
 
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 #: The server believes that a clock was set when the two have parted by a second; so within

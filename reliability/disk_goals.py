@@ -31,8 +31,8 @@ from reliability.traffic import (
     restore_consumers,
     start_traffic,
 )
-from tests.support.resp import RawClient, ReplyError
-from tests.support.servers import ServerProcess
+from testkit.resp import RawClient, ReplyError
+from testkit.servers import ServerProcess
 
 POLICIES = ("always", "everysec")
 REFUSALS = ("MISCONF", "EXECABORT")

@@ -18,8 +18,8 @@ from typing import Any
 from forebay.errors import DiskError, ForebayError
 from forebay.persistence.files import Data, Disk, WriteFile
 from reliability.goals import Outcome
-from tests.support.durable_server import CLOSED, DurableServer, TalkingClient
-from tests.support.resp import ReplyError
+from testkit.durable_server import CLOSED, DurableServer, TalkingClient
+from testkit.resp import ReplyError
 
 REASON = "Input/output error"
 ADDS = 24

@@ -18,7 +18,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.servers import ServerProcess
+from testkit.servers import ServerProcess
 
 FULL_DISK_BYTES = 24 << 20
 PAGE = 4096

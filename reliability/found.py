@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reliability.ledger import Id, read_id, token_of
-from tests.support.resp import RawClient
+from testkit.resp import RawClient
 
 
 @dataclass

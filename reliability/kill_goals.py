@@ -37,8 +37,8 @@ from reliability.traffic import (
     start_traffic,
     trim,
 )
-from tests.support.resp import RawClient
-from tests.support.servers import ServerProcess
+from testkit.resp import RawClient
+from testkit.servers import ServerProcess
 
 KILL_AFTER_S = (0.020, 0.200)
 KILL_START_AFTER_S = (0.1, 0.8)

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.support.resp import ReplyError, encode
+from testkit.resp import ReplyError, encode
 
 Id = tuple[int, int]
 GroupName = tuple[str, str]

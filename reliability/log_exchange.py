@@ -24,10 +24,10 @@ from reliability import rdb_goals
 from reliability.goals import Outcome
 from reliability.log_life import Life, unheard
 from reliability.redis_judge import check_aof, put_files, redis_on
-from tests.support.random_keyspace import fill
-from tests.support.recovery import NAME, FailedCommandError, Recovery
-from tests.support.resp import RawClient
-from tests.support.waiting import info_field, wait_until
+from testkit.random_keyspace import fill
+from testkit.recovery import NAME, FailedCommandError, Recovery
+from testkit.resp import RawClient
+from testkit.waiting import info_field, wait_until
 
 #: What both servers tell of a stream, a group and a consumer.
 STREAM_FACTS = (b"length", b"last-generated-id", b"max-deleted-entry-id", b"entries-added")

@@ -19,10 +19,10 @@ from forebay.persistence.rdb.snapshot import SnapshotLoader
 from reliability.goals import Outcome
 from reliability.log_life import SNAPSHOT_PATH, Life, unheard
 from reliability.redis_judge import accepts
-from tests.support.engine_client import EngineClient
-from tests.support.forgetful_disk import ForgetfulDisk
-from tests.support.recovery import FOLDER, NAME, FailedCommandError, Recovery
-from tests.support.replaying import commands_only, lasting
+from testkit.engine_client import EngineClient
+from testkit.forgetful_disk import ForgetfulDisk
+from testkit.recovery import FOLDER, NAME, FailedCommandError, Recovery
+from testkit.replaying import commands_only, lasting
 
 STEPS_OF_A_LIFE = 40
 ACCIDENTS_OF_A_LIFE = 100

@@ -20,10 +20,10 @@ from typing import Any
 from forebay.persistence.aof.writer import Journal
 from forebay.persistence.files import temp_path
 from forebay.persistence.rdb.snapshot import SaveOptions, save
-from tests.support.engine_client import EngineClient
-from tests.support.forgetful_disk import ForgetfulDisk
-from tests.support.recovery import FOLDER, NAME
-from tests.support.replaying import lasting, rewritten
+from testkit.engine_client import EngineClient
+from testkit.forgetful_disk import ForgetfulDisk
+from testkit.recovery import FOLDER, NAME
+from testkit.replaying import lasting, rewritten
 
 SNAPSHOT_PATH = "/data/dump.rdb"
 #: Pieces in which a child writes a base file while the server goes on.

@@ -1,7 +1,7 @@
 """R2, the other half: the power fails with ``everysec``; how much of the past is gone?
 
 A server in this process, with a clock turned by hand, works on a disk that forgets
-what was not synced (tests/support/forgetful_disk.py).  Its syncs take their time, as
+what was not synced (testkit/forgetful_disk.py).  Its syncs take their time, as
 on a slow disk.  Then the power fails after any operation, and a server starts on
 what is left: whatever was acknowledged more than two seconds before must be there,
 and what is there must be the beginning of what was acknowledged.
@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reliability.goals import Outcome
-from tests.support.durable_server import DurableServer
-from tests.support.forgetful_disk import ForgetfulDisk, Operation, Sync
+from testkit.durable_server import DurableServer
+from testkit.forgetful_disk import ForgetfulDisk, Operation, Sync
 
 WINDOW_MS = 2000
 SLOWEST_SYNC_MS = 900

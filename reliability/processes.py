@@ -13,8 +13,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.oracle import find
-from tests.support.servers import (
+from testkit.oracle import find
+from testkit.servers import (
     ServerProcess,
     environment,
     free_port,

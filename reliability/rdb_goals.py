@@ -27,12 +27,12 @@ from forebay.errors import CorruptDataError
 from forebay.persistence.rdb.format import VERSIONS
 from forebay.persistence.rdb.payload import dump, restore
 from reliability.goals import Outcome
-from tests.support.engine_client import EngineClient
-from tests.support.oracle import find, start_redis
-from tests.support.portrait import of_value, portrait
-from tests.support.random_keyspace import fill
-from tests.support.rdb_files import loaded, saved
-from tests.support.resp import RawClient
+from testkit.engine_client import EngineClient
+from testkit.oracle import find, start_redis
+from testkit.portrait import of_value, portrait
+from testkit.random_keyspace import fill
+from testkit.rdb_files import loaded, saved
+from testkit.resp import RawClient
 
 OFFSET = re.compile(r"at offset \d+")
 #: Of each kind of file; a damaged one is mostly refused long before its end.

@@ -16,8 +16,8 @@ from typing import Any
 import forebay
 from reliability.goals import Outcome
 from reliability.processes import start
-from tests.support.resp import RawClient, encode
-from tests.support.servers import ServerProcess
+from testkit.resp import RawClient, encode
+from testkit.servers import ServerProcess
 
 #: Seconds for a million entries, on the compiled core.
 TARGET_S = {"aof": 5.0, "rdb": 2.0}

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from forebay.commands.admin.digest import keyspace_digest
 from forebay.core.keyspace import Keyspace
-from tests.support.oracle import find, start_redis
-from tests.support.resp import RawClient
-from tests.support.waiting import wait_until
+from testkit.oracle import find, start_redis
+from testkit.resp import RawClient
+from testkit.waiting import wait_until
 
 LOG_ON = ("--appendonly", "yes")
 

@@ -16,8 +16,8 @@ from reliability.goals import Outcome
 from reliability.log_goals import TORN_BYTES, Torn, foreign_tail, torn_tails
 from reliability.processes import start
 from reliability.redis_judge import put_files
-from tests.support.forgetful_disk import ForgetfulDisk
-from tests.support.recovery import Recovery
+from testkit.forgetful_disk import ForgetfulDisk
+from testkit.recovery import Recovery
 
 #: One restart for so many tails in process, and no more than a thousand.
 TAILS_PER_RESTART = 20

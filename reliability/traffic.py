@@ -28,7 +28,7 @@ from reliability.ledger import (
     Read,
     Request,
 )
-from tests.support.resp import RawClient, parse
+from testkit.resp import RawClient, parse
 
 KEYS = ("orders", "clicks")
 PRODUCERS = 4

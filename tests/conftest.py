@@ -22,8 +22,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import forebay
-from tests.support.oracle import start_redis
-from tests.support.servers import ServerProcess, start_forebay
+from testkit.oracle import start_redis
+from testkit.servers import ServerProcess, start_forebay
 
 settings.register_profile(
     "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True

@@ -27,7 +27,7 @@ from forebay_spark.options import BATCH, read_options
 from forebay_spark.pipeline.landing import Landing, land_task
 from forebay_spark.reading import Task
 from forebay_spark.schema import PLAIN
-from tests.support.resp import encode
+from testkit.resp import encode
 
 WARM = b"race:warm"
 LARGE_BYTES = 1 << 20

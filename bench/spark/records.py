@@ -25,7 +25,7 @@ from bench.spark.lines import Line, compare, warm_in_turns
 from bench.spark.reads import TYPED, to_noop_s
 from bench.spark.stage import Stage, url
 from forebay_spark.nested import converter
-from tests.support.resp import encode
+from testkit.resp import encode
 
 FIELD = "order"
 INNER = (

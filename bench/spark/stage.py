@@ -18,7 +18,7 @@ from bench.rows import STREAM, fill
 from bench.spark.lines import Samples
 from bench.spark.sources import ConstSource, TupleSource
 from forebay_spark.session import session
-from tests.support.spark_driver import worker_path
+from testkit.servers import worker_path
 
 MASTER = "local[2]"
 SETTINGS = {

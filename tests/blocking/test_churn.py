@@ -13,9 +13,9 @@ from random import Random
 
 import pytest
 
-from tests.support.resp import RawClient, encode
-from tests.support.servers import ServerProcess
-from tests.support.waiting import info_field, wait_for_blocked, wait_until
+from testkit.resp import RawClient, encode
+from testkit.servers import ServerProcess
+from testkit.waiting import info_field, wait_for_blocked, wait_until
 
 pytestmark = pytest.mark.compiled
 

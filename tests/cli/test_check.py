@@ -12,10 +12,10 @@ import pytest
 from forebay.cli.main import main
 from forebay.persistence.files import Disk
 from forebay.server.process import Halt
-from tests.support.durable_server import DurableServer
-from tests.support.engine_client import EngineClient
+from testkit.durable_server import DurableServer
+from testkit.engine_client import EngineClient
+from testkit.rdb_files import saved
 from tests.support.log_files import FOLDER, NAME, command, seal_all, write_log
-from tests.support.rdb_files import saved
 
 UNITS = [command("XADD", "s", f"{i}-1", "field", f"value {i}") for i in range(1, 9)]
 GOOD = seal_all(*UNITS)

@@ -9,7 +9,7 @@ import pytest
 
 import forebay
 from forebay.cli.main import COMMANDS, main
-from tests.support.servers import free_port
+from testkit.servers import free_port
 
 
 def run(*args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:

@@ -13,9 +13,9 @@ import pytest
 
 from forebay.cli.main import main
 from forebay.cli.output import Bar, text_of
-from tests.support.engine_client import EngineClient
+from testkit.engine_client import EngineClient
+from testkit.rdb_files import saved
 from tests.support.log_files import FOLDER, NAME, command, seal_all, transaction, write_log
-from tests.support.rdb_files import saved
 
 LOG = [
     command("SELECT", "0") + command("XADD", "orders", "1-1", "item", "tea for two"),

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.servers import ServerProcess, free_port
+from testkit.servers import ServerProcess, free_port
 from tests.tidy.test_compiled import compiled_list
 
 pytestmark = pytest.mark.compiled

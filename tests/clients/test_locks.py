@@ -10,7 +10,7 @@ import redis
 import redis.asyncio
 from redis.exceptions import LockError, LockNotOwnedError
 
-from tests.support.servers import ServerProcess
+from testkit.servers import ServerProcess
 
 
 @pytest.fixture(params=[2, 3], ids=["resp2", "resp3"])

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from testkit.servers import environment, free_port
 from tests.support.pages import ROOT, Block, blocks
-from tests.support.servers import environment, free_port
 
 README = ROOT / "README.md"
 LEFT_OUT = ("pip install", "forebay pipeline", "forebay sql", "forebay_spark")

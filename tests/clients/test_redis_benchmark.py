@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 
 import forebay
-from tests.support.oracle import find
-from tests.support.servers import ServerProcess
+from testkit.oracle import find
+from testkit.servers import ServerProcess
 
 REQUESTS = 20_000 if forebay.compiled() else 2_000
 

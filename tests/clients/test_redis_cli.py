@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.oracle import find
-from tests.support.resp import encode
-from tests.support.servers import ServerProcess
+from testkit.oracle import find
+from testkit.resp import encode
+from testkit.servers import ServerProcess
 
 TUTORIAL = Path(__file__).with_name("tutorial.txt").read_text()
 TIMEOUT_S = 60

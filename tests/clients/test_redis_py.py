@@ -15,8 +15,8 @@ import pytest
 import redis
 import redis.asyncio
 
-from tests.support.servers import ServerProcess
-from tests.support.waiting import PATIENCE_S, PAUSE_S
+from testkit.servers import ServerProcess
+from testkit.waiting import PATIENCE_S, PAUSE_S
 
 Call = Callable[..., Awaitable[Any]]
 Scenario = Callable[[Call], Awaitable[None]]

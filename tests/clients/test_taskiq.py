@@ -19,8 +19,8 @@ import pytest
 import redis
 from taskiq import AsyncTaskiqTask
 
-from tests.support.servers import ServerProcess, environment
-from tests.support.waiting import wait_until
+from testkit.servers import ServerProcess, environment
+from testkit.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 STREAM, GROUP = "taskiq:tasks", "workers"

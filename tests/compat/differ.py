@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from testkit.resp import RawClient, encode
+from testkit.servers import ServerProcess
 from tests.compat.differences import PartingWaysError, explain
 from tests.compat.generic_commands import comparable
 from tests.compat.replies import Reply, parse, show
 from tests.compat.scripts import Command, Script
-from tests.support.resp import RawClient, encode
-from tests.support.servers import ServerProcess
 
 
 @dataclass

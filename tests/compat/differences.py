@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from testkit.oracle import server_program, server_version
 from tests.compat.replies import Reply
-from tests.support.oracle import server_program, server_version
 
 Edit = Callable[[list[str], Reply, Reply], None]
 

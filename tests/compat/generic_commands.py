@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from tests.support.resp import end_of_reply
+from testkit.resp import end_of_reply
 
 KEYS = ("a", "b", "c", "num", "list", "set", "missing", "")
 CLOCK_KEYS = ("clock1", "clock2")

@@ -9,8 +9,8 @@ import pytest
 import forebay
 from reliability.log_exchange import exchange
 from reliability.redis_judge import accepts
-from tests.support.engine_client import EngineClient
-from tests.support.replaying import rewritten
+from testkit.engine_client import EngineClient
+from testkit.replaying import rewritten
 
 pytestmark = pytest.mark.oracle
 

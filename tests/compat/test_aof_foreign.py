@@ -13,9 +13,9 @@ from random import Random
 import pytest
 
 from reliability.log_exchange import rewrite_there
-from tests.support.durable_server import DurableServer
-from tests.support.oracle import start_redis
-from tests.support.resp import RawClient, ReplyError
+from testkit.durable_server import DurableServer
+from testkit.oracle import start_redis
+from testkit.resp import RawClient, ReplyError
 
 pytestmark = pytest.mark.oracle
 

@@ -6,14 +6,14 @@ import re
 
 import pytest
 
+from testkit.oracle import server_program, server_version
+from testkit.resp import encode
+from testkit.servers import ServerProcess
 from tests.compat.differ import Difference
 from tests.compat.list_commands import random_script
 from tests.compat.scripts import Script
 from tests.compat.test_random import generic_script, scripts
 from tests.compat.test_random_strings import script as string_script
-from tests.support.oracle import server_program, server_version
-from tests.support.resp import encode
-from tests.support.servers import ServerProcess
 
 pytestmark = pytest.mark.oracle
 

@@ -16,9 +16,9 @@ from random import Random
 import pytest
 
 import forebay
-from tests.support.engine_client import EngineClient
-from tests.support.resp import RawClient
-from tests.support.servers import ServerProcess
+from testkit.engine_client import EngineClient
+from testkit.resp import RawClient
+from testkit.servers import ServerProcess
 
 pytestmark = pytest.mark.oracle
 

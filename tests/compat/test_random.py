@@ -7,11 +7,11 @@ from random import Random
 import pytest
 
 import forebay
+from testkit.oracle import server_program, server_version
+from testkit.servers import ServerProcess
 from tests.compat.differ import check
 from tests.compat.generic_commands import random_command
 from tests.compat.scripts import Script, ScriptWriter
-from tests.support.oracle import server_program, server_version
-from tests.support.servers import ServerProcess
 
 #: Commands in a script, and scripts in a test; the interpreted leg plays fewer.
 LENGTH = 60

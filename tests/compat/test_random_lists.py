@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 import forebay
+from testkit.resp import RawClient, parse
+from testkit.servers import ServerProcess
 from tests.compat.differ import check, play_on
 from tests.compat.list_commands import random_script
 from tests.compat.scripts import Script
 from tests.compat.test_changes import check_counts
-from tests.support.resp import RawClient, parse
-from tests.support.servers import ServerProcess
 
 #: Commands in a script, and scripts in a test; the interpreted leg plays fewer.
 LENGTH = 60

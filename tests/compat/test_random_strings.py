@@ -10,11 +10,11 @@ from random import Random
 import pytest
 
 import forebay
+from testkit.servers import ServerProcess
 from tests.compat.differ import check
 from tests.compat.differences import is_before
 from tests.compat.scripts import Script
 from tests.compat.string_commands import random_command
-from tests.support.servers import ServerProcess
 
 LENGTH = 60
 SCRIPTS = 90 if forebay.compiled() else 20

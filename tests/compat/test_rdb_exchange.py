@@ -20,12 +20,12 @@ from forebay.core.check import check_stream
 from forebay.core.stream import Stream
 from forebay.persistence.rdb.payload import restore
 from reliability import rdb_goals
-from tests.support.engine_client import EngineClient
-from tests.support.portrait import of_value
-from tests.support.random_keyspace import fill
-from tests.support.rdb_files import loaded, saved
-from tests.support.resp import RawClient
-from tests.support.servers import ServerProcess
+from testkit.engine_client import EngineClient
+from testkit.portrait import of_value
+from testkit.random_keyspace import fill
+from testkit.rdb_files import loaded, saved
+from testkit.resp import RawClient
+from testkit.servers import ServerProcess
 
 pytestmark = pytest.mark.oracle
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from testkit.servers import ServerProcess
 from tests.compat.differ import play
 from tests.compat.scripts import Script
-from tests.support.servers import ServerProcess
 
 pytestmark = pytest.mark.oracle
 

@@ -6,9 +6,9 @@ import shlex
 
 import pytest
 
+from testkit.servers import ServerProcess
 from tests.compat.differ import check
 from tests.compat.scripts import Script
-from tests.support.servers import ServerProcess
 
 pytestmark = pytest.mark.oracle
 

@@ -11,9 +11,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.support.resp import NEED_MORE, RawClient, encode, end_of_reply
-from tests.support.servers import ServerProcess
-from tests.support.waiting import wait_until
+from testkit.resp import NEED_MORE, RawClient, encode, end_of_reply
+from testkit.servers import ServerProcess
+from testkit.waiting import wait_until
 
 pytestmark = pytest.mark.oracle
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from forebay.core.finder import Finder
 from forebay.core.stream import Stream
-from tests.support.engine_client import EngineClient
+from testkit.engine_client import EngineClient
 
 
 def stream_of(added: list[int], deleted: list[int], node_entries: int) -> Stream:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forebay.core.idmp_cycle import IdmpCycle
-from tests.support.engine_client import START_MS, EngineClient
+from testkit.engine_client import START_MS, EngineClient
 
 
 def client_with_streams(count: int) -> EngineClient:

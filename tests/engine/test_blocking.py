@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forebay.engine.ticker import Ticker
-from tests.support.engine_client import BLOCKED, EngineClient, ReplyError
+from testkit.engine_client import BLOCKED, EngineClient, ReplyError
 from tests.support.replies import WRONGTYPE
 
 NOGROUP = ReplyError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.engine_client import EngineClient
+from testkit.engine_client import EngineClient
 
 READ = "XREADGROUP GROUP g {} STREAMS s {}"
 

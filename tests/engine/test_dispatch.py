@@ -9,7 +9,7 @@ from forebay.commands.api.spec import FAST, Command
 from forebay.commands.table import TABLE
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv, argv_of
-from tests.support.engine_client import START_MS, EngineClient, ReplyError
+from testkit.engine_client import START_MS, EngineClient, ReplyError
 
 
 def broken(ctx: Context, argv: Argv) -> None:

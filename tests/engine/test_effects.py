@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from forebay.commands.api.effects import Effects
 from forebay.wire.argv import argv_of
-from tests.support.engine_client import EngineClient
-from tests.support.resp import parse, split_replies
+from testkit.engine_client import EngineClient
+from testkit.resp import parse, split_replies
 
 
 def recorded(effects: Effects) -> list[list[bytes]]:

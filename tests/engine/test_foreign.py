@@ -14,9 +14,9 @@ from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.engine.replay import Replayer
 from forebay.errors import CorruptDataError
-from tests.support.portrait import portrait
-from tests.support.rdb_files import sealed
-from tests.support.resp import encode
+from testkit.portrait import portrait
+from testkit.rdb_files import sealed
+from testkit.resp import encode
 
 LATER_MS = 1 << 42
 LONG_MS = str(LATER_MS + 1)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from forebay.commands.api import gates
-from tests.support.engine_client import EngineClient, ReplyError
+from testkit.engine_client import EngineClient, ReplyError
 
 STILL_LOADING = "LOADING Redis is loading the dataset in memory"
 

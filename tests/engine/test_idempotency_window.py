@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.engine_client import EngineClient
+from testkit.engine_client import EngineClient
 
 
 def test_a_message_is_remembered_until_the_periodic_job_has_run_past_its_time() -> None:

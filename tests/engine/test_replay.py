@@ -11,13 +11,13 @@ from forebay.core.check import check_keyspace
 from forebay.engine.engine import Engine
 from forebay.engine.replay import Replayer
 from forebay.errors import CorruptDataError
+from testkit.engine_client import EngineClient
+from testkit.portrait import portrait
+from testkit.resp import encode
 from tests.compat.generic_commands import random_command
 from tests.compat.scripts import ScriptWriter
 from tests.compat.string_commands import random_command as random_string_command
-from tests.support.engine_client import EngineClient
 from tests.support.keyspace_events import listen
-from tests.support.portrait import portrait
-from tests.support.resp import encode
 
 MUCH_LATER_MS = 1 << 42
 

@@ -8,10 +8,10 @@ import pytest
 
 from forebay.core.check import check_keyspace
 from forebay.persistence.rdb.payload import dump, restore
+from testkit.engine_client import BLOCKED, EngineClient
+from testkit.portrait import of_value, portrait
+from testkit.replaying import replay, rewritten
 from tests.compat.list_commands import random_script
-from tests.support.engine_client import BLOCKED, EngineClient
-from tests.support.portrait import of_value, portrait
-from tests.support.replaying import replay, rewritten
 
 LENGTH = 120
 

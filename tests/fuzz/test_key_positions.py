@@ -13,7 +13,7 @@ from random import Random
 import pytest
 
 import forebay
-from tests.support.engine_client import EngineClient, ReplyError
+from testkit.engine_client import EngineClient, ReplyError
 
 NAMES = ("STREAMS", "streams", "COUNT", "BLOCK", "GROUP", "NOACK", "CLAIM", "MAXSIZE", "k", "0")
 LINES = 20_000 if forebay.compiled() else 1_500

@@ -13,8 +13,8 @@ import pytest
 
 import forebay
 from reliability import rdb_goals
-from tests.support.engine_client import EngineClient, ReplyError
-from tests.support.rdb_files import ConsumerPart, GroupPart, body_of, payload_of
+from testkit.engine_client import EngineClient, ReplyError
+from testkit.rdb_files import ConsumerPart, GroupPart, body_of, payload_of
 
 COUNT = int(os.environ.get("FOREBAY_PAYLOADS", 6000 if forebay.compiled() else 1000))
 SEEDS = (7, 8)

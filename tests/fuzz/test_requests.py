@@ -13,10 +13,10 @@ from random import Random
 
 import pytest
 
+from testkit.resp import RawClient, encode
+from testkit.servers import ServerProcess
+from testkit.waiting import wait_until
 from tests.compat.scripts import ScriptWriter
-from tests.support.resp import RawClient, encode
-from tests.support.servers import ServerProcess
-from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.compiled
 

@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 
-from tests.support.engine_client import BLOCKED, EngineClient
+from testkit.engine_client import BLOCKED, EngineClient
 
 KEYS = ["a", "b", "c"]
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forebay.core.check import check_keyspace
-from tests.support.engine_client import START_MS, EngineClient
+from testkit.engine_client import START_MS, EngineClient
 
 NOBODY = ""
 NUMBERS = st.integers(1, 25)

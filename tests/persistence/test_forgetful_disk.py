@@ -11,7 +11,7 @@ import pytest
 
 from forebay.errors import DiskError
 from forebay.persistence.files import Disk, Lock, ReadFile, WriteFile, replace_file
-from tests.support.forgetful_disk import (
+from testkit.forgetful_disk import (
     PAGE,
     ForgetfulDisk,
     ForgetfulFile,

@@ -13,8 +13,8 @@ from forebay.errors import CorruptDataError
 from reliability.goals import Outcome
 from reliability.log_goals import Victim, bit_flips
 from reliability.log_life import Life
-from tests.support.forgetful_disk import ForgetfulDisk
-from tests.support.recovery import FOLDER, NAME, Recovery
+from testkit.forgetful_disk import ForgetfulDisk
+from testkit.recovery import FOLDER, NAME, Recovery
 
 FLIPS = 1200 if forebay.compiled() else 80
 #: Every bit of the manifest, or the lowest of each byte: it tells i from h, and 2 from 3.

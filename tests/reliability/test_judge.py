@@ -27,8 +27,8 @@ from reliability.traffic import (
     restore_consumers,
     trim,
 )
-from tests.support.engine_client import EngineClient
-from tests.support.resp import encode, parse, split_replies
+from testkit.engine_client import EngineClient
+from testkit.resp import encode, parse, split_replies
 
 
 class EngineConnection:

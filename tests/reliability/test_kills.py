@@ -12,7 +12,7 @@ import pytest
 
 from reliability.goals import Outcome
 from reliability.kill_goals import Loop, always, everysec_and_no, graceful_stops
-from tests.support.servers import ServerProcess
+from testkit.servers import ServerProcess
 
 SEED = 20261116
 

@@ -11,8 +11,8 @@ import forebay
 from forebay.errors import CorruptDataError
 from reliability.log_goals import power_failures
 from reliability.log_life import Life
-from tests.support.forgetful_disk import PAGE, ForgetfulDisk, ForgetfulFile
-from tests.support.recovery import Recovery
+from testkit.forgetful_disk import PAGE, ForgetfulDisk, ForgetfulFile
+from testkit.recovery import Recovery
 
 ACCIDENTS = 1500 if forebay.compiled() else 100
 #: Enough for the defects below, each of which must be found.

@@ -11,8 +11,8 @@ import forebay
 from forebay.errors import CorruptDataError
 from reliability.log_goals import Torn, torn_tails
 from reliability.torn_restarts import restarts_on_torn_logs
-from tests.support.forgetful_disk import ForgetfulDisk
-from tests.support.recovery import Recovery
+from testkit.forgetful_disk import ForgetfulDisk
+from testkit.recovery import Recovery
 
 TAILS = 3000 if forebay.compiled() else 60
 #: Of the last kilobyte every byte, or every so many.

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.resp import RawClient
-from tests.support.servers import environment, free_port
+from testkit.resp import RawClient
+from testkit.servers import environment, free_port
+from testkit.waiting import wait_until
 from tests.support.stock_files import DEBIAN_7_0
-from tests.support.waiting import wait_until
 
 
 class Box:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from forebay.server.process import OWN_DESCRIPTORS, Signals, make_room_for_clients
-from tests.support.servers import ServerProcess
-from tests.support.waiting import wait_until
+from testkit.servers import ServerProcess
+from testkit.waiting import wait_until
 
 
 @pytest.fixture

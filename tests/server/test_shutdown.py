@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.durable_server import CLOSED, DurableServer
-from tests.support.resp import ReplyError, encode
-from tests.support.servers import start_forebay
+from testkit.durable_server import CLOSED, DurableServer
+from testkit.resp import ReplyError, encode
+from testkit.servers import start_forebay
 
 CANNOT = ReplyError("ERR Errors trying to SHUTDOWN. Check logs.")
 

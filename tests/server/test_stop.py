@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.resp import RawClient, encode
-from tests.support.servers import ServerProcess, environment, free_port, start_forebay
-from tests.support.waiting import client_field, wait_for_blocked, wait_until
+from testkit.resp import RawClient, encode
+from testkit.servers import ServerProcess, environment, free_port, start_forebay
+from testkit.waiting import client_field, wait_for_blocked, wait_until
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import pytest
 import redis
 
 from forebay_spark.session import session
+from testkit.servers import ServerProcess, worker_path
 from tests.support.clusters import redis_cluster
-from tests.support.servers import ServerProcess
-from tests.support.spark_driver import SETTINGS, worker_path
+from tests.support.spark_driver import SETTINGS
 from tests.support.spark_faults import FaultySource
 from tests.support.spark_streams import Target
 

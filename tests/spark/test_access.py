@@ -15,8 +15,8 @@ from forebay_spark.connect import Server
 from forebay_spark.errors import ServerError
 from forebay_spark.options import BATCH, read_options
 from forebay_spark.schema import PLAIN
-from tests.support.oracle import start_redis
-from tests.support.servers import ServerProcess, free_port
+from testkit.oracle import start_redis
+from testkit.servers import ServerProcess, free_port
 from tests.support.spark_streams import Target, numbers_of, read_tasks
 
 

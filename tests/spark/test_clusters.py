@@ -21,13 +21,13 @@ from forebay_spark.options import BATCH, STREAM, WRITE, read_options
 from forebay_spark.rows import Layout
 from forebay_spark.schema import PLAIN
 from forebay_spark.sink import TaskWriter
+from testkit.servers import ServerProcess, free_port
 from tests.support.clusters import (
     SERVICE,
     cluster_url,
     move_slot,
     watched_by_sentinel,
 )
-from tests.support.servers import ServerProcess, free_port
 from tests.support.spark_streams import Target, numbers_of, read_tasks
 
 STREAMS = [f"orders:{{{i}}}" for i in range(8)]

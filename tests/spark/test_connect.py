@@ -10,7 +10,7 @@ from forebay_spark import state
 from forebay_spark.connect import CLUSTER, SENTINEL, Server, parse_url
 from forebay_spark.errors import OptionError, ServerError
 from forebay_spark.options import BATCH, read_options
-from tests.support.servers import ServerProcess, free_port
+from testkit.servers import ServerProcess, free_port
 from tests.support.spark_streams import Target
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.servers import environment
+from testkit.servers import environment
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 

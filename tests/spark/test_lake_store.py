@@ -22,10 +22,10 @@ from forebay_spark.lake.upkeep import compact
 from forebay_spark.one_table import table
 from forebay_spark.pipeline.archive import Archive, Trim
 from forebay_spark.pipeline.spec import Source
+from testkit.servers import free_port
+from testkit.waiting import wait_until
 from tests.support.lakes import NUMBERS, contested, ids_of, run, same
-from tests.support.servers import free_port
 from tests.support.spark_streams import Target
-from tests.support.waiting import wait_until
 
 ROOT = "s3://lakes/orders"
 

@@ -15,8 +15,8 @@ from forebay_spark.errors import DataLossError, OptionError
 from forebay_spark.micro_batch import MicroBatchReader
 from forebay_spark.options import STREAM
 from forebay_spark.schema import PLAIN
+from testkit.waiting import wait_until
 from tests.support.spark_streams import Target, numbers_of, read_tasks
-from tests.support.waiting import wait_until
 
 Offset = dict[str, Any]
 

@@ -22,8 +22,8 @@ from forebay_spark.options import BATCH, STREAM, WRITE, read_options
 from forebay_spark.rows import Layout
 from forebay_spark.schema import PLAIN
 from forebay_spark.sink import TaskWriter
+from testkit.servers import free_port
 from tests.support.restarting import STARTS, Restarted
-from tests.support.servers import free_port
 from tests.support.spark_streams import numbers_of
 
 

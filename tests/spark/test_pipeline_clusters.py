@@ -23,10 +23,9 @@ import forebay_spark
 from forebay.cli.main import main
 from forebay_spark.pipeline.archive import Archive, Trim
 from forebay_spark.pipeline.spec import Source
+from testkit.servers import ServerProcess, environment, worker_path
 from tests.support.clusters import cluster_url
 from tests.support.lakes import rows_in
-from tests.support.servers import ServerProcess, environment
-from tests.support.spark_driver import worker_path
 from tests.support.spark_standalone import standalone
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]

@@ -20,11 +20,11 @@ from typing import Any
 
 import pytest
 
+from testkit.servers import environment
+from testkit.waiting import wait_until
 from tests.support import pipeline_driver
 from tests.support.lakes import lake_frame, lake_ids, newest, run, same
-from tests.support.servers import environment
 from tests.support.spark_streams import Target
-from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from forebay_spark import table
+from testkit.servers import environment
+from testkit.waiting import wait_until
 from tests.support.restarting import Restarted
-from tests.support.servers import environment
 from tests.support.spark_streams import Target
-from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 

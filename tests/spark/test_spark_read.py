@@ -14,7 +14,7 @@ from pyspark.sql import functions as f
 from forebay_spark import explain, session
 from forebay_spark.errors import OldSparkError
 from forebay_spark.old_spark import OldSparkSource
-from tests.support.servers import free_port
+from testkit.servers import free_port
 from tests.support.spark_streams import Target, texts
 
 pytestmark = pytest.mark.spark

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.spark_driver import PATIENCE_S, worker_path
+from testkit.servers import worker_path
+from tests.support.spark_driver import PATIENCE_S
 from tests.support.spark_streams import Target
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]

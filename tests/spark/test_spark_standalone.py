@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from testkit.servers import worker_path
 from tests.support import spark_driver
 from tests.support.spark_standalone import standalone
 from tests.support.spark_streams import Target
@@ -30,7 +31,7 @@ def test_a_copy_on_a_standalone_cluster_is_exact(
     }
     settings = {
         "spark.executor.memory": "512m",
-        "spark.executorEnv.PYTHONPATH": spark_driver.worker_path(),
+        "spark.executorEnv.PYTHONPATH": worker_path(),
     }
     with standalone(tmp_path) as master:
         done = spark_driver.run([query], master, **settings)

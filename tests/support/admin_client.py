@@ -12,7 +12,7 @@ from forebay.server.info.info import Info
 from forebay.server.info.persistence_section import persistence
 from forebay.server.logger import Log
 from forebay.server.net.timers import Clock
-from tests.support.engine_client import EngineClient
+from testkit.engine_client import EngineClient
 
 
 class Traffic:

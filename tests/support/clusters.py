@@ -12,9 +12,9 @@ from pathlib import Path
 
 import redis
 
-from tests.support.oracle import counts_entries, find, server_program, start_redis
-from tests.support.servers import ServerProcess, free_port
-from tests.support.waiting import wait_until
+from testkit.oracle import counts_entries, find, server_program, start_redis
+from testkit.servers import ServerProcess, free_port
+from testkit.waiting import wait_until
 
 SERVICE = "mymaster"
 

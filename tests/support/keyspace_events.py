@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from forebay.commands.api import notify_flags
-from tests.support.engine_client import EngineClient
+from testkit.engine_client import EngineClient
 
 Event = tuple[int, str, str]
 

@@ -10,7 +10,7 @@ from forebay.persistence.aof.loader import LogLoader
 from forebay.persistence.aof.writer import Journal
 from forebay.persistence.files import Disk
 from forebay.wire.reply import Reply
-from tests.support.forgetful_disk import ForgetfulDisk
+from testkit.forgetful_disk import ForgetfulDisk
 
 FOLDER = "appendonlydir"
 NAME = "appendonly.aof"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.engine_client import ReplyError
+from testkit.engine_client import ReplyError
 
 BAD_ID = ReplyError("ERR Invalid stream ID specified as stream command argument")
 BAD_NUMIDS = ReplyError("ERR Number of IDs must be a positive integer")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import redis
 
-from tests.support.oracle import start_redis
-from tests.support.servers import ServerProcess, free_port, start_forebay
+from testkit.oracle import start_redis
+from testkit.servers import ServerProcess, free_port, start_forebay
 from tests.support.spark_streams import Target
 
 STARTS: dict[str, Callable[..., ServerProcess]] = {"redis": start_redis, "forebay": start_forebay}

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.support.resp import RawClient
+from testkit.resp import RawClient
 
 Send = Callable[..., bytes]
 

@@ -13,12 +13,11 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 from forebay_spark.session import session
 from forebay_spark.variables import settle
-from tests.support.servers import environment
+from testkit.servers import worker_path
 from tests.support.spark_faults import FaultySource
 
 #: One small JVM: what tests need, started as quickly as possible.
@@ -35,12 +34,6 @@ SPARKS_OWN = "Python worker failed to connect back"
 TRIES = 3
 
 Query = dict[str, Any]
-
-
-def worker_path() -> str:
-    """PYTHONPATH for workers: the tests, and the sources if this process uses them."""
-    root = str(Path(__file__).resolve().parents[2])
-    return os.pathsep.join(path for path in (root, environment()["PYTHONPATH"]) if path)
 
 
 def run(

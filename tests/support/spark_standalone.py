@@ -11,8 +11,8 @@ from pathlib import Path
 import pyspark
 
 from forebay_spark.java import ensure_java
-from tests.support.servers import free_port
-from tests.support.waiting import wait_until
+from testkit.servers import free_port
+from testkit.waiting import wait_until
 
 PATIENCE_S = 120.0
 STOP_TIMEOUT_S = 30.0

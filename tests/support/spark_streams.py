@@ -16,8 +16,8 @@ from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, Inp
 from pyspark.sql.types import StructType, _parse_datatype_json_string
 
 from forebay_spark.options import BATCH, STREAM, WRITE, Options, read_options
-from tests.support.oracle import counts_entries
-from tests.support.servers import ServerProcess
+from testkit.oracle import counts_entries
+from testkit.servers import ServerProcess
 
 Fields = dict[str, Any]
 

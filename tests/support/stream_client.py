@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.engine_client import EngineClient
+from testkit.engine_client import EngineClient
 
 
 def stream_client(entries: int = 5) -> EngineClient:

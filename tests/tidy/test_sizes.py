@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FILE_LINES = 500
 FUNCTION_LINES = 70
-FOLDERS = ("src", "tests", "bench", "reliability", "examples", "tools")
+FOLDERS = ("src", "testkit", "tests", "bench", "reliability", "examples", "tools")
 
 PYTHON = sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*.py"))
 PXD = sorted((ROOT / "src").rglob("*.pxd"))

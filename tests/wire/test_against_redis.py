@@ -13,7 +13,7 @@ import pytest
 from forebay.errors import ProtocolError
 from forebay.wire.reply import Reply
 from forebay.wire.request import Limits, RequestParser
-from tests.support.servers import ServerProcess
+from testkit.servers import ServerProcess
 
 pytestmark = pytest.mark.oracle
 

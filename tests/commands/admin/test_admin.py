@@ -2,9 +2,9 @@
 
 import pytest
 
+from testkit.engine_client import BLOCKED
+from testkit.resp import ReplyError
 from tests.support.admin_client import AdminClient
-from tests.support.engine_client import BLOCKED
-from tests.support.resp import ReplyError
 
 
 def test_time_answers_seconds_and_microseconds() -> None:

@@ -11,9 +11,9 @@ from forebay.commands.admin.command_info import find_row
 from forebay.commands.admin.command_syntax import arguments_of
 from forebay.commands.api.spec import NO_MANDATORY_KEYS, Command, Keys
 from forebay.commands.table import TABLE
+from testkit.engine_client import EngineClient
+from testkit.resp import ReplyError
 from tests.support.admin_client import AdminClient
-from tests.support.engine_client import EngineClient
-from tests.support.resp import ReplyError
 
 GOLDEN: dict[str, list[Any]] = json.loads(
     (Path(__file__).parents[2] / "data" / "command_8.6.3.json").read_text()

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from forebay.server.config.config import Config
+from testkit.resp import ReplyError
 from tests.support.admin_client import AdminClient
-from tests.support.resp import ReplyError
 
 
 def test_get_answers_pairs_and_a_map_in_resp3() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from testkit.resp import Push, ReplyError, parse, split_replies
 from tests.support.admin_client import AdminClient
-from tests.support.resp import Push, ReplyError, parse, split_replies
 
 #: DEBUG DIGEST-VALUE and DEBUG DIGEST as redis-server 7.0.15 answers them for the keys below.
 VALUE_DIGESTS = {

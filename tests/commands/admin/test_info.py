@@ -3,9 +3,9 @@
 import pytest
 
 import forebay
+from testkit.resp import ReplyError
 from tests.support.admin_client import AdminClient
 from tests.support.names import NAMES, words
-from tests.support.resp import ReplyError
 
 #: The sections of redis-server 8.6.3, in its order, but for those about hot keys and key sizes.
 HEADINGS = (

@@ -3,8 +3,8 @@
 from forebay.commands.admin.histogram import by_powers_of_two, percentile, upper_bound
 from forebay.commands.api.spec import Command
 from forebay.commands.table import TABLE
+from testkit.resp import ReplyError
 from tests.support.admin_client import AdminClient
-from tests.support.resp import ReplyError
 
 
 def with_spikes() -> AdminClient:

@@ -6,10 +6,10 @@ import tracemalloc
 
 import pytest
 
+from testkit.engine_client import EngineClient
+from testkit.resp import ReplyError
 from tests.support.admin_client import AdminClient
-from tests.support.engine_client import EngineClient
 from tests.support.names import NAMES, words
-from tests.support.resp import ReplyError
 
 
 def test_usage_of_a_stream_grows_with_entries_and_with_pending_ones() -> None:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from testkit.resp import ReplyError
 from tests.support.admin_client import AdminClient
-from tests.support.resp import ReplyError
 
 
 def test_save_writes_the_snapshot_and_says_ok(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """SLOWLOG."""
 
+from testkit.resp import ReplyError
 from tests.support.admin_client import AdminClient
-from tests.support.resp import ReplyError
 
 
 def logging_all() -> AdminClient:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from testkit.durable_server import DurableServer
+from testkit.engine_client import BLOCKED
+from testkit.resp import ReplyError, encode
 from tests.support.admin_client import AdminClient
-from tests.support.durable_server import DurableServer
-from tests.support.engine_client import BLOCKED
-from tests.support.resp import ReplyError, encode
 
 
 @pytest.mark.parametrize(

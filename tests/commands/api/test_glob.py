@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay.commands.api.glob import Glob, matches
-from tests.support.servers import ServerProcess
+from testkit.servers import ServerProcess
 
 ALPHABET = b"abcAZz-]^[\\*?\x00\x7f\x80\xff"
 patterns = st.lists(st.sampled_from([bytes((b,)) for b in ALPHABET]), max_size=12).map(b"".join)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.engine_client import EngineClient, ReplyError
+from testkit.engine_client import EngineClient, ReplyError
 
 WRONGPASS = ReplyError("WRONGPASS invalid username-password pair or user is disabled.")
 NOAUTH = ReplyError("NOAUTH Authentication required.")

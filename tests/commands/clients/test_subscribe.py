@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.engine_client import EngineClient, ReplyError
-from tests.support.resp import Push
+from testkit.engine_client import EngineClient, ReplyError
+from testkit.resp import Push
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.engine_client import START_MS, EngineClient, ReplyError
+from testkit.engine_client import START_MS, EngineClient, ReplyError
 from tests.support.keyspace_events import listen
 
 #: Each command with an amount that means the same time, 100 seconds from the start.

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay.commands.keyspace.expiry import expire_cycle, next_expiry_ms
-from tests.support.engine_client import BLOCKED, START_MS, EngineClient
+from testkit.engine_client import BLOCKED, START_MS, EngineClient
 from tests.support.keyspace_events import listen
 
 

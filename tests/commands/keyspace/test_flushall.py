@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.engine_client import BLOCKED, EngineClient, ReplyError
+from testkit.engine_client import BLOCKED, EngineClient, ReplyError
 
 
 @pytest.fixture

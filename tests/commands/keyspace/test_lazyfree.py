@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.engine_client import EngineClient
+from testkit.engine_client import EngineClient
 
 
 def stream(groups: int, pending: int, entries: int = 100) -> list[list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.engine_client import BLOCKED, EngineClient, ReplyError
+from testkit.engine_client import BLOCKED, EngineClient, ReplyError
 from tests.support.keyspace_events import listen
 
 OUT_OF_RANGE = ReplyError("ERR DB index is out of range")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forebay.commands.api import notify_flags
-from tests.support.engine_client import EngineClient
+from testkit.engine_client import EngineClient
 from tests.support.keyspace_events import listen
 
 

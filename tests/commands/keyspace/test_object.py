@@ -2,8 +2,8 @@
 
 import pytest
 
+from testkit.resp import ReplyError
 from tests.support.admin_client import AdminClient
-from tests.support.resp import ReplyError
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.engine_client import BLOCKED, EngineClient, ReplyError
+from testkit.engine_client import BLOCKED, EngineClient, ReplyError
+from testkit.rdb_files import sealed
 from tests.support.keyspace_events import listen
-from tests.support.rdb_files import sealed
 
 BAD_FOOTER = ReplyError("ERR DUMP payload version or checksum are wrong")
 BAD_FORMAT = ReplyError("ERR Bad data format")

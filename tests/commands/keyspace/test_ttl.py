@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.engine_client import START_MS, EngineClient
+from testkit.engine_client import START_MS, EngineClient
 
 ALL = ["TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME"]
 

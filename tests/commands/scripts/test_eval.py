@@ -9,8 +9,8 @@ import pytest
 from redis.lock import Lock
 
 from forebay.commands.table import TABLE
+from testkit.engine_client import EngineClient, ReplyError
 from tests.support.admin_client import AdminClient
-from tests.support.engine_client import EngineClient, ReplyError
 
 RELEASE = Lock.LUA_RELEASE_SCRIPT
 EXTEND = Lock.LUA_EXTEND_SCRIPT

@@ -8,9 +8,9 @@ import pytest
 from redis.lock import Lock
 
 from forebay.commands.scripts.known import SCRIPTS
-from tests.support.engine_client import EngineClient
+from testkit.engine_client import EngineClient
+from testkit.servers import ServerProcess
 from tests.support.script_cases import cases, outcomes, record, recorded
-from tests.support.servers import ServerProcess
 
 ROOT = Path(__file__).resolve().parents[3]
 #: Taken from Redis 8.6.3 by tests/support/script_cases.py, with the texts of the libraries.

@@ -10,7 +10,7 @@ import pytest
 from forebay.commands.api.settings import OutputLimit
 from forebay.commands.sets.random_members import sample
 from forebay.core.members import Members
-from tests.support.engine_client import EngineClient, ReplyError
+from testkit.engine_client import EngineClient, ReplyError
 from tests.support.keyspace_events import listen
 from tests.support.replies import SYNTAX, WRONGTYPE
 

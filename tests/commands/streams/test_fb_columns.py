@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.engine_client import EngineClient, ReplyError
+from testkit.engine_client import EngineClient, ReplyError
 
 NAMES = st.sampled_from([b"a", b"b", b"12", b"-7", b"a longer name than the others"])
 VALUES = st.one_of(

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.engine_client import EngineClient
+from testkit.engine_client import EngineClient
 
 IDS = st.lists(st.integers(1, 12).map(lambda n: f"{n}-0"), min_size=1, max_size=5)
 GROUP = st.sampled_from(["g", "h"])

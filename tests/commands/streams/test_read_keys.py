@@ -14,7 +14,7 @@ import pytest
 
 import forebay
 from forebay.commands.streams.read_options import key_positions
-from tests.support.engine_client import BLOCKED, EngineClient, ReplyError
+from testkit.engine_client import BLOCKED, EngineClient, ReplyError
 
 LINES = 30_000 if forebay.compiled() else 4000
 GROUPS = [b"g", b"STREAMS", b"COUNT", b"0"]

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.support.engine_client import EngineClient
+from testkit.engine_client import EngineClient
 from tests.support.stream_client import stream_info
 
 POLICY = st.sampled_from([[], ["KEEPREF"], ["DELREF"], ["ACKED"]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.engine_client import EngineClient, ReplyError
+from testkit.engine_client import EngineClient, ReplyError
 from tests.support.replies import BAD_ID, WRONGTYPE
 from tests.support.stream_client import deliver, pending_ids, stream_client
 

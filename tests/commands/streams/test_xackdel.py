@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forebay.commands.api.notify_flags import KEYEVENT, NOTIFY_STREAM
-from tests.support.engine_client import EngineClient, ReplyError
+from testkit.engine_client import EngineClient, ReplyError
 from tests.support.replies import BAD_ID, BAD_NUMIDS, MISMATCH, SYNTAX, WRONGTYPE
 from tests.support.stream_client import deliver, pending_ids, stream_client, stream_info
 

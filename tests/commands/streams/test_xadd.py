@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.engine_client import START_MS, EngineClient, ReplyError
+from testkit.engine_client import START_MS, EngineClient, ReplyError
 from tests.support.keyspace_events import listen
 from tests.support.replies import BAD_ID, NOT_AN_INTEGER, WRONGTYPE
 from tests.support.stream_client import stream_info

@@ -7,7 +7,7 @@ from array import array
 import pytest
 
 from forebay.wire.argv import argv_of
-from tests.support.engine_client import START_MS, EngineClient, ReplyError
+from testkit.engine_client import START_MS, EngineClient, ReplyError
 from tests.support.keyspace_events import listen
 from tests.support.replies import BAD_ID
 from tests.support.stream_client import stream_info

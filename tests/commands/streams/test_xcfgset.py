@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.engine_client import EngineClient, ReplyError
+from testkit.engine_client import EngineClient, ReplyError
 from tests.support.replies import NOT_AN_INTEGER
 
 BAD_DURATION = ReplyError("ERR IDMP-DURATION must be between 1 and 86400 seconds")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from forebay.commands.api.notify_flags import KEYEVENT, NOTIFY_STREAM
-from tests.support.engine_client import START_MS, EngineClient, ReplyError
+from testkit.engine_client import START_MS, EngineClient, ReplyError
 from tests.support.replies import BAD_ID
 from tests.support.stream_client import deliver, stream_client
 

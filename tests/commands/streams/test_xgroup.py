@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forebay.commands.api.notify_flags import KEYEVENT, NOTIFY_STREAM
-from tests.support.engine_client import BLOCKED, EngineClient, ReplyError
+from testkit.engine_client import BLOCKED, EngineClient, ReplyError
 from tests.support.replies import BAD_ID, WRONGTYPE
 
 KEY_REQUIRED = ReplyError(

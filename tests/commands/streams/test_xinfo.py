@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.engine_client import START_MS, EngineClient, ReplyError
+from testkit.engine_client import START_MS, EngineClient, ReplyError
 from tests.support.replies import NO_SUCH_KEY, WRONGTYPE
 
 BAD_STREAM = ReplyError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.engine_client import EngineClient, ReplyError
+from testkit.engine_client import EngineClient, ReplyError
 
 
 def test_it_counts_live_entries() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.engine_client import BLOCKED, EngineClient, ReplyError
+from testkit.engine_client import BLOCKED, EngineClient, ReplyError
 from tests.support.replies import BAD_ID
 from tests.support.stream_client import deliver, stream_client
 

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from tests.support.engine_client import EngineClient, ReplyError
+from testkit.engine_client import EngineClient, ReplyError
 from tests.support.replies import BAD_ID, NOT_AN_INTEGER, SYNTAX, WRONGTYPE
 
 TOP = 2**64 - 1

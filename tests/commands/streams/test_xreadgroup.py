@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.engine_client import START_MS, EngineClient, ReplyError
+from testkit.engine_client import START_MS, EngineClient, ReplyError
 from tests.support.keyspace_events import listen
 from tests.support.replies import BAD_ID, NOT_AN_INTEGER, SYNTAX, WRONGTYPE
 

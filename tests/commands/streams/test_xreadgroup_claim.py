@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.engine_client import BLOCKED, START_MS, EngineClient
+from testkit.engine_client import BLOCKED, START_MS, EngineClient
 
 MAX_COUNT = 2**63 - 1
 

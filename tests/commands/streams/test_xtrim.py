@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.support.engine_client import EngineClient, ReplyError
+from testkit.engine_client import EngineClient, ReplyError
 from tests.support.keyspace_events import listen
 from tests.support.replies import BAD_ID, NOT_AN_INTEGER, SYNTAX, WRONGTYPE
 from tests.support.stream_client import stream_info

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.engine_client import EngineClient, ReplyError
+from testkit.engine_client import EngineClient, ReplyError
 from tests.support.keyspace_events import listen
 from tests.support.replies import NOT_AN_INTEGER, WRONGTYPE
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay.commands.strings.lcs import common_length, common_parts
-from tests.support.engine_client import EngineClient, ReplyError
+from testkit.engine_client import EngineClient, ReplyError
 from tests.support.replies import NOT_AN_INTEGER, SYNTAX
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from testkit.engine_client import START_MS, EngineClient, ReplyError
 from tests.support.admin_client import AdminClient
-from tests.support.engine_client import START_MS, EngineClient, ReplyError
 from tests.support.keyspace_events import listen
 from tests.support.replies import NOT_AN_INTEGER, SYNTAX
 

@@ -8,7 +8,7 @@ import pytest
 
 from forebay.errors import CorruptDataError
 from forebay.persistence.files import Disk
-from tests.support.forgetful_disk import ForgetfulDisk
+from testkit.forgetful_disk import ForgetfulDisk
 from tests.support.log_files import (
     FOLDER,
     ONE,

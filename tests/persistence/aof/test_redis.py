@@ -12,6 +12,7 @@ from forebay.persistence.aof.loader import LogLoader
 from forebay.persistence.aof.manifest import parse_manifest
 from forebay.persistence.files import Disk
 from reliability.redis_judge import check_aof, redis_on
+from testkit.waiting import wait_until
 from tests.support.log_files import (
     FOLDER,
     NAME,
@@ -23,7 +24,6 @@ from tests.support.log_files import (
     transaction,
     units,
 )
-from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.oracle
 

@@ -10,10 +10,10 @@ import pytest
 import forebay
 from forebay.core.check import check_keyspace
 from forebay.persistence.aof.rewrite import RewriteOptions, rewrite
-from tests.support.engine_client import EngineClient
-from tests.support.random_keyspace import fill
-from tests.support.replaying import commands_only, lasting, replay, rewritten
-from tests.support.resp import parse, split_replies
+from testkit.engine_client import EngineClient
+from testkit.random_keyspace import fill
+from testkit.replaying import commands_only, lasting, replay, rewritten
+from testkit.resp import parse, split_replies
 
 KEYSPACES = 100 if forebay.compiled() else 25
 

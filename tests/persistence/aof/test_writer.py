@@ -11,7 +11,7 @@ from forebay.errors import DiskError
 from forebay.persistence.aof.manifest import parse_manifest
 from forebay.persistence.aof.writer import Journal, ResumePoint
 from forebay.persistence.files import Disk
-from tests.support.forgetful_disk import ForgetfulDisk
+from testkit.forgetful_disk import ForgetfulDisk
 from tests.support.log_files import (
     FOLDER,
     NAME,

@@ -11,7 +11,7 @@ from forebay.errors import DiskError
 from forebay.persistence.aof.manifest import parse_manifest
 from forebay.persistence.aof.writer import Journal
 from forebay.persistence.files import Disk
-from tests.support.forgetful_disk import ForgetfulDisk, Operation, Sync, Write
+from testkit.forgetful_disk import ForgetfulDisk, Operation, Sync, Write
 from tests.support.full_disk import full_at
 from tests.support.log_files import FOLDER, NAME, command, load, new_journal, units, write_base
 

@@ -8,7 +8,7 @@ from forebay.errors import CorruptDataError
 from forebay.persistence.rdb import crc64
 from forebay.persistence.rdb.reader import RdbReader, read_bytes
 from forebay.persistence.rdb.writer import RdbWriter
-from tests.support.rdb_files import Source
+from testkit.rdb_files import Source
 
 #: What the writer gathers before its sink gets it.
 PIECE = 1 << 20

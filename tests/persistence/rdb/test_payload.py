@@ -17,10 +17,10 @@ from forebay.errors import CorruptDataError
 from forebay.persistence.rdb.format import VERSIONS
 from forebay.persistence.rdb.payload import BadFooterError, dump, restore
 from forebay.persistence.rdb.stream_extra import IdmpState
-from tests.support.engine_client import EngineClient
-from tests.support.portrait import of_value
-from tests.support.random_keyspace import fill
-from tests.support.rdb_files import sealed
+from testkit.engine_client import EngineClient
+from testkit.portrait import of_value
+from testkit.random_keyspace import fill
+from testkit.rdb_files import sealed
 
 KEYSPACES = 20 if forebay.compiled() else 2
 

@@ -14,10 +14,10 @@ from forebay.errors import CorruptDataError
 from forebay.persistence.rdb import snapshot
 from forebay.persistence.rdb.format import UNOWNED_CONSUMER, VERSIONS
 from forebay.persistence.rdb.snapshot import LoadOptions, SaveOptions, SnapshotLoader, save
-from tests.support.engine_client import EngineClient
-from tests.support.portrait import portrait
-from tests.support.random_keyspace import fill
-from tests.support.rdb_files import Source, loaded, saved
+from testkit.engine_client import EngineClient
+from testkit.portrait import portrait
+from testkit.random_keyspace import fill
+from testkit.rdb_files import Source, loaded, saved
 
 KEYSPACES = 20 if forebay.compiled() else 2
 

@@ -16,7 +16,7 @@ from forebay.core.stream import Stream
 from forebay.errors import CorruptDataError
 from forebay.persistence.rdb.payload import restore
 from forebay.persistence.rdb.stream_extra import IdmpState
-from tests.support.rdb_files import ConsumerPart, GroupPart, StreamBody, body_of, payload_of
+from testkit.rdb_files import ConsumerPart, GroupPart, StreamBody, body_of, payload_of
 
 TYPES = [15, 19, 21, 26, 27]
 PENDING = [((2, 0), 500, 1), ((3, 0), 600, 2), ((5, 0), 700, 3)]

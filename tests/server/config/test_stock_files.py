@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from forebay.server.config.config import ROWS, Config
+from testkit.servers import start_forebay
 from tests.support.names import NAMES, words
-from tests.support.servers import start_forebay
 from tests.support.stock_files import STOCK
 
 #: What is not the same here, on purpose (docs/compatibility.md).

@@ -11,9 +11,9 @@ from forebay.errors import DiskError
 from forebay.persistence.files import Disk
 from forebay.server.durability import rewrite, save
 from forebay.server.durability.full_writes import write_snapshot
-from tests.support.durable_server import DurableServer
-from tests.support.resp import ReplyError, encode
-from tests.support.waiting import wait_until
+from testkit.durable_server import DurableServer
+from testkit.resp import ReplyError, encode
+from testkit.waiting import wait_until
 
 REWRITING = "Background append only file rewriting started"
 SAVING = "Background saving started"

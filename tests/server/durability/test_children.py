@@ -13,7 +13,7 @@ from pathlib import Path
 from forebay.errors import DiskError
 from forebay.server.durability.children import Child, Children, Report
 from forebay.server.net.timers import Clock
-from tests.support.waiting import wait_until
+from testkit.waiting import wait_until
 
 
 class Pipes:

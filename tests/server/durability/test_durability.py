@@ -8,9 +8,9 @@ import pytest
 
 from forebay.errors import ConfigError
 from forebay.server.process import Halt
-from tests.support.durable_server import CLOSED, DurableServer
-from tests.support.resp import ReplyError, encode
-from tests.support.servers import start_forebay
+from testkit.durable_server import CLOSED, DurableServer
+from testkit.resp import ReplyError, encode
+from testkit.servers import start_forebay
 
 POLICIES = ["always", "everysec", "no"]
 MISCONF = ReplyError("MISCONF Errors writing to the AOF file: No space left on device")

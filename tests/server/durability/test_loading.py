@@ -13,10 +13,10 @@ from forebay.cli.main import main
 from forebay.commands.api import notify_flags
 from forebay.persistence.files import ReadFile
 from forebay.server.process import Halt
-from tests.support.durable_server import DurableServer, FaultyDisk
-from tests.support.rdb_files import sealed
-from tests.support.resp import ReplyError, encode
-from tests.support.servers import environment, free_port, start_forebay
+from testkit.durable_server import DurableServer, FaultyDisk
+from testkit.rdb_files import sealed
+from testkit.resp import ReplyError, encode
+from testkit.servers import environment, free_port, start_forebay
 
 LOADING = ReplyError("LOADING Redis is loading the dataset in memory")
 

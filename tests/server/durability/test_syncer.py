@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from forebay.errors import DiskError, ForebayError
 from forebay.server.durability.syncer import Syncer
-from tests.support.waiting import wait_until
+from testkit.waiting import wait_until
 
 
 class Bells:

@@ -10,7 +10,7 @@ import pytest
 from forebay.server.info import usage
 from forebay.server.info.memory_section import human
 from forebay.server.net.timers import Clock
-from tests.support.hand_server import HandClock
+from testkit.hand_server import HandClock
 
 
 @pytest.fixture(autouse=True)

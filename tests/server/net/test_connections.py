@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.resp import encode
-from tests.support.servers import ServerProcess
-from tests.support.waiting import wait_for_blocked, wait_until
+from testkit.resp import encode
+from testkit.servers import ServerProcess
+from testkit.waiting import wait_for_blocked, wait_until
 
 Make = Callable[..., ServerProcess]
 

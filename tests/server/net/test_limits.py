@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import forebay
-from tests.support.resp import RawClient, ReplyError, encode
-from tests.support.servers import ServerProcess
-from tests.support.waiting import client_field, info_field, wait_for_blocked, wait_until
+from testkit.resp import RawClient, ReplyError, encode
+from testkit.servers import ServerProcess
+from testkit.waiting import client_field, info_field, wait_for_blocked, wait_until
 
 Make = Callable[..., ServerProcess]
 

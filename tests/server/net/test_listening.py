@@ -15,8 +15,8 @@ import pytest
 from forebay.errors import ConfigError
 from forebay.server.net.listen import open_tcp, open_unix
 from forebay.server.net.protected import DENIED, is_local
-from tests.support.resp import RawClient
-from tests.support.servers import ServerProcess, free_port
+from testkit.resp import RawClient
+from testkit.servers import ServerProcess, free_port
 
 Make = Callable[..., ServerProcess]
 

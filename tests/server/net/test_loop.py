@@ -14,8 +14,8 @@ from forebay.engine.engine import Engine
 from forebay.server.logger import Log
 from forebay.server.net.listen import Door
 from forebay.server.server import Server
-from tests.support.hand_server import Client, HandClock
-from tests.support.resp import encode
+from testkit.hand_server import Client, HandClock
+from testkit.resp import encode
 
 
 @pytest.fixture

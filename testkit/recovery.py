@@ -11,8 +11,8 @@ from forebay.errors import CorruptDataError
 from forebay.persistence.aof.loader import LogLoader, LogReader
 from forebay.persistence.files import Disk
 from forebay.persistence.rdb.snapshot import LoadOptions, SnapshotLoader
-from tests.support.engine_client import EngineClient
-from tests.support.replaying import LATER_MS
+from testkit.engine_client import EngineClient
+from testkit.replaying import LATER_MS
 
 FOLDER, NAME = "/data/appendonlydir", "appendonly.aof"
 

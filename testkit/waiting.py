@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tests.support.resp import RawClient
+from testkit.resp import RawClient
 
 PATIENCE_S = 30.0
 PAUSE_S = 0.005

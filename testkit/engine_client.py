@@ -26,7 +26,7 @@ from forebay.commands.api.spec import Command
 from forebay.commands.table import TABLE
 from forebay.engine.engine import Engine
 from forebay.wire.argv import argv_of
-from tests.support.resp import Arg, ReplyError, parse, split_replies
+from testkit.resp import Arg, ReplyError, parse, split_replies
 
 __all__ = ["BLOCKED", "START_MS", "EngineClient", "ReplyError"]
 

@@ -17,7 +17,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.resp import RawClient
+from testkit.resp import RawClient
 
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 15.0
@@ -39,6 +39,12 @@ def environment() -> dict[str, str]:
     paths = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
     absolute = os.pathsep.join(str(Path(p).resolve()) for p in paths)
     return {**os.environ, "PYTHONPATH": absolute, "PYTHONUNBUFFERED": "1"}
+
+
+def worker_path() -> str:
+    """PYTHONPATH for workers of Spark: the tests, and the sources if this process uses them."""
+    root = str(Path(__file__).resolve().parents[1])
+    return os.pathsep.join(path for path in (root, environment()["PYTHONPATH"]) if path)
 
 
 class ServerProcess:

@@ -18,7 +18,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from tests.support.servers import ServerProcess, start_program
+from testkit.servers import ServerProcess, start_program
 
 MISSING = """
     {program} is not installed, so nothing can be compared with Redis.

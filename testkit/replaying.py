@@ -9,7 +9,7 @@ from forebay.core.keyspace import Keyspace
 from forebay.engine.engine import Engine
 from forebay.engine.replay import Replayer
 from forebay.persistence.aof.rewrite import RewriteOptions, rewrite
-from tests.support.portrait import portrait
+from testkit.portrait import portrait
 
 #: Later than anything that a test does, or a redis-server beside it.
 LATER_MS = 1 << 43

@@ -23,8 +23,8 @@ from forebay.persistence.files import Data, Disk, WriteFile
 from forebay.server.config.config import Config
 from forebay.server.logger import Log
 from forebay.server.startup import assemble, keep_on_disk
-from tests.support.hand_server import Client, HandClock
-from tests.support.resp import encode, parse
+from testkit.hand_server import Client, HandClock
+from testkit.resp import encode, parse
 
 #: The client's side was closed by the server.
 CLOSED = object()
