@@ -18,7 +18,7 @@ from typing import Any
 
 from forebay.commands.admin.digest import keyspace_digest
 from forebay.errors import ForebayError
-from forebay.persistence.aof.writer import Journal
+from forebay.persistence.aof.writer import AofWriter
 from forebay.persistence.files import Disk
 from reliability import rdb_goals
 from reliability.goals import Outcome
@@ -77,7 +77,7 @@ def outward(dice: Random, folder: Path) -> str:
         life.rewrite()
         fill(life.run, dice)
     if dice.random() < 0.7:
-        life.journal.drop_history()
+        life.aof.drop_history()
     put_files(life.disk.files(), folder)
     problem = check_aof(folder)
     if problem:
@@ -105,13 +105,13 @@ def inward(dice: Random, folder: Path) -> str:
 
 def there_again(recovery: Recovery, folder: Path, dice: Random) -> str:
     """Write behind what Redis wrote; Redis must load it, and so must we."""
-    journal = Journal(recovery.disk, recovery.loader.folder, NAME, unheard)
-    journal.resume(recovery.loader.resume())
+    aof = AofWriter(recovery.disk, recovery.loader.folder, NAME, unheard)
+    aof.resume(recovery.loader.resume())
     effects = recovery.engine.effects
     fill(recovery.client, dice, keys=2)
-    journal.append(effects.out, effects.ends)
-    journal.sync()
-    journal.close()
+    aof.append(effects.out, effects.ends)
+    aof.sync()
+    aof.close()
     problem = check_aof(folder)
     if problem:
         return f"after an append: {problem}"

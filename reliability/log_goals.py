@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 from forebay.errors import ForebayError
-from forebay.persistence.aof.writer import Journal
+from forebay.persistence.aof.writer import AofWriter
 from forebay.persistence.rdb.snapshot import SnapshotLoader
 from reliability.goals import Outcome
 from reliability.log_life import SNAPSHOT_PATH, Life, unheard
@@ -127,18 +127,18 @@ def goes_on(life: Life, at: int, recovery: Recovery, dice: Random) -> str:
     """After the start the log can be written, what is written can be loaded, and power may go."""
     disk = recovery.disk
     assert isinstance(disk, ForgetfulDisk)
-    journal = Journal(disk, FOLDER, NAME, unheard)
+    aof = AofWriter(disk, FOLDER, NAME, unheard)
     if recovery.loader.point is None:
-        journal.begin_empty()
+        aof.begin_empty()
     else:
-        journal.resume(recovery.loader.resume())
+        aof.resume(recovery.loader.resume())
     started = len(disk.trace)
     pictures = [lasting(recovery.keyspace)]
     recovery.client("SET", "written after the accident", "yes")
     pictures.append(lasting(recovery.keyspace))
     effects = recovery.engine.effects
-    journal.append(effects.out, effects.ends)
-    journal.sync()
+    aof.append(effects.out, effects.ends)
+    aof.sync()
     if lasting(Recovery(ForgetfulDisk(disk.files())).run().keyspace) != pictures[1]:
         return f"at operation {at}: what was written after the repair does not load"
     stop = dice.randint(0, len(disk.trace))
@@ -158,9 +158,9 @@ class Torn:
 
     def __init__(self, dice: Random, size: int) -> None:
         self.life = Life(dice)
-        while self.life.journal.size < size:
+        while self.life.aof.size < size:
             self.life.turn()
-        self.path = self.life.journal.path
+        self.path = self.life.aof.path
         self.files = self.life.disk.files()
         self.data = self.files[self.path]
         self.commands = commands_only(self.data)
@@ -278,8 +278,8 @@ class Victim:
         if life.dice.random() < 0.5:
             life.sync()
             life.turn()
-        life.journal.drop_history()
-        self.last_path = life.journal.path
+        life.aof.drop_history()
+        self.last_path = life.aof.path
         files = life.disk.files()
         self.files = {path: data for path, data in files.items() if path.startswith(FOLDER)}
         #: What may be hit; the last increment as often as all others.

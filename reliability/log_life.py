@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from forebay.persistence.aof.writer import Journal
+from forebay.persistence.aof.writer import AofWriter
 from forebay.persistence.files import temp_path
 from forebay.persistence.rdb.snapshot import SaveOptions, save
 from testkit.engine_client import EngineClient
@@ -46,7 +46,7 @@ class Life:
         self.client = EngineClient()
         self.engine = self.client.engine
         self.disk = ForgetfulDisk()
-        self.journal = Journal(self.disk, FOLDER, NAME, unheard)
+        self.aof = AofWriter(self.disk, FOLDER, NAME, unheard)
         self.pictures: list[dict[Any, Any]] = [lasting(self.engine.keyspace)]
         #: Parallel lists: after so many operations of the disk, so many units.
         self.begun: list[tuple[int, int]] = [(0, 0)]
@@ -55,7 +55,7 @@ class Life:
         self.snapshots: list[tuple[int, int, int]] = []
         self.next_ms = 1
         self.text_sizes = self.dice.choice(([30] * 30 + [9000], [30, 30, 5000]))
-        self.journal.begin_empty()
+        self.aof.begin_empty()
 
     @property
     def units(self) -> int:
@@ -101,7 +101,7 @@ class Life:
         effects = self.engine.effects
         if effects.ends:
             self.begun.append((len(self.disk.trace), self.units + len(effects.ends)))
-            self.journal.append(effects.out, effects.ends)
+            self.aof.append(effects.out, effects.ends)
             effects.take()
 
     def run(self, *words: Any) -> Any:
@@ -115,12 +115,12 @@ class Life:
 
     def sync(self) -> None:
         """As with `appendfsync always`."""
-        self.journal.sync()
+        self.aof.sync()
         self.promise(self.units)
 
     def slow_sync(self) -> None:
         """As with `everysec`: the server goes on while a thread syncs."""
-        ticket = self.journal.start_sync()
+        ticket = self.aof.start_sync()
         if ticket is None:
             return
         units = self.units
@@ -129,26 +129,26 @@ class Life:
         ticket.run()
         for _ in range(self.dice.randint(0, 2)):
             self.turn()
-        self.journal.end_sync(ticket, None)
+        self.aof.end_sync(ticket, None)
         self.promise(units)
 
     def rewrite(self) -> None:
         """A new base is written while turns go on, and takes the place of the old files."""
         kind = self.dice.choice(("rdb", "aof"))
         path = self.write_base(kind)
-        self.journal.adopt(path, kind)
+        self.aof.adopt(path, kind)
         if self.dice.random() < 0.7:
-            self.journal.drop_history()
+            self.aof.drop_history()
 
     def rewrite_in_vain(self) -> None:
         """The child fails at the end."""
         path = self.write_base("aof")
         self.disk.remove(path)
-        self.journal.abandon()
+        self.aof.abandon()
 
     def write_base(self, kind: str) -> str:
         """Rotate, and write what the child of that moment sees, piece by piece."""
-        self.journal.rotate()
+        self.aof.rotate()
         self.engine.effects.forget_database()
         self.promise(self.units)
         data = self.snapshot_bytes() if kind == "rdb" else rewritten(self.engine.keyspace)

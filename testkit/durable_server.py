@@ -131,8 +131,8 @@ class DurableServer:
         self.durability.children.kill()
         self.durability.syncer.finish()
         self.durability.release_folder()
-        if self.durability.live.journal is not None:
-            self.durability.live.journal.close()
+        if self.durability.live.aof is not None:
+            self.durability.live.aof.close()
         for client in self.clients:
             client.close()
         for conn in self.server.loop.connections():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from forebay.core.keyspace import Keyspace
 from forebay.engine.replay import Replayer
 from forebay.errors import CorruptDataError
-from forebay.persistence.aof.loader import LogLoader, LogReader
+from forebay.persistence.aof.loader import AofLoader, AofReader
 from forebay.persistence.files import Disk
 from forebay.persistence.rdb.snapshot import LoadOptions, SnapshotLoader
 from testkit.engine_client import EngineClient
@@ -31,7 +31,7 @@ class Recovery:
         self.replayer = Replayer(self.engine)
         self.disk = disk
         self.notes: list[str] = []
-        self.loader = LogLoader(disk, folder, NAME, self.note, truncated_ok)
+        self.loader = AofLoader(disk, folder, NAME, self.note, truncated_ok)
 
     def note(self, level: str, text: str) -> None:
         self.notes.append(f"{level}: {text}")
@@ -57,7 +57,7 @@ class Recovery:
         self.replayer.end()
         return self
 
-    def replay(self, reader: LogReader) -> None:
+    def replay(self, reader: AofReader) -> None:
         """Run a verified range."""
         try:
             self.replayer.run(reader.buf, reader.start, reader.end, LATER_MS)

@@ -99,7 +99,7 @@ ALLOWED = {
         "self.note_slow": "a slow command",
     },
     "server.durability.aof_turn.end_turn": {"self.on_fault": "the disk refused"},
-    "server.durability.aof_turn.write": {"journal.sync": "appendfsync always waits for the disk"},
+    "server.durability.aof_turn.write": {"aof.sync": "appendfsync always waits for the disk"},
 }
 
 #: Calls into the interpreter that a hot line must not make.

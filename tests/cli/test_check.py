@@ -15,7 +15,7 @@ from forebay.server.process import Halt
 from testkit.durable_server import DurableServer
 from testkit.engine_client import EngineClient
 from testkit.rdb_files import saved
-from tests.support.log_files import FOLDER, NAME, command, seal_all, write_log
+from tests.support.log_files import FOLDER, NAME, command, seal_all, write_aof
 
 UNITS = [command("XADD", "s", f"{i}-1", "field", f"value {i}") for i in range(1, 9)]
 GOOD = seal_all(*UNITS)
@@ -69,7 +69,7 @@ def flipped(data: bytes, at: int) -> bytes:
 
 
 def test_a_good_data_directory_is_named_file_by_file(tmp_path: Path, check: Check) -> None:
-    write_log(tmp_path, GOOD, NEXT)
+    write_aof(tmp_path, GOOD, NEXT)
     (tmp_path / "dump.rdb").write_bytes(snapshot())
     before = files_below(tmp_path)
     assert check(tmp_path) == 0
@@ -87,13 +87,13 @@ def test_a_good_data_directory_is_named_file_by_file(tmp_path: Path, check: Chec
     "name", [FOLDER, f"{FOLDER}/{NAME}.manifest", f"{FOLDER}/{NAME}.1.incr.aof"]
 )
 def test_a_log_has_three_names(tmp_path: Path, check: Check, name: str) -> None:
-    write_log(tmp_path, GOOD)
+    write_aof(tmp_path, GOOD)
     assert check(tmp_path / name) == 0
     assert check.out.endswith("good: a server loads all of it\n")
 
 
 def test_an_unfinished_end_is_told_from_damage(tmp_path: Path, check: Check) -> None:
-    (path,) = write_log(tmp_path, GOOD[:-20])
+    (path,) = write_aof(tmp_path, GOOD[:-20])
     assert check(path) == 1
     assert f"good up to offset {len(seal_all(*UNITS[:7]))}; behind it are" in check.out
     assert check.out.endswith("a server cuts it off and loads the rest\n")
@@ -105,7 +105,7 @@ def test_an_unfinished_end_is_told_from_damage(tmp_path: Path, check: Check) -> 
 
 
 def test_json_has_all_of_it_in_one_line(tmp_path: Path, check: Check) -> None:
-    (path,) = write_log(tmp_path, flipped(GOOD, THREE + 30))
+    (path,) = write_aof(tmp_path, flipped(GOOD, THREE + 30))
     assert check("--json", tmp_path) == 1
     assert check.out.count("\n") == 1
     facts = check.facts()
@@ -130,13 +130,13 @@ def test_values_of_other_types_are_named(tmp_path: Path, check: Check) -> None:
 def test_commands_that_this_server_does_not_have_are_named(tmp_path: Path, check: Check) -> None:
     looks_like_one = command("SET", "k", command("HDEL", "h"))
     strange = [command("HSET", "h", i, "v") for i in range(3)]
-    write_log(tmp_path, b"".join([*UNITS, looks_like_one, *strange, command("zadd", "z", 1, "m")]))
+    write_aof(tmp_path, b"".join([*UNITS, looks_like_one, *strange, command("zadd", "z", 1, "m")]))
     assert check(tmp_path) == 1
     assert "the log holds 3 x HSET, 1 x ZADD, which a server leaves out" in check.out
     assert "only with skip-foreign-types yes, without what it does not have" in check.out
     assert check("--json", tmp_path) == 1
     assert check.facts()["left_out"] == {"HSET": 3, "ZADD": 1}
-    write_log(tmp_path, b"".join([*UNITS, looks_like_one]))
+    write_aof(tmp_path, b"".join([*UNITS, looks_like_one]))
     assert check(tmp_path) == 0
     assert check.out.endswith("good: a server loads all of it\n")
 
@@ -198,7 +198,7 @@ def test_every_beginning_of_a_log_is_known_as_one(
 
 
 def test_a_log_whose_file_is_missing_is_told(tmp_path: Path, check: Check) -> None:
-    paths = write_log(tmp_path, GOOD, GOOD)
+    paths = write_aof(tmp_path, GOOD, GOOD)
     paths[0].unlink()
     assert check(tmp_path) == 1
     assert f"{paths[0]} is missing" in check.out
@@ -222,7 +222,7 @@ def test_a_command_that_a_server_refuses_is_named_with_file_and_offset(
     tmp_path: Path, check: Check, bad: bytes, why: str, is_sealed: bool
 ) -> None:
     units = [*UNITS, bad, command("SET", "k", "v")]
-    (path,) = write_log(tmp_path, seal_all(*units) if is_sealed else b"".join(units))
+    (path,) = write_aof(tmp_path, seal_all(*units) if is_sealed else b"".join(units))
     before = files_below(tmp_path)
     assert check(tmp_path) == 1
     assert f"\n{path}, offset {path.read_bytes().index(bad)}: the command {why}" in check.out
@@ -239,20 +239,20 @@ def test_a_command_that_a_server_refuses_is_named_with_file_and_offset(
 
 
 def test_a_quick_look_runs_nothing_and_says_so(tmp_path: Path, check: Check) -> None:
-    write_log(tmp_path, seal_all(command("NOSUCH", "k")))
+    write_aof(tmp_path, seal_all(command("NOSUCH", "k")))
     assert check("--quick", tmp_path) == 0
     assert check.out.endswith("whether a server can run the commands was not tried\n")
 
 
 def test_a_server_with_more_databases_is_asked_for(tmp_path: Path, check: Check) -> None:
-    write_log(tmp_path, command("SELECT", "20") + command("SET", "k", "v"))
+    write_aof(tmp_path, command("SELECT", "20") + command("SET", "k", "v"))
     assert check(tmp_path) == 1
     assert check("--databases", "21", tmp_path) == 0
 
 
 def test_a_file_of_a_log_is_run_with_those_before_it(tmp_path: Path, check: Check) -> None:
     first = seal_all(command("XGROUP", "CREATE", "s", "g", "0", "MKSTREAM"))
-    _, path = write_log(tmp_path, first, seal_all(command("XGROUP", "SETID", "s", "g", "7-0")))
+    _, path = write_aof(tmp_path, first, seal_all(command("XGROUP", "SETID", "s", "g", "7-0")))
     assert check(path) == 0
     assert check.out.endswith("good: a server loads all of it\n")
     alone = tmp_path / "copy.incr.aof"
@@ -264,7 +264,7 @@ def test_a_file_of_a_log_is_run_with_those_before_it(tmp_path: Path, check: Chec
 def test_an_unfinished_end_of_a_log_stays_although_the_rest_is_run(
     tmp_path: Path, check: Check
 ) -> None:
-    write_log(tmp_path, GOOD[:-20])
+    write_aof(tmp_path, GOOD[:-20])
     before = files_below(tmp_path)
     assert check(tmp_path) == 1
     assert check.out.endswith("a server cuts it off and loads the rest\n")
@@ -275,7 +275,7 @@ def test_an_unfinished_end_of_a_log_stays_although_the_rest_is_run(
 
 
 def test_fix_cuts_an_unfinished_end_and_keeps_it(tmp_path: Path, check: Check) -> None:
-    (path,) = write_log(tmp_path, GOOD[:-20])
+    (path,) = write_aof(tmp_path, GOOD[:-20])
     good = len(seal_all(*UNITS[:7]))
     assert check("--fix", tmp_path) == 0
     assert path.read_bytes() == GOOD[:good]
@@ -286,7 +286,7 @@ def test_fix_cuts_an_unfinished_end_and_keeps_it(tmp_path: Path, check: Check) -
 
 
 def test_fix_of_a_good_log_does_nothing(tmp_path: Path, check: Check) -> None:
-    write_log(tmp_path, GOOD)
+    write_aof(tmp_path, GOOD)
     before = files_below(tmp_path)
     assert check("--fix", tmp_path) == 0
     assert files_below(tmp_path) == before
@@ -295,7 +295,7 @@ def test_fix_of_a_good_log_does_nothing(tmp_path: Path, check: Check) -> None:
 def test_damage_in_the_middle_is_cut_only_at_the_offset_that_was_said(
     tmp_path: Path, check: Check
 ) -> None:
-    (path,) = write_log(tmp_path, flipped(GOOD, THREE + 30))
+    (path,) = write_aof(tmp_path, flipped(GOOD, THREE + 30))
     before = files_below(tmp_path)
     assert check("--fix", tmp_path) == 1
     assert f"forebay check --fix --cut-at {THREE} {tmp_path}" in check.err
@@ -310,7 +310,7 @@ def test_damage_in_the_middle_is_cut_only_at_the_offset_that_was_said(
 
 @pytest.mark.parametrize("by", ["folder", "file"])
 def test_a_cut_sets_later_files_of_the_log_aside(tmp_path: Path, check: Check, by: str) -> None:
-    first, second = write_log(tmp_path, flipped(GOOD, THREE + 30), NEXT)
+    first, second = write_aof(tmp_path, flipped(GOOD, THREE + 30), NEXT)
     where = tmp_path if by == "folder" else first
     assert check("--fix", "--cut-at", THREE, where) == 0
     assert not second.exists()
@@ -328,7 +328,7 @@ def test_whatever_the_damage_a_repair_keeps_every_byte_and_leaves_a_good_log(
         damaged = bytearray(GOOD)
         for _ in range(dice.randint(1, 3)):
             damaged[dice.randrange(len(damaged))] ^= 1 << dice.randrange(8)
-        path, later = write_log(root, bytes(damaged[: dice.randint(1, len(damaged))]), NEXT)
+        path, later = write_aof(root, bytes(damaged[: dice.randint(1, len(damaged))]), NEXT)
         before = path.read_bytes()
         check("--json", root)
         damage = check.facts()["parts"][0]["damage"]
@@ -356,7 +356,7 @@ def test_a_snapshot_cannot_be_repaired(tmp_path: Path, check: Check) -> None:
 def test_nothing_is_checked_or_repaired_under_a_running_server(
     tmp_path: Path, check: Check
 ) -> None:
-    (path,) = write_log(tmp_path, GOOD[:-20])
+    (path,) = write_aof(tmp_path, GOOD[:-20])
     lock = Disk().lock(str(tmp_path))
     before = files_below(tmp_path)
     for args in ((path,), (tmp_path,), ("--fix", tmp_path), ("--fix", path)):

@@ -15,7 +15,7 @@ from forebay.cli.main import main
 from forebay.cli.output import Bar, text_of
 from testkit.engine_client import EngineClient
 from testkit.rdb_files import saved
-from tests.support.log_files import FOLDER, NAME, command, seal_all, transaction, write_log
+from tests.support.log_files import FOLDER, NAME, command, seal_all, transaction, write_aof
 
 LOG = [
     command("SELECT", "0") + command("XADD", "orders", "1-1", "item", "tea for two"),
@@ -73,7 +73,7 @@ def rdb(tmp_path: Path) -> Path:
 
 
 def test_a_log_is_shown_command_by_command_with_offsets(tmp_path: Path, dump: Dump) -> None:
-    (path,) = write_log(tmp_path, data := seal_all(*LOG))
+    (path,) = write_aof(tmp_path, data := seal_all(*LOG))
     assert dump(tmp_path) == 0
     lines = dump.out.splitlines()
     assert lines[0] == f"# {path}"
@@ -86,7 +86,7 @@ def test_a_log_is_shown_command_by_command_with_offsets(tmp_path: Path, dump: Du
 
 
 def test_json_of_a_log_keeps_every_bit(tmp_path: Path, dump: Dump) -> None:
-    write_log(tmp_path, seal_all(*LOG))
+    write_aof(tmp_path, seal_all(*LOG))
     assert dump("--json", tmp_path) == 0
     rows = dump.rows()
     assert rows[1]["command"] == ["XADD", "orders", "1-1", "item", "tea for two"]
@@ -95,7 +95,7 @@ def test_json_of_a_log_keeps_every_bit(tmp_path: Path, dump: Dump) -> None:
 
 
 def test_commands_are_chosen_by_their_keys(tmp_path: Path, dump: Dump) -> None:
-    write_log(tmp_path, seal_all(*LOG))
+    write_aof(tmp_path, seal_all(*LOG))
     assert dump("--keys", "[oc]*", tmp_path) == 0
     assert [line.split()[1] for line in dump.out.splitlines()[1:]] == ["XADD", "XADD", "XGROUP"]
     assert dump("--json", "--keys", "hash", tmp_path) == 0
@@ -114,7 +114,7 @@ def test_a_base_with_a_snapshot_in_front_of_commands_is_shown_whole(
 
 def test_damage_is_one_line_after_all_that_is_before_it(tmp_path: Path, dump: Dump) -> None:
     data = seal_all(*LOG)
-    (path,) = write_log(tmp_path, data[:-30])
+    (path,) = write_aof(tmp_path, data[:-30])
     good = len(seal_all(*LOG[:3]))
     assert dump(tmp_path) == 1
     assert "XGROUP" in dump.out
@@ -257,7 +257,7 @@ def test_a_missing_file_is_one_sentence(tmp_path: Path, dump: Dump) -> None:
 
 def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     many = [command("XADD", "s", f"{i}-1", "f", "v" * 50) for i in range(1, 5000)]
-    write_log(tmp_path, seal_all(*many))
+    write_aof(tmp_path, seal_all(*many))
     process = subprocess.Popen(
         [sys.executable, "-m", "forebay", "dump", str(tmp_path)],
         stdout=subprocess.PIPE,
@@ -300,7 +300,7 @@ def test_the_bar_is_drawn_on_a_terminal_only_and_wiped(
 
 
 def test_a_folder_of_a_log_is_shown_like_its_manifest(tmp_path: Path, dump: Dump) -> None:
-    write_log(tmp_path, seal_all(*LOG), seal_all(LOG[0]))
+    write_aof(tmp_path, seal_all(*LOG), seal_all(LOG[0]))
     outs = []
     for name in (".", FOLDER, f"{FOLDER}/{NAME}.manifest"):
         assert dump("--json", tmp_path / name) == 0

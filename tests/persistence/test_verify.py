@@ -12,7 +12,7 @@ from forebay.persistence.aof.manifest import Entry, parse_manifest
 from forebay.persistence.files import Disk
 from forebay.persistence.rdb.snapshot import save
 from forebay.persistence.verify import Report, fix, verify
-from tests.support.log_files import FOLDER, NAME, command, load, seal_all, write_log
+from tests.support.log_files import FOLDER, NAME, command, load, seal_all, write_aof
 
 ONE = command("XADD", "s", "1-1", "f", "v")
 TWO = command("XADD", "s", "2-1", "f", "v" * 50)
@@ -37,17 +37,17 @@ def state(root: Path) -> dict[str, bytes]:
 
 
 def test_a_good_log_is_counted(tmp_path: Path) -> None:
-    write_log(tmp_path, seal_all(ONE, TWO), seal_all(ONE))
+    write_aof(tmp_path, seal_all(ONE, TWO), seal_all(ONE))
     for path in (tmp_path, tmp_path / FOLDER, tmp_path / FOLDER / f"{NAME}.manifest"):
         report = look(path)
         assert report.is_good and report.is_loadable
         assert [part.units for part in report.parts] == [2, 1]
         assert [part.seals for part in report.parts] == [3, 2]
-        assert all(part.good_bytes == part.size and part.is_in_log for part in report.parts)
+        assert all(part.good_bytes == part.size and part.is_in_aof for part in report.parts)
 
 
 def test_looking_changes_nothing(tmp_path: Path) -> None:
-    write_log(tmp_path, seal_all(ONE, TWO)[:-3])
+    write_aof(tmp_path, seal_all(ONE, TWO)[:-3])
     (tmp_path / FOLDER / "temp-save-1.rdb").touch()
     before = state(tmp_path)
     report = look(tmp_path)
@@ -56,7 +56,7 @@ def test_looking_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_progress_runs_up_to_all_bytes(tmp_path: Path) -> None:
-    paths = write_log(tmp_path, seal_all(*[ONE] * 5000), seal_all(*[TWO] * 5000))
+    paths = write_aof(tmp_path, seal_all(*[ONE] * 5000), seal_all(*[TWO] * 5000))
     total = sum(path.stat().st_size for path in paths)
     seen: list[tuple[int, int]] = []
     verify(Disk(), str(tmp_path), lambda done, of: seen.append((done, of)))
@@ -66,7 +66,7 @@ def test_progress_runs_up_to_all_bytes(tmp_path: Path) -> None:
 
 def test_an_unfinished_end_is_explained_and_fixed(tmp_path: Path) -> None:
     good = seal_all(ONE)
-    (path,) = write_log(tmp_path, good + TWO[:20])
+    (path,) = write_aof(tmp_path, good + TWO[:20])
     (part,) = look(tmp_path).parts
     assert "an unfinished end" in part.problem and str(len(good)) in part.problem
     assert f"{path}.corrupt-{len(good)}" in part.advice and "20 bytes" in part.advice
@@ -83,7 +83,7 @@ def test_damage_in_the_middle_is_cut_only_by_fix_and_later_files_are_set_aside(
 ) -> None:
     first = bytearray(seal_all(ONE, TWO, ONE))
     first[len(seal_all(ONE)) + 30] ^= 1
-    paths = write_log(tmp_path, bytes(first), seal_all(TWO), b"")
+    paths = write_aof(tmp_path, bytes(first), seal_all(TWO), b"")
     report = look(tmp_path)
     assert not report.is_loadable
     assert "good records follow" in report.parts[0].problem
@@ -113,7 +113,7 @@ def test_a_snapshot_is_good_or_cannot_be_repaired(tmp_path: Path) -> None:
     text = snapshot_bytes(a=b"1", b=b"2")
     path.write_bytes(text)
     (part,) = look(tmp_path).parts
-    assert (part.kind, part.keys, part.is_good, part.is_in_log) == ("rdb", 2, True, False)
+    assert (part.kind, part.keys, part.is_good, part.is_in_aof) == ("rdb", 2, True, False)
     path.write_bytes(text[:-3] + b"xyz")
     (part,) = look(path).parts
     assert "checksum" in part.problem and "restore" in part.advice
@@ -134,11 +134,11 @@ def test_commands_behind_a_snapshot_belong_to_the_file(tmp_path: Path) -> None:
 
 
 def test_a_data_folder_is_looked_at_as_a_whole(tmp_path: Path) -> None:
-    write_log(tmp_path, seal_all(ONE))
+    write_aof(tmp_path, seal_all(ONE))
     (tmp_path / "dump.rdb").write_bytes(snapshot_bytes(a=b"1"))
     (tmp_path / "temp-save-3.rdb").write_bytes(b"half")
     report = look(tmp_path)
-    assert [(part.kind, part.is_in_log) for part in report.parts] == [
+    assert [(part.kind, part.is_in_aof) for part in report.parts] == [
         ("commands", True),
         ("rdb", False),
     ]
@@ -146,7 +146,7 @@ def test_a_data_folder_is_looked_at_as_a_whole(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_of_the_log_is_a_problem_of_the_whole(tmp_path: Path) -> None:
-    paths = write_log(tmp_path, seal_all(ONE), seal_all(TWO))
+    paths = write_aof(tmp_path, seal_all(ONE), seal_all(TWO))
     paths[0].unlink()
     report = look(tmp_path)
     assert "missing" in report.problem and not report.is_good and not report.is_loadable
@@ -166,7 +166,7 @@ def test_what_is_not_there_is_said_so(tmp_path: Path) -> None:
 
 
 def test_a_place_where_a_server_runs_is_not_fixed(tmp_path: Path) -> None:
-    (path,) = write_log(tmp_path, ONE[:-1])
+    (path,) = write_aof(tmp_path, ONE[:-1])
     disk = Disk()
     lock = disk.lock(str(tmp_path))
     for place in (tmp_path, tmp_path / FOLDER, path):

@@ -62,8 +62,8 @@ def test_the_end_of_an_increment_that_has_a_successor_is_no_unfinished_end() -> 
     life = Life(Random(SEED))
     life.run("SET", "a", "1")
     life.run("SET", "b", "1")
-    path = life.journal.path
-    life.journal.rotate()
+    path = life.aof.path
+    life.aof.rotate()
     files = life.disk.files()
     files[path] = files[path][:-1] + b"x"
     with pytest.raises(CorruptDataError, match="not the last file"):

@@ -49,12 +49,12 @@ def test_redis_passes_the_same_judge(scratch: Path) -> None:
 
 @pytest.mark.compiled
 def test_a_server_that_forgets_is_found_out(scratch: Path) -> None:
-    def lose_the_log(server: ServerProcess) -> list[str]:
+    def lose_the_aof(server: ServerProcess) -> list[str]:
         server.kill()
         shutil.rmtree(server.directory / "appendonlydir")
         return []
 
     outcome = Outcome()
-    Loop("forebay", "always", scratch / "f", outcome, end=lose_the_log).run(3, SEED)
+    Loop("forebay", "always", scratch / "f", outcome, end=lose_the_aof).run(3, SEED)
     assert outcome.n == 1
     assert any("orders is gone" in failure for failure in outcome.failures)

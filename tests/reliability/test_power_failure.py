@@ -48,18 +48,18 @@ class LostPage:
     def __init__(self, *, synced: bool) -> None:
         life = Life(Random(SEED))
         life.run("SET", "before", "1")
-        ticket = life.journal.start_sync()
+        ticket = life.aof.start_sync()
         assert ticket is not None
         ticket.run()
         # The thread is done, but nobody has heard of it yet.
         life.run("SET", "large", "x" * 9000)
-        life.journal.end_sync(ticket, None)
+        life.aof.end_sync(ticket, None)
         if synced:
             life.sync()
         life.run("SET", "after", "1")
-        data = bytearray(life.disk.read(life.journal.path))
+        data = bytearray(life.disk.read(life.aof.path))
         data[PAGE : 2 * PAGE] = bytes(PAGE)
-        self.disk = ForgetfulDisk(life.disk.files() | {life.journal.path: bytes(data)})
+        self.disk = ForgetfulDisk(life.disk.files() | {life.aof.path: bytes(data)})
 
 
 def test_a_lost_page_that_was_not_synced_is_cut_though_later_units_are_good() -> None:

@@ -118,7 +118,7 @@ def damaged_snapshot(box: Box) -> str:
     return f"{box.folder}/dump.rdb"
 
 
-def damaged_log(box: Box) -> str:
+def damaged_aof(box: Box) -> str:
     logs = box.folder / "appendonlydir"
     logs.mkdir()
     (logs / "appendonly.aof.manifest").write_text("file a.aof seq 1 type i\n")
@@ -136,7 +136,7 @@ def damaged_log(box: Box) -> str:
         wrong_line,
         directory_that_cannot_be_made,
         damaged_snapshot,
-        damaged_log,
+        damaged_aof,
     ],
 )
 def test_what_goes_wrong_is_one_sentence_and_exit_code_one(

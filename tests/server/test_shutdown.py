@@ -44,9 +44,9 @@ def test_the_log_is_synced_before_the_end(tmp_path: Path) -> None:
     with DurableServer(tmp_path, appendfsync="no") as server:
         client = server.client()
         client.ask(encode("SET", "a", "1") + encode("SHUTDOWN") + encode("SET", "a", "2"))
-        journal = server.durability.live.journal
-        assert journal is not None
-        assert journal.synced_offset == journal.offset > 0
+        aof = server.durability.live.aof
+        assert aof is not None
+        assert aof.synced_offset == aof.offset > 0
     with DurableServer(tmp_path) as server:
         assert server.client()("GET", "a") == b"1"
 

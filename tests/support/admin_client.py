@@ -26,7 +26,7 @@ class StillLoop:
     """A loop that never turns; it remembers what it was asked."""
 
     def __init__(self) -> None:
-        self.is_log_due = False
+        self.is_aof_due = False
         self.errand: Callable[[], None] | None = None
         self.before_replies: Callable[[], None] | None = None
         self.watchers: dict[int, Callable[[], None]] = {}

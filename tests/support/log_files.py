@@ -6,8 +6,8 @@ import zlib
 from array import array
 from pathlib import Path
 
-from forebay.persistence.aof.loader import LogLoader
-from forebay.persistence.aof.writer import Journal
+from forebay.persistence.aof.loader import AofLoader
+from forebay.persistence.aof.writer import AofWriter
 from forebay.persistence.files import Disk
 from forebay.wire.reply import Reply
 from testkit.forgetful_disk import ForgetfulDisk
@@ -62,18 +62,18 @@ def listener(notes: Notes | None) -> Notes:
     return Notes() if notes is None else notes
 
 
-def new_journal(disk: Disk, root: str) -> Journal:
+def new_aof(disk: Disk, root: str) -> AofWriter:
     """The empty log of a new server."""
-    journal = Journal(disk, f"{root}/{FOLDER}", NAME, Notes())
-    journal.begin_empty()
-    return journal
+    aof = AofWriter(disk, f"{root}/{FOLDER}", NAME, Notes())
+    aof.begin_empty()
+    return aof
 
 
 def load(
     disk: Disk, root: str, notes: Notes | None = None, truncated_ok: bool = True
-) -> tuple[bytes, LogLoader]:
+) -> tuple[bytes, AofLoader]:
     """All commands of a log, and the loader, which has settled everything."""
-    loader = LogLoader(disk, f"{root}/{FOLDER}", NAME, listener(notes), truncated_ok)
+    loader = AofLoader(disk, f"{root}/{FOLDER}", NAME, listener(notes), truncated_ok)
     loader.prepare()
     found = []
     for part in loader.parts():
@@ -87,15 +87,15 @@ def load(
     return b"".join(found), loader
 
 
-def reopen(disk: Disk, root: str, notes: Notes | None = None) -> tuple[bytes, Journal]:
+def reopen(disk: Disk, root: str, notes: Notes | None = None) -> tuple[bytes, AofWriter]:
     """Load a log and go on with it."""
     content, loader = load(disk, root, notes)
-    journal = Journal(disk, f"{root}/{FOLDER}", NAME, listener(notes))
-    journal.resume(loader.resume())
-    return content, journal
+    aof = AofWriter(disk, f"{root}/{FOLDER}", NAME, listener(notes))
+    aof.resume(loader.resume())
+    return content, aof
 
 
-def log_in_memory(*files: bytes) -> ForgetfulDisk:
+def aof_in_memory(*files: bytes) -> ForgetfulDisk:
     """The same on a disk of its own, below the folder "data"."""
     names = [f"{NAME}.{number}.incr.aof" for number in range(1, len(files) + 1)]
     lines = [f"file {name} seq {i} type i\n" for i, name in enumerate(names, 1)]
@@ -108,7 +108,7 @@ def increment(number: int) -> str:
     return f"data/{FOLDER}/{NAME}.{number}.incr.aof"
 
 
-def write_log(root: Path, *files: bytes) -> list[Path]:
+def write_aof(root: Path, *files: bytes) -> list[Path]:
     """A log of these increments, with its manifest; the paths of the increments."""
     folder = root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""tests > reliability > bench > testkit: each may import those to its right, and none to its left."""
+"""tests > reliability > bench > testkit: each may import those to its right, no other."""
 
 from __future__ import annotations
 

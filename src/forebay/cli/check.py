@@ -29,9 +29,9 @@ from forebay.persistence.verify import (
     MANIFEST,
     PartReport,
     Report,
+    aofs_at,
     fix,
     lock_around,
-    logs_at,
     look_at,
     verify,
 )
@@ -126,7 +126,7 @@ def look(disk: Disk, path: str, options: Any) -> Report:
 
 def run_logs(disk: Disk, report: Report, databases: int, bar: Bar) -> None:
     """Run the commands, and note what a server would refuse or leave out."""
-    for parts in logs_at(disk, whole_log(disk, report.path)):
+    for parts in aofs_at(disk, whole_log(disk, report.path)):
         outcome = rehearse(disk, parts, databases, bar)
         report.is_run = True
         report.refusal = report.refusal or outcome.refusal
@@ -207,14 +207,14 @@ def headline(report: Report) -> list[str]:
         return []
     if report.problem:
         return [f"{report.manifest}: a log", f"    {report.problem}"]
-    parts = [part for part in report.parts if part.is_in_log]
+    parts = [part for part in report.parts if part.is_in_aof]
     size = sum(part.size for part in parts)
     return [f"{report.manifest}: a log of {counted(len(parts), 'file')}, {number(size)} bytes"]
 
 
 def part_lines(disk: Disk, part: PartReport) -> list[str]:
     """One file: what it holds, and what is wrong with it."""
-    name = f"  {last_name(part.path)}" if part.is_in_log else part.path
+    name = f"  {last_name(part.path)}" if part.is_in_aof else part.path
     if part.is_strange:
         return [f"{name}: {number(part.size)} bytes: {part.problem}", f"    {part.advice}"]
     state = "good" if part.is_good else "DAMAGED"
@@ -305,7 +305,7 @@ def part_facts(disk: Disk, part: PartReport) -> dict[str, Any]:
     return {
         "path": part.path,
         "kind": part.kind,
-        "in_log": part.is_in_log,
+        "in_log": part.is_in_aof,
         "bytes": part.size,
         "good_bytes": part.good_bytes,
         "keys": part.keys,

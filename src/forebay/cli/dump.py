@@ -25,7 +25,7 @@ from forebay.cli.output import (
 from forebay.commands.api.glob import Glob
 from forebay.core.keyspace import Keyspace, Value
 from forebay.errors import CorruptDataError, DiskError
-from forebay.persistence.aof.loader import LogPart, LogReader
+from forebay.persistence.aof.loader import AofPart, AofReader
 from forebay.persistence.files import Disk
 from forebay.persistence.rdb.reader import Read
 from forebay.persistence.rdb.snapshot import LoadOptions, SnapshotLoader
@@ -96,10 +96,10 @@ def dump(options: Any) -> int:
     return 0 if is_good else 1
 
 
-def parts_of(disk: Disk, path: str) -> list[LogPart]:
+def parts_of(disk: Disk, path: str) -> list[AofPart]:
     """The files, in the order in which a server loads them."""
     place = Place(disk, path)
-    parts: list[LogPart] = []
+    parts: list[AofPart] = []
     if place.manifest is not None:
         loader = place.loader()
         loader.look()
@@ -111,7 +111,7 @@ def parts_of(disk: Disk, path: str) -> list[LogPart]:
     return parts
 
 
-def error_line(part: LogPart, error: Exception) -> str:
+def error_line(part: AofPart, error: Exception) -> str:
     """The error, with the name of its file."""
     text = str(error)
     return text if part.path in text else f"{part.path}: {text}"
@@ -143,7 +143,7 @@ class Teller:
 
     # Files
 
-    def tell_part(self, disk: Disk, part: LogPart) -> None:
+    def tell_part(self, disk: Disk, part: AofPart) -> None:
         """One file, from its first byte to its last."""
         if not self.is_json:
             self.write(f"# {part.path}")
@@ -151,7 +151,7 @@ class Teller:
         if start < part.size:
             self.tell_commands(disk, part, start)
 
-    def tell_snapshot(self, disk: Disk, part: LogPart) -> int:
+    def tell_snapshot(self, disk: Disk, part: AofPart) -> int:
         """The keys of a snapshot; where it ends."""
         with disk.open_read(part.path) as file:
             loader = Visitor(file.read, part.size, self)
@@ -159,9 +159,9 @@ class Teller:
                 self.bar(self.before + done, self.total)
             return loader.end
 
-    def tell_commands(self, disk: Disk, part: LogPart, start: int) -> None:
+    def tell_commands(self, disk: Disk, part: AofPart, start: int) -> None:
         """The commands of a log; CorruptDataError if it does not end as it should."""
-        reader = LogReader(disk, part, start)
+        reader = AofReader(disk, part, start)
         try:
             while reader.next_range():
                 for at, words in commands_in(reader):
@@ -177,7 +177,7 @@ class Teller:
                 f"{damage.lost_bytes:,} bytes are not shown"
             )
 
-    def tell_command(self, part: LogPart, offset: int, words: list[bytes]) -> None:
+    def tell_command(self, part: AofPart, offset: int, words: list[bytes]) -> None:
         """One command."""
         if self.is_json:
             command = [json_of(word) for word in words]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from forebay.commands.table import TABLE
 from forebay.errors import CommandError
-from forebay.persistence.aof.loader import LogReader
+from forebay.persistence.aof.loader import AofReader
 
 
-def commands_in(reader: LogReader) -> Iterator[tuple[int, list[bytes]]]:
+def commands_in(reader: AofReader) -> Iterator[tuple[int, list[bytes]]]:
     """The commands of a verified range, each with its place in the buffer."""
     buf, at = reader.buf, reader.start
     while at < reader.end:

@@ -1,6 +1,6 @@
 """A log is run again: the commands of verified bytes, one after another, as fast as they go.
 
-    LogReader (verified range of whole units)  -->  run()  -->  handlers  -->  the keyspace
+    AofReader (verified range of whole units)  -->  run()  -->  handlers  -->  the keyspace
 
 What a replay leaves out, because the first run has settled it:
   1. gates, statistics, the slow log, MONITOR: nobody asked anything just now;

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 
 from forebay.core.keyspace import Keyspace
 from forebay.errors import CorruptDataError
-from forebay.persistence.aof.damage import Damage, begins_like_log
-from forebay.persistence.aof.loader import RDB_MAGIC, LogLoader, LogPart, LogReader, cut
+from forebay.persistence.aof.damage import Damage, begins_like_aof
+from forebay.persistence.aof.loader import RDB_MAGIC, AofLoader, AofPart, AofReader, cut
 from forebay.persistence.aof.manifest import format_manifest
 from forebay.persistence.files import (
     LOCK_NAME,
@@ -58,7 +58,7 @@ class PartReport:
     kind: str
     size: int
     #: Whether it is part of a log, or a file for itself.
-    is_in_log: bool = False
+    is_in_aof: bool = False
     #: How much of it is good.
     good_bytes: int = 0
     commands: int = 0
@@ -159,18 +159,18 @@ class Place:
         if not found and not self.files:
             raise CorruptDataError(f"{self.path} has neither a log nor a snapshot in it")
 
-    def loader(self) -> LogLoader:
+    def loader(self) -> AofLoader:
         """Who knows the files of the log."""
         assert self.manifest is not None, "no log here"
         name = last_name(self.manifest)[: -len(MANIFEST)]
-        return LogLoader(self.disk, parent(self.manifest), name, no_note)
+        return AofLoader(self.disk, parent(self.manifest), name, no_note)
 
 
 def verify(disk: Disk, path: str, progress: Progress | None = None) -> Report:
     """Look at everything that belongs to ``path``; DiskError if it cannot be read."""
     place = Place(disk, path)
     report = Report(path, place.manifest)
-    parts: list[LogPart] = []
+    parts: list[AofPart] = []
     if place.manifest is not None:
         loader = place.loader()
         try:
@@ -185,23 +185,23 @@ def verify(disk: Disk, path: str, progress: Progress | None = None) -> Report:
     total, done = sum(part.size for part in parts), 0
     for part in parts:
         is_single = part.path in place.files
-        if is_single and part.kind == "commands" and not is_log(disk, part.path):
-            part_report = no_log(part)
+        if is_single and part.kind == "commands" and not is_aof(disk, part.path):
+            part_report = no_aof(part)
         else:
             part_report = verify_part(disk, part, done, total, progress)
-        part_report.is_in_log = not is_single
+        part_report.is_in_aof = not is_single
         report.parts.append(part_report)
         done += part.size
     return report
 
 
-def is_log(disk: Disk, path: str) -> bool:
+def is_aof(disk: Disk, path: str) -> bool:
     """Whether a file that no manifest names begins as a log does."""
     with disk.open_read(path) as file:
-        return begins_like_log(file)
+        return begins_like_aof(file)
 
 
-def no_log(part: LogPart) -> PartReport:
+def no_aof(part: AofPart) -> PartReport:
     """What to say of a file that is something else: nobody may cut it to its good records."""
     report = PartReport(part.path, part.kind, part.size, is_strange=True)
     report.problem = "not an AOF: its first bytes are no record, at offset 0"
@@ -209,10 +209,10 @@ def no_log(part: LogPart) -> PartReport:
     return report
 
 
-def logs_at(disk: Disk, path: str) -> list[list[LogPart]]:
+def aofs_at(disk: Disk, path: str) -> list[list[AofPart]]:
     """The logs at a path that can be run from their beginning, each with its files in order."""
     place = Place(disk, path)
-    logs: list[list[LogPart]] = []
+    logs: list[list[AofPart]] = []
     if place.manifest is not None:
         loader = place.loader()
         loader.look()
@@ -230,15 +230,15 @@ def no_note(level: str, text: str) -> None:
     """Nobody listens."""
 
 
-def look_at(disk: Disk, path: str) -> LogPart:
+def look_at(disk: Disk, path: str) -> AofPart:
     """A single file, and what is in it."""
     with disk.open_read(path) as file:
         is_rdb = file.read(len(RDB_MAGIC)) == RDB_MAGIC
-        return LogPart(path, last_name(path), file.size, "rdb" if is_rdb else "commands")
+        return AofPart(path, last_name(path), file.size, "rdb" if is_rdb else "commands")
 
 
 def verify_part(
-    disk: Disk, part: LogPart, before: int, total: int, progress: Progress | None
+    disk: Disk, part: AofPart, before: int, total: int, progress: Progress | None
 ) -> PartReport:
     """One file, from its first byte to its last."""
     report = PartReport(part.path, part.kind, part.size)
@@ -255,7 +255,7 @@ def verify_part(
 
 
 def verify_snapshot(
-    disk: Disk, part: LogPart, report: PartReport, tell: Callable[[int], None]
+    disk: Disk, part: AofPart, report: PartReport, tell: Callable[[int], None]
 ) -> None:
     """A snapshot; commands may follow it in the same file."""
     keyspace = Keyspace(DATABASES)
@@ -277,11 +277,11 @@ def verify_snapshot(
 
 
 def verify_commands(
-    disk: Disk, part: LogPart, report: PartReport, tell: Callable[[int], None]
+    disk: Disk, part: AofPart, report: PartReport, tell: Callable[[int], None]
 ) -> None:
     """Commands, from where the good bytes end."""
     report.commands_at = report.good_bytes
-    reader = LogReader(disk, part, report.commands_at)
+    reader = AofReader(disk, part, report.commands_at)
     try:
         while reader.next_range():
             tell(reader.done)
@@ -349,7 +349,7 @@ def repair(disk: Disk, path: str) -> list[str]:
     done = []
     for at, part in enumerate(report.parts):
         if part.damage is not None and disk.exists(part.path):
-            if part.is_in_log:
+            if part.is_in_aof:
                 done += set_aside(disk, report, at + 1)
             copy = cut(disk, part.damage)
             done.append(f"cut {part.path} at offset {part.damage.offset}; {copy} keeps the rest")
@@ -358,7 +358,7 @@ def repair(disk: Disk, path: str) -> list[str]:
 
 def set_aside(disk: Disk, report: Report, first: int) -> list[str]:
     """Take the files of the log from ``first`` on out of it: they follow what is lost."""
-    later = [part.path for part in report.parts[first:] if part.is_in_log and part.size > 0]
+    later = [part.path for part in report.parts[first:] if part.is_in_aof and part.size > 0]
     if not later or report.manifest is None:
         return []
     loader = Place(disk, report.manifest).loader()

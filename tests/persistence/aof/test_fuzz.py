@@ -9,10 +9,10 @@ import pytest
 from forebay.errors import CorruptDataError
 from tests.support.log_files import (
     Notes,
+    aof_in_memory,
     command,
     increment,
     load,
-    log_in_memory,
     reopen,
     seal_all,
     transaction,
@@ -62,19 +62,19 @@ def test_a_sealed_log_that_was_tampered_with_gives_a_prefix_or_is_refused(part: 
         dice = Random(seed)
         parts = random_units(dice)
         text = seal_all(*parts, marks={len(parts) // 2: 15} if dice.random() < 0.5 else {})
-        disk = log_in_memory(damaged(dice, text))
+        disk = aof_in_memory(damaged(dice, text))
         before = disk.read(increment(1))
         prefixes = {b"".join(parts[:n]) for n in range(len(parts) + 1)}
         # SELECT alone does nothing.
         prefixes |= {state + command("SELECT", n) for state in prefixes for n in range(16)}
         try:
-            content, journal = reopen(disk, "data")
+            content, aof = reopen(disk, "data")
         except CorruptDataError:
             refused += 1
             assert disk.read(increment(1)) == before, seed
             continue
         assert content in prefixes, f"seed {seed}"
-        journal.append(*units(parts[0]))
+        aof.append(*units(parts[0]))
         notes = Notes()
         assert load(disk, "data", notes)[0] == content + parts[0], f"seed {seed}"
         assert notes == [], f"seed {seed}"
@@ -90,13 +90,13 @@ def test_whatever_is_in_a_file_loading_ends_and_what_it_left_is_good(part: int) 
             text += seal_all(*random_units(dice), before=text)
         for _ in range(dice.randint(1, 4)):
             text = damaged(dice, text) or b"x"
-        disk = log_in_memory(text)
+        disk = aof_in_memory(text)
         try:
-            content, journal = reopen(disk, "data")
+            content, aof = reopen(disk, "data")
         except CorruptDataError:
             assert disk.read(increment(1)) == text, seed
             continue
-        journal.append(*units(command("PING")))
+        aof.append(*units(command("PING")))
         notes = Notes()
         assert load(disk, "data", notes)[0] == content + command("PING"), f"seed {seed}"
         assert notes == [], f"seed {seed}"

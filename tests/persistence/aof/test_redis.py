@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from forebay.errors import CorruptDataError
-from forebay.persistence.aof.loader import LogLoader
+from forebay.persistence.aof.loader import AofLoader
 from forebay.persistence.aof.manifest import parse_manifest
 from forebay.persistence.files import Disk
 from reliability.redis_judge import check_aof, redis_on
@@ -19,7 +19,7 @@ from tests.support.log_files import (
     Notes,
     command,
     load,
-    new_journal,
+    new_aof,
     reopen,
     transaction,
     units,
@@ -39,18 +39,18 @@ def ids(client: object) -> list[bytes]:
 
 
 def test_redis_loads_a_log_with_checksums_and_marks(tmp_path: Path) -> None:
-    journal = new_journal(Disk(), str(tmp_path))
-    journal.append(*units(command("SELECT", 0) + add(1), transaction(add(2), add(3))))
-    journal.sync()
-    journal.append(*units(add(4)))
-    journal.close()
-    assert b"#SYNC:" in log_of(tmp_path).read_bytes()
+    aof = new_aof(Disk(), str(tmp_path))
+    aof.append(*units(command("SELECT", 0) + add(1), transaction(add(2), add(3))))
+    aof.sync()
+    aof.append(*units(add(4)))
+    aof.close()
+    assert b"#SYNC:" in aof_of(tmp_path).read_bytes()
     assert check_aof(tmp_path) == ""
     with redis_on(tmp_path, *NO_SAVE) as client:
         assert ids(client) == [b"1-1", b"2-1", b"3-1", b"4-1"]
 
 
-def log_of(root: Path) -> Path:
+def aof_of(root: Path) -> Path:
     """The last increment."""
     path = root / FOLDER / f"{NAME}.manifest"
     last = parse_manifest(path.read_bytes(), str(path)).last()
@@ -60,11 +60,11 @@ def log_of(root: Path) -> Path:
 
 def test_each_goes_on_with_what_the_other_wrote_again_and_again(tmp_path: Path) -> None:
     disk = Disk()
-    journal = new_journal(disk, str(tmp_path))
+    aof = new_aof(disk, str(tmp_path))
     number = 0
     for turn in range(3):
-        journal.append(*units(command("SELECT", 0) + add(number + 1), add(number + 2)))
-        journal.close()
+        aof.append(*units(command("SELECT", 0) + add(number + 1), add(number + 2)))
+        aof.close()
         assert check_aof(tmp_path) == ""
         with redis_on(tmp_path, *NO_SAVE) as client:
             assert len(ids(client)) == number + 2
@@ -78,16 +78,16 @@ def test_each_goes_on_with_what_the_other_wrote_again_and_again(tmp_path: Path) 
                 client("XADD", "s", f"{number + 4}-1", "f", "alone")
         number += 4
         notes = Notes()
-        content, journal = reopen(disk, str(tmp_path), notes)
+        content, aof = reopen(disk, str(tmp_path), notes)
         assert content.count(b"XADD") == number
         assert notes == []
-    journal.close()
+    aof.close()
 
 
 def test_one_command_of_redis_behind_ours_is_not_taken_for_a_torn_record(tmp_path: Path) -> None:
-    journal = new_journal(Disk(), str(tmp_path))
-    journal.append(*units(command("SELECT", 0) + add(1)))
-    journal.close()
+    aof = new_aof(Disk(), str(tmp_path))
+    aof.append(*units(command("SELECT", 0) + add(1)))
+    aof.close()
     with redis_on(tmp_path, *NO_SAVE) as client:
         client("XADD", "s", "2-1", "f", "v")
     content, _ = load(Disk(), str(tmp_path))
@@ -96,14 +96,14 @@ def test_one_command_of_redis_behind_ours_is_not_taken_for_a_torn_record(tmp_pat
 
 def test_a_flip_in_what_redis_wrote_is_found_once_we_have_gone_on(tmp_path: Path) -> None:
     disk = Disk()
-    new_journal(disk, str(tmp_path)).close()
+    new_aof(disk, str(tmp_path)).close()
     with redis_on(tmp_path, *NO_SAVE) as client:
         for i in range(1, 20):
             client("XADD", "s", f"{i}-1", "f", "value")
-    _, journal = reopen(disk, str(tmp_path))
-    journal.append(*units(add(50)))
-    path = Path(journal.path)
-    journal.close()
+    _, aof = reopen(disk, str(tmp_path))
+    aof.append(*units(add(50)))
+    path = Path(aof.path)
+    aof.close()
     text = bytearray(path.read_bytes())
     text[text.index(b"value", 300)] ^= 4
     path.write_bytes(text)
@@ -113,18 +113,18 @@ def test_a_flip_in_what_redis_wrote_is_found_once_we_have_gone_on(tmp_path: Path
 
 def test_a_log_with_timestamps_is_loaded_without_them(tmp_path: Path) -> None:
     disk = Disk()
-    new_journal(disk, str(tmp_path)).close()
+    new_aof(disk, str(tmp_path)).close()
     with redis_on(tmp_path, *NO_SAVE, "--aof-timestamp-enabled", "yes") as client:
         client("XADD", "s", "1-1", "f", "v")
         client("MULTI")
         client("XADD", "s", "2-1", "f", "v")
         client("SET", "k", "v")
         client("EXEC")
-    assert b"#TS:" in log_of(tmp_path).read_bytes()
-    content, journal = reopen(disk, str(tmp_path))
+    assert b"#TS:" in aof_of(tmp_path).read_bytes()
+    content, aof = reopen(disk, str(tmp_path))
     assert content == command("SELECT", 0) + add(1) + transaction(add(2), command("SET", "k", "v"))
-    journal.append(*units(add(3)))
-    journal.close()
+    aof.append(*units(add(3)))
+    aof.close()
     assert check_aof(tmp_path) == ""
 
 
@@ -143,18 +143,18 @@ def test_manifest_and_files_of_a_redis_that_has_rewritten_its_log_are_understood
         )
         client("XADD", "s", "2-1", "f", "v")
     disk = Disk()
-    loader = LogLoader(disk, str(tmp_path / FOLDER), NAME, Notes())
+    loader = AofLoader(disk, str(tmp_path / FOLDER), NAME, Notes())
     loader.look()
     assert next(part.name for part in loader.parts()) == f"{NAME}.2.base.aof"
-    content, journal = reopen(disk, str(tmp_path))
+    content, aof = reopen(disk, str(tmp_path))
     assert content.index(add(1)[:-20]) < content.index(add(2))
-    journal.append(*units(add(3)))
-    journal.rotate()
-    journal.append(*units(add(4)))
+    aof.append(*units(add(3)))
+    aof.rotate()
+    aof.append(*units(add(4)))
     temp = tmp_path / FOLDER / "temp-rewrite-1.aof"
     temp.write_bytes(add(1) + add(2) + add(3))
-    journal.adopt(str(temp), "aof")
-    journal.close()
+    aof.adopt(str(temp), "aof")
+    aof.close()
     assert check_aof(tmp_path) == ""
     with redis_on(tmp_path, *NO_SAVE) as client:
         assert len(ids(client)) == 4
@@ -162,10 +162,10 @@ def test_manifest_and_files_of_a_redis_that_has_rewritten_its_log_are_understood
 
 def test_a_torn_log_that_we_have_cut_is_good_for_redis(tmp_path: Path) -> None:
     disk = Disk()
-    journal = new_journal(disk, str(tmp_path))
-    journal.append(*units(command("SELECT", 0) + add(1), add(2), transaction(add(3), add(4))))
-    path = Path(journal.path)
-    journal.close()
+    aof = new_aof(disk, str(tmp_path))
+    aof.append(*units(command("SELECT", 0) + add(1), add(2), transaction(add(3), add(4))))
+    path = Path(aof.path)
+    aof.close()
     whole = path.read_bytes()
     for cut in range(20, len(whole), 13):
         path.write_bytes(whole[:cut] + bytes(cut % 40))
@@ -180,8 +180,8 @@ def test_an_old_single_file_is_taken_over_by_both_in_the_same_way(tmp_path: Path
     for root in (tmp_path / "ours", tmp_path / "theirs"):
         root.mkdir()
         (root / NAME).write_bytes(old)
-    _, journal = reopen(Disk(), str(tmp_path / "ours"))
-    journal.close()
+    _, aof = reopen(Disk(), str(tmp_path / "ours"))
+    aof.close()
     with redis_on(tmp_path / "theirs", *NO_SAVE) as client:
         assert len(ids(client)) == 2
     entries = []

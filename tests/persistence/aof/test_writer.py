@@ -9,7 +9,7 @@ import pytest
 
 from forebay.errors import DiskError
 from forebay.persistence.aof.manifest import parse_manifest
-from forebay.persistence.aof.writer import Journal, ResumePoint
+from forebay.persistence.aof.writer import AofWriter, ResumePoint
 from forebay.persistence.files import Disk
 from testkit.forgetful_disk import ForgetfulDisk
 from tests.support.log_files import (
@@ -18,7 +18,7 @@ from tests.support.log_files import (
     Notes,
     command,
     load,
-    new_journal,
+    new_aof,
     reopen,
     seal_all,
     units,
@@ -39,8 +39,8 @@ def names(disk: ForgetfulDisk) -> list[str]:
 
 
 def test_each_unit_is_followed_by_its_checksum(tmp_path: Path) -> None:
-    journal = new_journal(Disk(), str(tmp_path))
-    journal.append(*units(ONE, TWO))
+    aof = new_aof(Disk(), str(tmp_path))
+    aof.append(*units(ONE, TWO))
     mark = b"#SYNC:0\r\n"
     first = zlib.crc32(mark + ONE)
     both = zlib.crc32(TWO, first)
@@ -51,56 +51,56 @@ def test_each_unit_is_followed_by_its_checksum(tmp_path: Path) -> None:
         TWO,
         both,
     )
-    assert Path(journal.path).read_bytes() == expected
-    assert journal.current_size == len(expected)
-    assert journal.offset == len(expected) - len(seal_all())
-    journal.close()
+    assert Path(aof.path).read_bytes() == expected
+    assert aof.current_size == len(expected)
+    assert aof.offset == len(expected) - len(seal_all())
+    aof.close()
 
 
 def test_nothing_to_append_writes_nothing(tmp_path: Path) -> None:
-    journal = new_journal(Disk(), str(tmp_path))
-    assert journal.append(*units()) == 0
-    assert Path(journal.path).read_bytes() == seal_all()
-    journal.close()
+    aof = new_aof(Disk(), str(tmp_path))
+    assert aof.append(*units()) == 0
+    assert Path(aof.path).read_bytes() == seal_all()
+    aof.close()
 
 
 def test_what_was_appended_is_loaded_and_the_log_goes_on(tmp_path: Path) -> None:
     disk = Disk()
-    journal = new_journal(disk, str(tmp_path))
-    journal.append(*units(ONE, TWO))
-    journal.append(*units(ONE))
-    journal.close()
-    assert not journal.is_open
-    content, journal = reopen(disk, str(tmp_path))
+    aof = new_aof(disk, str(tmp_path))
+    aof.append(*units(ONE, TWO))
+    aof.append(*units(ONE))
+    aof.close()
+    assert not aof.is_open
+    content, aof = reopen(disk, str(tmp_path))
     assert content == ONE + TWO + ONE
-    assert journal.offset == 0 and journal.current_size == Path(journal.path).stat().st_size
-    journal.append(*units(THREE))
-    journal.close()
+    assert aof.offset == 0 and aof.current_size == Path(aof.path).stat().st_size
+    aof.append(*units(THREE))
+    aof.close()
     assert load(disk, str(tmp_path))[0] == ONE + TWO + ONE + THREE
 
 
 def test_a_closed_journal_refuses_to_write(tmp_path: Path) -> None:
-    journal = new_journal(Disk(), str(tmp_path))
-    journal.close()
-    journal.close()
+    aof = new_aof(Disk(), str(tmp_path))
+    aof.close()
+    aof.close()
     with pytest.raises(DiskError, match="it is not open"):
-        journal.append(*units(ONE))
+        aof.append(*units(ONE))
 
 
 def test_a_log_is_not_begun_where_there_is_one(tmp_path: Path) -> None:
-    new_journal(Disk(), str(tmp_path)).close()
+    new_aof(Disk(), str(tmp_path)).close()
     with pytest.raises(DiskError, match="there is one"):
-        new_journal(Disk(), str(tmp_path))
+        new_aof(Disk(), str(tmp_path))
 
 
 def test_a_file_that_has_grown_since_it_was_read_is_not_gone_on_with(tmp_path: Path) -> None:
     disk = Disk()
-    new_journal(disk, str(tmp_path)).close()
+    new_aof(disk, str(tmp_path)).close()
     _, loader = load(disk, str(tmp_path))
     (tmp_path / FOLDER / f"{NAME}.1.incr.aof").write_bytes(ONE)
-    journal = Journal(disk, str(tmp_path / FOLDER), NAME, Notes())
+    aof = AofWriter(disk, str(tmp_path / FOLDER), NAME, Notes())
     with pytest.raises(DiskError, match="its size has changed"):
-        journal.resume(loader.resume())
+        aof.resume(loader.resume())
 
 
 # Rewriting
@@ -108,79 +108,79 @@ def test_a_file_that_has_grown_since_it_was_read_is_not_gone_on_with(tmp_path: P
 
 def test_a_rewrite_leaves_the_new_base_and_what_came_since() -> None:
     disk = ForgetfulDisk()
-    journal = new_journal(disk, "data")
-    journal.append(*units(ONE))
-    journal.rotate()
-    assert journal.has_rotated
-    journal.append(*units(TWO))
-    journal.adopt(write_base(disk, ONE), "aof")
-    assert not journal.has_rotated
-    assert journal.history() == [f"{IN_MEMORY}/{NAME}.1.incr.aof"]
+    aof = new_aof(disk, "data")
+    aof.append(*units(ONE))
+    aof.rotate()
+    assert aof.has_rotated
+    aof.append(*units(TWO))
+    aof.adopt(write_base(disk, ONE), "aof")
+    assert not aof.has_rotated
+    assert aof.history() == [f"{IN_MEMORY}/{NAME}.1.incr.aof"]
     assert load(disk, "data")[0] == ONE + TWO
-    assert journal.base_size == journal.current_size
-    journal.drop_history()
+    assert aof.base_size == aof.current_size
+    aof.drop_history()
     assert names(disk) == [f"{NAME}.1.base.aof", f"{NAME}.2.incr.aof", f"{NAME}.manifest"]
-    journal.append(*units(THREE))
+    aof.append(*units(THREE))
     assert load(disk, "data")[0] == ONE + TWO + THREE
 
 
 def test_a_rewrite_that_failed_loses_nothing_and_the_next_one_takes_all() -> None:
     disk = ForgetfulDisk()
-    journal = new_journal(disk, "data")
-    journal.append(*units(ONE))
-    journal.rotate()
-    journal.append(*units(TWO))
-    journal.abandon()
-    assert not journal.has_rotated
+    aof = new_aof(disk, "data")
+    aof.append(*units(ONE))
+    aof.rotate()
+    aof.append(*units(TWO))
+    aof.abandon()
+    assert not aof.has_rotated
     assert load(disk, "data")[0] == ONE + TWO
-    journal.rotate()
-    journal.append(*units(THREE))
+    aof.rotate()
+    aof.append(*units(THREE))
     assert load(disk, "data")[0] == ONE + TWO + THREE
-    journal.adopt(write_base(disk, ONE + TWO), "aof")
-    journal.drop_history()
+    aof.adopt(write_base(disk, ONE + TWO), "aof")
+    aof.drop_history()
     assert names(disk) == [f"{NAME}.1.base.aof", f"{NAME}.3.incr.aof", f"{NAME}.manifest"]
     assert load(disk, "data")[0] == ONE + TWO + THREE
 
 
 def test_a_base_needs_a_rotation_before_it() -> None:
     disk = ForgetfulDisk()
-    journal = new_journal(disk, "data")
+    aof = new_aof(disk, "data")
     with pytest.raises(ValueError, match="without a rotation"):
-        journal.adopt(write_base(disk, ONE), "aof")
+        aof.adopt(write_base(disk, ONE), "aof")
 
 
 def test_history_that_a_crash_left_is_removed_at_the_next_start() -> None:
     disk = ForgetfulDisk()
-    journal = new_journal(disk, "data")
-    journal.append(*units(ONE))
-    journal.rotate()
-    journal.adopt(write_base(disk, ONE), "aof")
-    assert len(journal.history()) == 1
+    aof = new_aof(disk, "data")
+    aof.append(*units(ONE))
+    aof.rotate()
+    aof.adopt(write_base(disk, ONE), "aof")
+    assert len(aof.history()) == 1
     # A thread was quicker with one of them.
-    disk.remove(journal.history()[0])
-    content, journal = reopen(disk, "data")
+    disk.remove(aof.history()[0])
+    content, aof = reopen(disk, "data")
     assert content == ONE
-    assert journal.history() == []
+    assert aof.history() == []
     assert names(disk) == [f"{NAME}.1.base.aof", f"{NAME}.2.incr.aof", f"{NAME}.manifest"]
 
 
 def test_sizes_count_all_files_of_the_log() -> None:
     disk = ForgetfulDisk()
-    journal = new_journal(disk, "data")
+    aof = new_aof(disk, "data")
 
     def on_disk() -> int:
-        entries = journal.manifest.loaded()
+        entries = aof.manifest.loaded()
         return sum(disk.size(f"{IN_MEMORY}/{entry.name}") for entry in entries)
 
-    journal.append(*units(ONE))
-    assert (journal.base_size, journal.current_size) == (0, on_disk())
-    journal.rotate()
-    journal.append(*units(TWO))
-    assert (journal.base_size, journal.current_size) == (0, on_disk())
-    journal.adopt(write_base(disk, ONE), "aof")
-    assert journal.base_size == journal.current_size == on_disk()
-    journal.append(*units(THREE))
-    assert journal.current_size == on_disk() > journal.base_size
+    aof.append(*units(ONE))
+    assert (aof.base_size, aof.current_size) == (0, on_disk())
+    aof.rotate()
+    aof.append(*units(TWO))
+    assert (aof.base_size, aof.current_size) == (0, on_disk())
+    aof.adopt(write_base(disk, ONE), "aof")
+    assert aof.base_size == aof.current_size == on_disk()
+    aof.append(*units(THREE))
+    assert aof.current_size == on_disk() > aof.base_size
     _, again = reopen(disk, "data")
     assert (again.base_size, again.current_size) == (len(ONE), on_disk())
 
@@ -190,43 +190,43 @@ def test_sizes_count_all_files_of_the_log() -> None:
 
 def test_a_pending_log_does_not_touch_the_old_one_before_it_is_adopted() -> None:
     disk = ForgetfulDisk()
-    old = new_journal(disk, "data")
+    old = new_aof(disk, "data")
     old.append(*units(ONE))
     old.close()
-    journal = Journal(disk, IN_MEMORY, NAME, Notes())
-    journal.begin()
-    assert journal.is_pending and journal.has_rotated
-    journal.append(*units(TWO))
-    journal.sync()
-    assert journal.synced_offset == 0
+    aof = AofWriter(disk, IN_MEMORY, NAME, Notes())
+    aof.begin()
+    assert aof.is_pending and aof.has_rotated
+    aof.append(*units(TWO))
+    aof.sync()
+    assert aof.synced_offset == 0
     assert load(disk, "data")[0] == ONE
     # The first child failed, so the second one starts with an empty increment.
-    journal.abandon()
-    journal.rotate()
-    journal.append(*units(THREE))
-    journal.adopt(write_base(disk, TWO), "aof")
-    assert not journal.is_pending
-    assert journal.synced_offset == journal.offset
-    journal.drop_history()
+    aof.abandon()
+    aof.rotate()
+    aof.append(*units(THREE))
+    aof.adopt(write_base(disk, TWO), "aof")
+    assert not aof.is_pending
+    assert aof.synced_offset == aof.offset
+    aof.drop_history()
     assert load(disk, "data")[0] == TWO + THREE
     assert names(disk) == [f"{NAME}.1.base.aof", f"{NAME}.2.incr.aof", f"{NAME}.manifest"]
-    journal.append(*units(ONE))
+    aof.append(*units(ONE))
     assert load(disk, "data")[0] == TWO + THREE + ONE
 
 
 def test_a_pending_log_may_be_the_first() -> None:
     disk = ForgetfulDisk()
-    journal = Journal(disk, IN_MEMORY, NAME, Notes())
-    journal.begin()
-    journal.append(*units(TWO))
-    journal.adopt(write_base(disk, ONE), "aof")
+    aof = AofWriter(disk, IN_MEMORY, NAME, Notes())
+    aof.begin()
+    aof.append(*units(TWO))
+    aof.adopt(write_base(disk, ONE), "aof")
     assert load(disk, "data")[0] == ONE + TWO
 
 
 def test_a_resume_point_without_increments_makes_the_first() -> None:
     disk = ForgetfulDisk({f"{IN_MEMORY}/{NAME}.4.base.aof": ONE})
     text = f"file {NAME}.4.base.aof seq 4 type b\n".encode()
-    journal = Journal(disk, IN_MEMORY, NAME, Notes())
-    journal.resume(ResumePoint(parse_manifest(text, "m"), 0, 0, is_sealed=False))
-    journal.append(*units(TWO))
+    aof = AofWriter(disk, IN_MEMORY, NAME, Notes())
+    aof.resume(ResumePoint(parse_manifest(text, "m"), 0, 0, is_sealed=False))
+    aof.append(*units(TWO))
     assert load(disk, "data")[0] == ONE + TWO

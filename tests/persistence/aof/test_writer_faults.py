@@ -9,11 +9,11 @@ import pytest
 
 from forebay.errors import DiskError
 from forebay.persistence.aof.manifest import parse_manifest
-from forebay.persistence.aof.writer import Journal
+from forebay.persistence.aof.writer import AofWriter
 from forebay.persistence.files import Disk
 from testkit.forgetful_disk import ForgetfulDisk, Operation, Sync, Write
 from tests.support.full_disk import full_at
-from tests.support.log_files import FOLDER, NAME, command, load, new_journal, units, write_base
+from tests.support.log_files import FOLDER, NAME, command, load, new_aof, units, write_base
 
 ONE = command("XADD", "s", "1-1", "f", "v")
 TWO = command("XADD", "s", "2-1", "f", "w")
@@ -36,19 +36,19 @@ def failing(kind: type[Operation]) -> object:
 
 def test_a_write_that_fails_changes_nothing_and_can_be_done_again(tmp_path: Path) -> None:
     disk = Disk()
-    journal = new_journal(disk, str(tmp_path))
-    journal.append(*units(ONE))
-    before = (journal.offset, journal.current_size)
+    aof = new_aof(disk, str(tmp_path))
+    aof.append(*units(ONE))
+    before = (aof.offset, aof.current_size)
     large = command("SET", "k", b"x" * 9000)
     for _ in range(2):
         with full_at(4096), pytest.raises(DiskError, match="File too large"):
-            journal.append(*units(TWO, large))
-        assert (journal.offset, journal.current_size) == before
-        assert Path(journal.path).stat().st_size == before[1]
-        assert not journal.is_torn
-    journal.append(*units(TWO, large))
-    journal.append(*units(THREE))
-    journal.close()
+            aof.append(*units(TWO, large))
+        assert (aof.offset, aof.current_size) == before
+        assert Path(aof.path).stat().st_size == before[1]
+        assert not aof.is_torn
+    aof.append(*units(TWO, large))
+    aof.append(*units(THREE))
+    aof.close()
     assert load(disk, str(tmp_path))[0] == ONE + TWO + large + THREE
 
 
@@ -56,9 +56,9 @@ def test_what_a_failed_write_left_is_cut_off_before_the_next_file_begins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = Disk()
-    journal = new_journal(disk, str(tmp_path))
-    journal.append(*units(ONE))
-    old, size = Path(journal.path), journal.current_size
+    aof = new_aof(disk, str(tmp_path))
+    aof.append(*units(ONE))
+    old, size = Path(aof.path), aof.current_size
 
     def refuse(fd: int, size: int) -> None:
         raise OSError(5, "Input/output error")
@@ -66,26 +66,26 @@ def test_what_a_failed_write_left_is_cut_off_before_the_next_file_begins(
     with monkeypatch.context() as patch, full_at(4096):
         patch.setattr(os, "ftruncate", refuse)
         with pytest.raises(DiskError, match="File too large"):
-            journal.append(*units(command("SET", "k", b"x" * 9000)))
-        assert journal.is_torn and old.stat().st_size == 4096
+            aof.append(*units(command("SET", "k", b"x" * 9000)))
+        assert aof.is_torn and old.stat().st_size == 4096
         with pytest.raises(DiskError, match="cannot truncate"):
-            journal.rotate()
-    journal.rotate()
+            aof.rotate()
+    aof.rotate()
     assert old.stat().st_size == size
-    journal.append(*units(TWO))
-    journal.close()
+    aof.append(*units(TWO))
+    aof.close()
     assert load(disk, str(tmp_path))[0] == ONE + TWO
 
 
 def test_a_write_that_fails_at_once_can_be_done_again() -> None:
     disk = ForgetfulDisk()
-    journal = new_journal(disk, "data")
+    aof = new_aof(disk, "data")
     disk.before = failing(Write)  # type: ignore[assignment]
     with pytest.raises(DiskError):
-        journal.append(*units(ONE))
+        aof.append(*units(ONE))
     disk.before = lambda operation: None
-    journal.append(*units(ONE))
-    journal.append(*units(TWO))
+    aof.append(*units(ONE))
+    aof.append(*units(TWO))
     assert load(disk, "data")[0] == ONE + TWO
 
 
@@ -94,15 +94,15 @@ def test_a_write_that_fails_at_once_can_be_done_again() -> None:
 
 def test_a_sync_moves_the_mark_and_the_next_append_says_so() -> None:
     disk = ForgetfulDisk()
-    journal = new_journal(disk, "data")
-    journal.append(*units(ONE))
-    assert (journal.offset > 0, journal.synced_offset) == (True, 0)
-    first = journal.current_size
-    journal.sync()
-    assert journal.synced_offset == journal.offset
-    journal.append(*units(TWO))
-    journal.append(*units(THREE))
-    text = disk.read(journal.path)
+    aof = new_aof(disk, "data")
+    aof.append(*units(ONE))
+    assert (aof.offset > 0, aof.synced_offset) == (True, 0)
+    first = aof.current_size
+    aof.sync()
+    assert aof.synced_offset == aof.offset
+    aof.append(*units(TWO))
+    aof.append(*units(THREE))
+    text = disk.read(aof.path)
     assert text.count(b"#SYNC:") == 2
     assert text.index(b"#SYNC:%d\r\n" % first) == first
     assert load(disk, "data")[0] == ONE + TWO + THREE
@@ -110,117 +110,117 @@ def test_a_sync_moves_the_mark_and_the_next_append_says_so() -> None:
 
 def test_a_ticket_covers_what_was_there_when_it_was_taken() -> None:
     disk = ForgetfulDisk()
-    journal = new_journal(disk, "data")
-    assert journal.start_sync() is None
-    journal.append(*units(ONE))
-    ticket = journal.start_sync()
+    aof = new_aof(disk, "data")
+    assert aof.start_sync() is None
+    aof.append(*units(ONE))
+    ticket = aof.start_sync()
     assert ticket is not None
-    covered = journal.offset
-    assert journal.start_sync() is None
-    journal.append(*units(TWO))
+    covered = aof.offset
+    assert aof.start_sync() is None
+    aof.append(*units(TWO))
     ticket.run()
-    journal.end_sync(ticket, None)
-    assert journal.synced_offset == covered < journal.offset
-    again = journal.start_sync()
+    aof.end_sync(ticket, None)
+    assert aof.synced_offset == covered < aof.offset
+    again = aof.start_sync()
     assert again is not None
-    journal.end_sync(again, None)
-    assert journal.synced_offset == journal.offset
-    assert journal.start_sync() is None
+    aof.end_sync(again, None)
+    assert aof.synced_offset == aof.offset
+    assert aof.start_sync() is None
 
 
 @pytest.mark.parametrize("in_thread", [True, False])
 def test_after_a_failed_sync_no_later_one_is_believed(in_thread: bool) -> None:
     disk = ForgetfulDisk()
-    journal = new_journal(disk, "data")
-    journal.append(*units(ONE))
+    aof = new_aof(disk, "data")
+    aof.append(*units(ONE))
     disk.before = failing(Sync)  # type: ignore[assignment]
     if in_thread:
-        ticket = journal.start_sync()
+        ticket = aof.start_sync()
         assert ticket is not None
         with pytest.raises(DiskError) as caught:
             ticket.run()
-        journal.end_sync(ticket, caught.value)
+        aof.end_sync(ticket, caught.value)
     else:
         with pytest.raises(DiskError):
-            journal.sync()
-    assert journal.is_doubtful
+            aof.sync()
+    assert aof.is_doubtful
     disk.before = lambda operation: None
-    journal.sync()
-    assert journal.is_doubtful and journal.synced_offset == 0
-    journal.append(*units(TWO))
-    assert disk.read(journal.path).count(b"#SYNC:") == disk.read(journal.path).count(b"#SYNC:0")
+    aof.sync()
+    assert aof.is_doubtful and aof.synced_offset == 0
+    aof.append(*units(TWO))
+    assert disk.read(aof.path).count(b"#SYNC:") == disk.read(aof.path).count(b"#SYNC:0")
     # Only what comes from memory ends the doubt.
-    journal.rotate()
-    journal.adopt(write_base(disk, ONE + TWO), "aof")
-    assert not journal.is_doubtful
-    journal.sync()
-    assert journal.synced_offset == journal.offset
+    aof.rotate()
+    aof.adopt(write_base(disk, ONE + TWO), "aof")
+    assert not aof.is_doubtful
+    aof.sync()
+    assert aof.synced_offset == aof.offset
 
 
 def test_a_sync_that_fails_after_the_rotation_is_not_healed_by_that_rewrite() -> None:
     disk = ForgetfulDisk()
-    journal = new_journal(disk, "data")
-    journal.rotate()
-    journal.append(*units(ONE))
+    aof = new_aof(disk, "data")
+    aof.rotate()
+    aof.append(*units(ONE))
     disk.before = failing(Sync)  # type: ignore[assignment]
     with pytest.raises(DiskError):
-        journal.sync()
+        aof.sync()
     disk.before = lambda operation: None
-    journal.adopt(write_base(disk, b""), "aof")
-    assert journal.is_doubtful
-    journal.rotate()
-    journal.adopt(write_base(disk, ONE), "aof")
-    assert not journal.is_doubtful
+    aof.adopt(write_base(disk, b""), "aof")
+    assert aof.is_doubtful
+    aof.rotate()
+    aof.adopt(write_base(disk, ONE), "aof")
+    assert not aof.is_doubtful
 
 
 def test_a_ticket_for_a_file_that_was_rotated_away_keeps_it_open(tmp_path: Path) -> None:
-    journal = new_journal(Disk(), str(tmp_path))
-    journal.append(*units(ONE))
-    ticket = journal.start_sync()
+    aof = new_aof(Disk(), str(tmp_path))
+    aof.append(*units(ONE))
+    ticket = aof.start_sync()
     assert ticket is not None
-    journal.rotate()
-    journal.close()
+    aof.rotate()
+    aof.close()
     ticket.run()
-    journal.end_sync(ticket, None)
+    aof.end_sync(ticket, None)
     with pytest.raises(DiskError, match="it is closed"):
         ticket.run()
 
 
 def test_a_ticket_that_fails_after_the_rotation_makes_the_log_doubtful() -> None:
     disk = ForgetfulDisk()
-    journal = new_journal(disk, "data")
-    journal.append(*units(ONE))
-    ticket = journal.start_sync()
+    aof = new_aof(disk, "data")
+    aof.append(*units(ONE))
+    ticket = aof.start_sync()
     assert ticket is not None
-    journal.rotate()
-    journal.end_sync(ticket, DiskError("x", "sync", "Input/output error"))
-    assert journal.is_doubtful
-    journal.adopt(write_base(disk, ONE), "aof")
-    assert not journal.is_doubtful
+    aof.rotate()
+    aof.end_sync(ticket, DiskError("x", "sync", "Input/output error"))
+    assert aof.is_doubtful
+    aof.adopt(write_base(disk, ONE), "aof")
+    assert not aof.is_doubtful
 
 
 def test_behind_a_doubtful_file_the_next_one_is_empty_so_that_a_lost_end_can_be_cut() -> None:
     disk = ForgetfulDisk()
-    journal = new_journal(disk, "data")
-    journal.append(*units(ONE, TWO))
-    torn, whole = journal.path, disk.read(journal.path)
+    aof = new_aof(disk, "data")
+    aof.append(*units(ONE, TWO))
+    torn, whole = aof.path, disk.read(aof.path)
     disk.before = failing(Sync)  # type: ignore[assignment]
     with pytest.raises(DiskError):
-        journal.sync()
+        aof.sync()
     disk.before = lambda operation: None
-    journal.rotate()
-    assert disk.read(journal.path) == b""
+    aof.rotate()
+    assert disk.read(aof.path) == b""
     # Power fails, and takes what the failed sync had left.
     files = {**disk.files(), torn: whole[:-30]}
     assert load(ForgetfulDisk(files), "data")[0] == ONE
-    journal.append(*units(THREE))
+    aof.append(*units(THREE))
     assert load(disk, "data")[0] == ONE + TWO + THREE
 
 
 # Any operation may fail
 
 
-def live(journal: Journal, disk: ForgetfulDisk, written: list[bytes]) -> None:
+def live(aof: AofWriter, disk: ForgetfulDisk, written: list[bytes]) -> None:
     """Some life of a log; a step that fails is done again, as a server would."""
 
     def again(step: object, *args: object) -> None:
@@ -235,30 +235,30 @@ def live(journal: Journal, disk: ForgetfulDisk, written: list[bytes]) -> None:
     for number in range(3):
         for at in range(2):
             unit = command("XADD", "s", f"{number}-{at + 1}", "f", "v")
-            again(journal.append, *units(unit))
+            again(aof.append, *units(unit))
             written.append(unit)
-            again(journal.sync)
-        again(journal.rotate)
+            again(aof.sync)
+        again(aof.rotate)
         base = b"".join(written)
         unit = command("SET", "number", number)
-        again(journal.append, *units(unit))
+        again(aof.append, *units(unit))
         written.append(unit)
         for _ in range(2):
             try:
-                journal.adopt(write_base(disk, base), "aof")
+                aof.adopt(write_base(disk, base), "aof")
             except DiskError:
                 continue
             break
-        again(journal.drop_history)
+        again(aof.drop_history)
 
 
 def test_whichever_operation_fails_once_nothing_is_lost() -> None:
     disk = ForgetfulDisk()
-    live(new_journal(disk, "data"), disk, [])
+    live(new_aof(disk, "data"), disk, [])
     total = len(disk.trace)
     for at in range(4, total):
         disk = ForgetfulDisk()
-        journal = new_journal(disk, "data")
+        aof = new_aof(disk, "data")
         left = at
 
         def before(operation: Operation) -> None:
@@ -269,7 +269,7 @@ def test_whichever_operation_fails_once_nothing_is_lost() -> None:
 
         disk.before = before
         written: list[bytes] = []
-        live(journal, disk, written)
+        live(aof, disk, written)
         # A base in the log holds all that came before it.
         assert load(disk, "data")[0] == b"".join(written), at
 
@@ -277,9 +277,9 @@ def test_whichever_operation_fails_once_nothing_is_lost() -> None:
 def test_a_manifest_of_a_newer_number_is_never_overwritten_with_another_meaning() -> None:
     """The folder cannot be synced: nobody knows which manifest is there, so both must be true."""
     disk = ForgetfulDisk()
-    journal = new_journal(disk, "data")
-    journal.append(*units(ONE))
-    journal.rotate()
+    aof = new_aof(disk, "data")
+    aof.append(*units(ONE))
+    aof.rotate()
     path = f"{IN_MEMORY}/{NAME}.manifest"
     temp = write_base(disk, ONE)
     seen = 0
@@ -293,13 +293,13 @@ def test_a_manifest_of_a_newer_number_is_never_overwritten_with_another_meaning(
 
     disk.before = before
     with pytest.raises(DiskError):
-        journal.adopt(temp, "aof")
+        aof.adopt(temp, "aof")
     disk.before = lambda operation: None
     # The new manifest is there; the journal still believes in the old one.
     assert parse_manifest(disk.read(path), path).base_seq == 1
-    assert journal.manifest.base is None
-    journal.append(*units(TWO))
+    assert aof.manifest.base is None
+    aof.append(*units(TWO))
     assert load(disk, "data")[0] == ONE + TWO
-    journal.adopt(write_base(disk, ONE), "aof")
+    aof.adopt(write_base(disk, ONE), "aof")
     assert f"{NAME}.2.base.aof" in disk.names(IN_MEMORY)
     assert load(disk, "data")[0] == ONE + TWO

@@ -56,7 +56,7 @@ def test_a_reply_leaves_only_when_its_record_is_in_the_file(tmp_path: Path) -> N
     with DurableServer(tmp_path, appendfsync="no") as server:
         client = server.client()
         client("XADD", "s", "1-1", "field", "first-value")
-        assert b"first-value" in Path(server.durability.live.journal.path).read_bytes()  # type: ignore[union-attr]
+        assert b"first-value" in Path(server.durability.live.aof.path).read_bytes()  # type: ignore[union-attr]
 
 
 def test_with_always_a_turn_of_many_writes_is_synced_once_before_its_replies(
@@ -73,12 +73,12 @@ def test_a_turn_that_only_reads_does_not_touch_the_log(tmp_path: Path) -> None:
     with DurableServer(tmp_path, appendfsync="always") as server:
         client = server.client()
         client("SET", "a", "1")
-        before, journal = server.disk.syncs, server.durability.live.journal
-        assert journal is not None
-        size = journal.current_size
+        before, aof = server.disk.syncs, server.durability.live.aof
+        assert aof is not None
+        size = aof.current_size
         for words in (["GET", "a"], ["PING"], ["XLEN", "none"], ["DEL", "none"]):
             client(*words)
-        assert (server.disk.syncs, journal.current_size) == (before, size)
+        assert (server.disk.syncs, aof.current_size) == (before, size)
 
 
 def test_everysec_syncs_once_a_second_and_only_if_something_was_written(tmp_path: Path) -> None:

@@ -94,10 +94,10 @@ def test_a_turn_without_changes_does_not_ask_for_the_log(server: Server, client:
     seen: list[str] = []
     server.engine.effects.enabled = True
     server.loop.before_replies = lambda: seen.append("log")
-    server.loop.after_log = lambda: seen.append("after")
+    server.loop.after_aof = lambda: seen.append("after")
     assert client.ask(encode("XLEN", "s")) == b":0\r\n"
     assert seen == []
-    server.loop.is_log_due = True
+    server.loop.is_aof_due = True
     client.ask(encode("XADD", "s", "1-1", "f", "v"))
     assert seen == ["log", "after"]
 

@@ -117,7 +117,7 @@ def debug_reload(ctx: Context, argv: Argv) -> None:
 def debug_loadaof(ctx: Context, argv: Argv) -> None:
     """DEBUG LOADAOF."""
     check_alone(ctx)
-    ctx.services.durability.reload_log()
+    ctx.services.durability.reload_aof()
     ctx.out.ok()
 
 

@@ -64,7 +64,7 @@ def memory_stats(ctx: Context, argv: Argv) -> None:
         b"clients.slaves": 0,
         b"clients.normal": now.clients,
         b"cluster.links": 0,
-        b"aof.buffer": now.log_buffer,
+        b"aof.buffer": now.aof_buffer,
         b"lua.caches": 0,
         b"functions.caches": 0,
         b"script.VMs": 0,

@@ -34,14 +34,14 @@ class Figures:
     startup: int
     resident: int
     clients: int
-    log_buffer: int
+    aof_buffer: int
     tables: list[Tables]
 
     @property
     def overhead(self) -> int:
         """All that is no data."""
         tables = sum(table.main + table.expires for table in self.tables)
-        return self.startup + self.clients + self.log_buffer + tables
+        return self.startup + self.clients + self.aof_buffer + tables
 
     @property
     def dataset(self) -> int:
@@ -84,7 +84,7 @@ def figures(ctx: Context) -> Figures:
         startup=services.memory_startup,
         resident=services.memory_resident(),
         clients=sum(session.out.cap + session.query_room for session in services.sessions),
-        log_buffer=ctx.effects.out.cap,
+        aof_buffer=ctx.effects.out.cap,
         tables=[
             Tables(db.index, sys.getsizeof(db.values), sys.getsizeof(db.expires))
             for db in ctx.keyspace.databases

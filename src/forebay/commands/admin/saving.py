@@ -98,7 +98,7 @@ def waitaof(ctx: Context, argv: Argv) -> None:
     if timeout_ms < 0:
         raise CommandError(b"ERR timeout is negative")
     durability = ctx.services.durability
-    if local and not durability.log_is_on:
+    if local and not durability.aof_is_on:
         raise CommandError(NO_LOG)
     mark = durability.mark()
     acked = int(durability.is_synced(mark))

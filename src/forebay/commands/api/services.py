@@ -177,7 +177,7 @@ class Durability(Protocol):
     @property
     def last_save_s(self) -> int: ...
     @property
-    def log_is_on(self) -> bool: ...
+    def aof_is_on(self) -> bool: ...
     def save(self) -> None:
         """Write the snapshot now; raises CommandError."""
 
@@ -199,7 +199,7 @@ class Durability(Protocol):
     def reload(self, save: bool, flush: bool, merge: bool) -> None:
         """DEBUG RELOAD: to the snapshot and back."""
 
-    def reload_log(self) -> None:
+    def reload_aof(self) -> None:
         """DEBUG LOADAOF: forget all data and take it from the log."""
 
 

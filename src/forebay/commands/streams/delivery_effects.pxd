@@ -12,7 +12,7 @@ cdef Py_ssize_t FEW_IDS, FIXED_ARGS
 
 
 @cython.final
-cdef class ClaimLog:
+cdef class DeliveryEffects:
     cdef Effects effects
     cdef bytes key, group, owner
     cdef u64 last_ms, last_seq

@@ -31,7 +31,7 @@ FEW_IDS = 64
 FIXED_ARGS = 13
 
 
-class ClaimLog:
+class DeliveryEffects:
     """Collects the deliveries of one call in one group."""
 
     def __init__(self, effects: Effects, key: bytes, group: Group) -> None:

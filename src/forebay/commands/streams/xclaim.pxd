@@ -5,7 +5,7 @@ from cpython cimport array
 from forebay cimport mem
 from forebay.commands.streams cimport entry_writer
 from forebay.commands.streams cimport parsing
-from forebay.commands.streams.delivery_effects cimport ClaimLog
+from forebay.commands.streams.delivery_effects cimport DeliveryEffects
 from forebay.commands.api.context cimport Context
 from forebay.commands.api.effects cimport Effects
 from forebay.core cimport ids
@@ -29,7 +29,7 @@ cdef class Claim:
     cdef Pending pending
     cdef Finder finder
     cdef Consumer consumer
-    cdef ClaimLog log                       # None unless effects are recorded
+    cdef DeliveryEffects recorder                       # None unless effects are recorded
     cdef i64 now_ms, min_idle_ms, time_ms, retrycount, claimed, changes
     cdef u64 last_ms, last_seq              # LASTID
     cdef bint force, justid, raised, created

@@ -27,7 +27,7 @@ from forebay.commands.api.context import Context
 from forebay.commands.api.notify_flags import NOTIFY_STREAM
 from forebay.commands.api.spec import FAST, WRITE, Command, Keys
 from forebay.commands.streams import entry_writer, parsing
-from forebay.commands.streams.delivery_effects import ClaimLog
+from forebay.commands.streams.delivery_effects import DeliveryEffects
 from forebay.core import ids
 from forebay.core.finder import Finder
 from forebay.core.group import Consumer, Group
@@ -69,7 +69,7 @@ class Claim:
         self.claimed = 0
         #: Entries that changed hands or are pending no longer.
         self.changes = 0
-        self.log: ClaimLog | None = None
+        self.recorder: DeliveryEffects | None = None
 
     def read_min_idle(self, argv: Argv, text: bytes) -> int:
         """How long an entry must have been idle; a negative time is none."""
@@ -124,7 +124,7 @@ class Claim:
         consumer.seen_ms = self.now_ms
         self.consumer = consumer
         if self.ctx.effects.enabled:
-            self.log = ClaimLog(self.ctx.effects, self.ctx.key, group)
+            self.recorder = DeliveryEffects(self.ctx.effects, self.ctx.key, group)
         return 0
 
     def is_ripe(self, slot: int) -> bool:
@@ -147,22 +147,22 @@ class Claim:
             entry_writer.entry(self.out, self.finder.cursor, 2)
         self.claimed += 1
         self.changes += 1
-        if self.log is not None:
+        if self.recorder is not None:
             deliveries = pending.deliveries(slot)
-            self.log.note(ms, seq, self.consumer.name, self.time_ms, deliveries)
+            self.recorder.note(ms, seq, self.consumer.name, self.time_ms, deliveries)
         return 0
 
     def drop(self, slot: int, ms: int, seq: int) -> int:
         """The entry is gone from the stream: it is pending no longer."""
         pending = self.pending
         self.changes += 1
-        if self.log is not None:
+        if self.recorder is not None:
             if pending.owner_no(slot) == 0:
                 self.ctx.effects.record(b"XACK", self.ctx.key, self.group.name, ids.text(ms, seq))
             else:
                 owner = self.group.owner_name(slot)
                 time_ms = mem.signed(pending.time_ms(slot))
-                self.log.note(ms, seq, owner, time_ms, pending.deliveries(slot))
+                self.recorder.note(ms, seq, owner, time_ms, pending.deliveries(slot))
         return pending.remove(slot)
 
     def end(self) -> int:
@@ -173,15 +173,15 @@ class Claim:
         effects.changes += self.changes
         if self.raised and self.changes == 0:
             effects.changes += 1
-        if self.log is None:
+        if self.recorder is None:
             return 0
-        self.log.flush()
+        self.recorder.flush()
         group = self.group
         if self.created and self.claimed == 0:
             effects.record(
                 b"XGROUP", b"CREATECONSUMER", self.ctx.key, group.name, self.consumer.name
             )
-        if self.raised and self.log.records == 0:
+        if self.raised and self.recorder.records == 0:
             effects.record(
                 b"XGROUP",
                 b"SETID",

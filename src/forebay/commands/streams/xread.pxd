@@ -2,7 +2,7 @@ cimport cython
 
 from forebay.commands.streams cimport entry_writer
 from forebay.commands.streams cimport read_options
-from forebay.commands.streams.delivery_effects cimport ClaimLog
+from forebay.commands.streams.delivery_effects cimport DeliveryEffects
 from forebay.commands.api.context cimport Context
 from forebay.commands.streams.read_options cimport ReadOptions
 from forebay.commands.streams.parsing cimport group_of
@@ -72,17 +72,17 @@ cdef class Read:
     @cython.locals(out=Reply, pending=Pending, limit="i64", ms="u64", seq="u64", ok="bint", mark="Py_ssize_t", finder=Finder, slot="i64", n="i64")
     cdef int serve_history(self, Stream stream, Group group, Consumer consumer, Py_ssize_t i) except -1
 
-    @cython.locals(claims="bint", has_new="bint", out=Reply, before="Py_ssize_t", log=ClaimLog, limit="i64", mark="Py_ssize_t", n="i64")
+    @cython.locals(claims="bint", has_new="bint", out=Reply, before="Py_ssize_t", recorder=DeliveryEffects, limit="i64", mark="Py_ssize_t", n="i64")
     cdef int serve_new(self, Stream stream, Group group, Consumer consumer, Py_ssize_t i) except -1
 
     @cython.locals(now_ms="i64", pending=Pending, taken=list, slot="i64", idle_ms="i64", cursor=Cursor)
-    cdef i64 claim(self, Stream stream, Group group, Consumer consumer, i64 limit, ClaimLog log) except -1
+    cdef i64 claim(self, Stream stream, Group group, Consumer consumer, i64 limit, DeliveryEffects recorder) except -1
 
     @cython.locals(now_ms="i64", pending=Pending, slot="i64")
-    cdef int take_over(self, Group group, Consumer consumer, list taken, ClaimLog log) except -1
+    cdef int take_over(self, Group group, Consumer consumer, list taken, DeliveryEffects recorder) except -1
 
     @cython.locals(out=Reply, noack="bint", with_claims="bint", now_ms="i64", ms="u64", seq="u64", cursor=Cursor, n="i64", _="bint")
-    cdef i64 deliver(self, Stream stream, Group group, Consumer consumer, i64 limit, ClaimLog log) except -1
+    cdef i64 deliver(self, Stream stream, Group group, Consumer consumer, i64 limit, DeliveryEffects recorder) except -1
     cdef record_position(self, Group group)
 
     @cython.locals(options=ReadOptions, words=list, keys=list, i="Py_ssize_t", at="Py_ssize_t", stream=Stream)

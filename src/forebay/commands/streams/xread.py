@@ -23,7 +23,7 @@ from forebay.commands.api.context import BLOCK_STREAM, Context
 from forebay.commands.api.notify_flags import NOTIFY_STREAM
 from forebay.commands.api.spec import BLOCKING, MOVABLEKEYS, READONLY, WRITE, Command, Keys
 from forebay.commands.streams import entry_writer, read_options
-from forebay.commands.streams.delivery_effects import ClaimLog
+from forebay.commands.streams.delivery_effects import DeliveryEffects
 from forebay.commands.streams.parsing import group_of
 from forebay.commands.streams.read_options import ReadOptions, key_positions
 from forebay.core import ids
@@ -285,15 +285,15 @@ class Read:
             return 0
         out = self.out
         before = out.size
-        log = None
+        recorder = None
         if self.ctx.effects.enabled:
-            log = ClaimLog(self.ctx.effects, self.ctx.key, group)
+            recorder = DeliveryEffects(self.ctx.effects, self.ctx.key, group)
         self.open_stream(i)
         limit = self.limit()
         mark = out.open_array(stream.length if limit == -1 else limit)
-        n = self.claim(stream, group, consumer, limit, log) if claims else 0
+        n = self.claim(stream, group, consumer, limit, recorder) if claims else 0
         if has_new and n != limit:
-            n += self.deliver(stream, group, consumer, -1 if limit == -1 else limit - n, log)
+            n += self.deliver(stream, group, consumer, -1 if limit == -1 else limit - n, recorder)
         if n == 0:
             self.served -= 1
             return out.rewind(before)
@@ -301,7 +301,12 @@ class Read:
         return out.close_array(mark, n)
 
     def claim(
-        self, stream: Stream, group: Group, consumer: Consumer, limit: int, log: ClaimLog | None
+        self,
+        stream: Stream,
+        group: Group,
+        consumer: Consumer,
+        limit: int,
+        recorder: DeliveryEffects | None,
     ) -> int:
         """Take over entries idle for long enough, released and oldest first; how many."""
         now_ms = self.ctx.now_ms
@@ -321,11 +326,11 @@ class Read:
                 self.written += 1
                 taken.append(slot)
             slot = pending.after_by_time(slot)
-        self.take_over(group, consumer, taken, log)
+        self.take_over(group, consumer, taken, recorder)
         return len(taken)
 
     def take_over(
-        self, group: Group, consumer: Consumer, taken: list[int], log: ClaimLog | None
+        self, group: Group, consumer: Consumer, taken: list[int], recorder: DeliveryEffects | None
     ) -> int:
         """Make the claimed entries the consumer's."""
         now_ms = self.ctx.now_ms
@@ -333,8 +338,8 @@ class Read:
         for slot in taken:
             pending.give(slot, consumer.number, now_ms)
             pending.count_delivery(slot)
-            if log is not None:
-                log.note(
+            if recorder is not None:
+                recorder.note(
                     pending.id_ms(slot),
                     pending.id_seq(slot),
                     consumer.name,
@@ -343,12 +348,17 @@ class Read:
                 )
         if taken:
             consumer.active_ms = now_ms
-        if log is not None:
-            log.flush()
+        if recorder is not None:
+            recorder.flush()
         return 0
 
     def deliver(
-        self, stream: Stream, group: Group, consumer: Consumer, limit: int, log: ClaimLog | None
+        self,
+        stream: Stream,
+        group: Group,
+        consumer: Consumer,
+        limit: int,
+        recorder: DeliveryEffects | None,
     ) -> int:
         """Entries that the group has not had; they become pending unless NOACK."""
         out = self.out
@@ -365,14 +375,14 @@ class Read:
                 out.integer(0)
                 out.integer(0)
             group.deliver(stream, cursor.ms, cursor.seq, consumer, now_ms, noack)
-            if log is not None and not noack:
-                log.note(cursor.ms, cursor.seq, consumer.name, now_ms, 1)
+            if recorder is not None and not noack:
+                recorder.note(cursor.ms, cursor.seq, consumer.name, now_ms, 1)
             n += 1
             self.written += 1
         if n > 0 and not noack:
             consumer.active_ms = now_ms
-        if n > 0 and log is not None:
-            log.flush()
+        if n > 0 and recorder is not None:
+            recorder.flush()
             self.record_position(group)
         return n
 

@@ -9,7 +9,7 @@ cdef Py_ssize_t STRETCH_BYTES
 
 
 @cython.final
-cdef class LogWriter:
+cdef class BaseWriter:
     cdef object sink
     cdef public Reply out
     cdef u32 crc

@@ -19,7 +19,7 @@ from forebay.wire.reply import Reply
 STRETCH_BYTES = 16 << 10
 
 
-class LogWriter:
+class BaseWriter:
     """Collects commands in ``out`` and hands sealed stretches to the sink."""
 
     def __init__(self, sink: Callable[[bytes], object]) -> None:

@@ -24,9 +24,9 @@ from __future__ import annotations
 import re
 from shlex import quote
 
-from forebay.persistence.aof.scanner import FULL, MORE, UNFIT, LogScanner
+from forebay.persistence.aof.scanner import FULL, MORE, UNFIT, AofScanner
 from forebay.persistence.aof.seals import SEAL_HEAD, SEAL_SIZE, mark_line
-from forebay.persistence.aof.window import LogWindow
+from forebay.persistence.aof.window import AofWindow
 from forebay.persistence.files import Disk, ReadFile
 
 PAGE = 4096
@@ -86,7 +86,7 @@ class Survey:
         self.budget = 0
 
 
-def judge(disk: Disk, path: str, scanner: LogScanner, code: int) -> Damage | None:
+def judge(disk: Disk, path: str, scanner: AofScanner, code: int) -> Damage | None:
     """What it means that the scanner stopped here; None if the file just ends here.
 
     ``code`` is its last answer; MORE stands for the end of the file.
@@ -111,14 +111,14 @@ def judge(disk: Disk, path: str, scanner: LogScanner, code: int) -> Damage | Non
     return damage
 
 
-def begins_like_log(file: ReadFile) -> bool:
+def begins_like_aof(file: ReadFile) -> bool:
     """Whether the first bytes of a file are those of a log, and not of something else."""
     file.seek(0)
     head = file.read(PAGE)
     return bool(FIRST_RECORD.match(head) or CUT_SHORT.fullmatch(head))
 
 
-def describe_stop(scanner: LogScanner, code: int, is_whole: bool) -> str:
+def describe_stop(scanner: AofScanner, code: int, is_whole: bool) -> str:
     """What is wrong, in words."""
     if code != MORE:
         return scanner.reason
@@ -127,7 +127,7 @@ def describe_stop(scanner: LogScanner, code: int, is_whole: bool) -> str:
     return "MULTI without EXEC" if scanner.pos == scanner.end else "an unfinished record"
 
 
-def is_by_redis(file: ReadFile, scanner: LogScanner) -> bool:
+def is_by_redis(file: ReadFile, scanner: AofScanner) -> bool:
     """Whether a Redis wrote the bytes behind the last good seal."""
     if begins_like_redis(file, scanner.seal_at):
         return True
@@ -173,7 +173,7 @@ def foreign_objection(file: ReadFile, code: int, stop: int, survey: Survey) -> s
     return ""
 
 
-def objection(file: ReadFile, damage: Damage, scanner: LogScanner, survey: Survey) -> str:
+def objection(file: ReadFile, damage: Damage, scanner: AofScanner, survey: Survey) -> str:
     """Why the damage is more than an unfinished end; empty if it is not."""
     if scanner.units_since_seal > UNITS_OF_ONE_SEAL:
         stop = scanner.pos + scanner.shift
@@ -215,7 +215,7 @@ def walk(file: ReadFile, survey: Survey, start: int, crc: int) -> int:
     """Walk as far as the seals fit; where the last good record ended."""
     if start >= file.size:
         return start
-    window = LogWindow(file, start, crc)
+    window = AofWindow(file, start, crc)
     scanner = window.scanner
     while (code := window.walk_to_seal()) == FULL:
         pass
@@ -257,7 +257,7 @@ def has_commands(file: ReadFile, start: int) -> bool:
     budget = WALKS * (file.size - start + PIECE)
     at = start
     while (line_at := find_command(file, at)) is not None:
-        window = LogWindow(file, line_at)
+        window = AofWindow(file, line_at)
         while window.scanner.step() == MORE and window.more():
             pass
         if window.scanner.commands > 0:

@@ -1,13 +1,13 @@
 """Reading the log back at start: which files, in which order, and their verified commands.
 
-    loader = LogLoader(disk, folder, name, note)
+    loader = AofLoader(disk, folder, name, note)
     loader.prepare()
     for part in loader.parts():             base first, then the increments
         reader = loader.open(part)          (a base that is an RDB: the snapshot loader)
         while reader.next_range():
             run(reader.buf, reader.start, reader.end)
         loader.settle(reader)
-    journal.resume(loader.resume())
+    aof.resume(loader.resume())
 
 Rules
   1. Nothing is run before it is verified.  A range holds whole commands and no
@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 
 from forebay.errors import CorruptDataError
-from forebay.persistence.aof.damage import UNITS_OF_ONE_SEAL, Damage, begins_like_log, judge
+from forebay.persistence.aof.damage import UNITS_OF_ONE_SEAL, Damage, begins_like_aof, judge
 from forebay.persistence.aof.manifest import (
     BASE,
     Entry,
@@ -36,7 +36,7 @@ from forebay.persistence.aof.manifest import (
 )
 from forebay.persistence.aof.scanner import MORE
 from forebay.persistence.aof.seals import SEAL_SIZE
-from forebay.persistence.aof.window import LogWindow
+from forebay.persistence.aof.window import AofWindow
 from forebay.persistence.aof.writer import Note, ResumePoint
 from forebay.persistence.files import Disk, join, keep_copy, parent, replace_file
 
@@ -47,7 +47,7 @@ RDB_MAGIC = b"REDIS"
 RANGE = 1 << 18
 
 
-class LogPart:
+class AofPart:
     """One file to be loaded."""
 
     def __init__(self, path: str, name: str, size: int, kind: str) -> None:
@@ -56,12 +56,12 @@ class LogPart:
         self.is_last = False
 
 
-class LogReader:
+class AofReader:
     """The verified commands of one file, range by range."""
 
-    def __init__(self, disk: Disk, part: LogPart, start: int, truncated_ok: bool = True) -> None:
+    def __init__(self, disk: Disk, part: AofPart, start: int, truncated_ok: bool = True) -> None:
         self.disk, self.part, self.truncated_ok = disk, part, truncated_ok
-        self.window = LogWindow(disk.open_read(part.path), start)
+        self.window = AofWindow(disk.open_read(part.path), start)
         self.scanner = self.window.scanner
         self.scanner.limit = RANGE
         self.damage: Damage | None = None
@@ -134,7 +134,7 @@ class LogReader:
         """Learn how far units may be trusted that no seal covers yet."""
         scanner = self.scanner
         with self.disk.open_read(self.part.path) as file:
-            probe = LogWindow(file, scanner.good_at, scanner.seal_crc)
+            probe = AofWindow(file, scanner.good_at, scanner.seal_crc)
             code = probe.walk_to_seal()
             if probe.scanner.seals > 0:
                 scanner.trust(probe.scanner.seal_at)
@@ -177,7 +177,7 @@ def describe(damage: Damage) -> str:
     )
 
 
-class LogLoader:
+class AofLoader:
     """The whole log of a server that starts."""
 
     def __init__(
@@ -188,7 +188,7 @@ class LogLoader:
         self.manifest = Manifest()
         self.total_bytes = 0
         self.point: ResumePoint | None = None
-        self.found: list[LogPart] = []
+        self.found: list[AofPart] = []
 
     def manifest_path(self) -> str:
         """Where the manifest is."""
@@ -232,7 +232,7 @@ class LogLoader:
             part.is_last = True
         self.point = ResumePoint(self.manifest, 0, 0, is_sealed=False)
 
-    def look_at(self, entry: Entry) -> LogPart:
+    def look_at(self, entry: Entry) -> AofPart:
         """A file of the log, and what is in it."""
         path = self.old_path() if self.is_half_upgraded() else join(self.folder, entry.name)
         if not self.disk.exists(path):
@@ -242,17 +242,17 @@ class LogLoader:
             )
         with self.disk.open_read(path) as file:
             is_rdb = file.read(len(RDB_MAGIC)) == RDB_MAGIC
-            return LogPart(path, entry.name, file.size, "rdb" if is_rdb else "commands")
+            return AofPart(path, entry.name, file.size, "rdb" if is_rdb else "commands")
 
-    def parts(self) -> list[LogPart]:
+    def parts(self) -> list[AofPart]:
         """The files in the order of loading."""
         return self.found
 
-    def open(self, part: LogPart, start: int = 0) -> LogReader:
+    def open(self, part: AofPart, start: int = 0) -> AofReader:
         """Read the commands of a file, from ``start`` on (behind an RDB preamble)."""
-        return LogReader(self.disk, part, start, self.truncated_ok)
+        return AofReader(self.disk, part, start, self.truncated_ok)
 
-    def settle(self, reader: LogReader) -> None:
+    def settle(self, reader: AofReader) -> None:
         """A file was read to its end: cut off what is unfinished, and keep a copy of it."""
         reader.close()
         damage = reader.damage
@@ -308,7 +308,7 @@ class LogLoader:
         """Do not take a file for a log only because of its name."""
         with self.disk.open_read(self.old_path()) as file:
             is_rdb = file.read(len(RDB_MAGIC)) == RDB_MAGIC
-            if not is_rdb and not begins_like_log(file):
+            if not is_rdb and not begins_like_aof(file):
                 raise CorruptDataError(
                     f"{self.old_path()} is not an AOF: its first bytes are no record, at offset 0; "
                     "move it away, or restore the log"

@@ -24,7 +24,7 @@ from itertools import islice
 from forebay.core.elements import Elements
 from forebay.core.keyspace import Database, Keyspace, Value
 from forebay.core.stream import Stream
-from forebay.persistence.aof.base_writer import LogWriter
+from forebay.persistence.aof.base_writer import BaseWriter
 from forebay.persistence.aof.rewrite_stream import StreamRewriter
 
 #: What a stream has that nobody configured.
@@ -35,7 +35,7 @@ MEMBERS_PER_COMMAND = 64
 
 @dataclass
 class RewriteOptions:
-    """What new streams of this server are given; a stream that differs says so in the log."""
+    """What new streams of this server are given; a stream that differs says so in the base."""
 
     idmp_duration_s: int = IDMP_DEFAULTS[0]
     idmp_maxsize: int = IDMP_DEFAULTS[1]
@@ -48,51 +48,53 @@ def rewrite(
 
     The caller must go on to the end; between two steps the keyspace must not change.
     """
-    log = LogWriter(sink)
+    base = BaseWriter(sink)
     defaults = options or RewriteOptions()
     keys = 0
     for database in keyspace.databases:
         if database.values:
-            log.command([b"SELECT", b"%d" % database.index])
+            base.command([b"SELECT", b"%d" % database.index])
         for key, value in database.values.items():
-            pieces = _value(log, key, value, defaults)
+            pieces = _value(base, key, value, defaults)
             for _ in pieces:
                 yield keys
-            _expiry(log, database, key)
+            _expiry(base, database, key)
             keys += 1
-            if log.flush_if_full():
+            if base.flush_if_full():
                 yield keys
-    log.flush()
+    base.flush()
     yield keys
 
 
-def _expiry(log: LogWriter, database: Database, key: bytes) -> None:
+def _expiry(base: BaseWriter, database: Database, key: bytes) -> None:
     when_ms = database.expires.get(key)
     if when_ms is not None:
-        log.command([b"PEXPIREAT", key, b"%d" % when_ms])
+        base.command([b"PEXPIREAT", key, b"%d" % when_ms])
 
 
-def _value(log: LogWriter, key: bytes, value: Value, defaults: RewriteOptions) -> Iterator[None]:
+def _value(base: BaseWriter, key: bytes, value: Value, defaults: RewriteOptions) -> Iterator[None]:
     """The commands that make one value; stops now and then for the caller to look up."""
     if isinstance(value, (bytes, bytearray)):
-        log.command([b"SET", key, bytes(value)])
+        base.command([b"SET", key, bytes(value)])
     elif isinstance(value, Stream):
-        yield from _stream(log, key, value, defaults)
+        yield from _stream(base, key, value, defaults)
     else:
         name = b"RPUSH" if isinstance(value, Elements) else b"SADD"
-        yield from _members(log, name, key, value)
+        yield from _members(base, name, key, value)
 
 
-def _members(log: LogWriter, name: bytes, key: bytes, members: Iterable[bytes]) -> Iterator[None]:
+def _members(base: BaseWriter, name: bytes, key: bytes, members: Iterable[bytes]) -> Iterator[None]:
     left = iter(members)
     while some := list(islice(left, MEMBERS_PER_COMMAND)):
-        log.command([name, key, *some])
-        if log.flush_if_full():
+        base.command([name, key, *some])
+        if base.flush_if_full():
             yield
 
 
-def _stream(log: LogWriter, key: bytes, stream: Stream, defaults: RewriteOptions) -> Iterator[None]:
-    writer = StreamRewriter(log, key, stream)
+def _stream(
+    base: BaseWriter, key: bytes, stream: Stream, defaults: RewriteOptions
+) -> Iterator[None]:
+    writer = StreamRewriter(base, key, stream)
     while writer.entries():
         yield
     # A stream with settings as built in is silent about them only if a loader is sure to

@@ -11,7 +11,7 @@ from forebay.core.pel cimport Pending
 from forebay.core.stream cimport Stream
 from forebay.core.view cimport View
 from forebay.mem cimport i64, u64
-from forebay.persistence.aof.base_writer cimport LogWriter
+from forebay.persistence.aof.base_writer cimport BaseWriter
 from forebay.wire.reply cimport Reply
 
 cdef u64 U64_MAX
@@ -32,7 +32,7 @@ cdef class Run:
 
 @cython.final
 cdef class StreamRewriter:
-    cdef LogWriter log
+    cdef BaseWriter base
     cdef Reply out
     cdef bytes key
     cdef Stream stream
@@ -61,7 +61,7 @@ cdef class StreamRewriter:
     @cython.locals(stream=Stream)
     cdef bint is_in_front(self, u64 ms, u64 seq) except -1
 
-    @cython.locals(log=LogWriter, pending=Pending, last=bytes, read=bytes, consumer=Consumer, count="Py_ssize_t")
+    @cython.locals(base=BaseWriter, pending=Pending, last=bytes, read=bytes, consumer=Consumer, count="Py_ssize_t")
     cdef int group(self, Group group) except -1
     @cython.locals(pending=Pending, run=Run, slot=i64, _="Py_ssize_t", time_ms=u64, deliveries=i64)
     cdef int walk(self, Group group, View view, Py_ssize_t count, bytes owner) except -1

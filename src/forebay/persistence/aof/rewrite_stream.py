@@ -34,7 +34,7 @@ from forebay.core.finder import Finder
 from forebay.core.group import Group
 from forebay.core.stream import Stream
 from forebay.core.view import View
-from forebay.persistence.aof.base_writer import LogWriter
+from forebay.persistence.aof.base_writer import BaseWriter
 
 U64_MAX = (1 << 64) - 1
 #: So many IDs stand in one command at most.
@@ -78,9 +78,9 @@ class Run:
 class StreamRewriter:
     """Writes one stream: entries() until it says no, then finish()."""
 
-    def __init__(self, log: LogWriter, key: bytes, stream: Stream) -> None:
-        self.log = log
-        self.out = log.out
+    def __init__(self, base: BaseWriter, key: bytes, stream: Stream) -> None:
+        self.base = base
+        self.out = base.out
         self.key = key
         self.stream = stream
         self.cursor: Cursor = stream.cursor()
@@ -99,11 +99,11 @@ class StreamRewriter:
             if self.next_ghost < self.ghost_words:
                 self.ghosts_before(cursor.ms, cursor.seq)
             self.entry(cursor)
-            if self.log.flush_if_full():
+            if self.base.flush_if_full():
                 return True
         self.ghosts_before(U64_MAX, U64_MAX)
         if self.stream.length == 0 and self.ghost_words == 0:
-            self.log.command([b"XADD", self.key, b"MAXLEN", b"0", b"0-1", b"x", b"y"])
+            self.base.command([b"XADD", self.key, b"MAXLEN", b"0", b"0-1", b"x", b"y"])
         return False
 
     def entry(self, cursor: Cursor) -> int:
@@ -124,8 +124,8 @@ class StreamRewriter:
         ghosts = self.ghosts
         while at < self.ghost_words and not mem.before(ms, seq, ghosts[at], ghosts[at + 1]):
             name = ids.text(ghosts[at], ghosts[at + 1])
-            self.log.command([b"XADD", self.key, name, b"x", b"y"])
-            self.log.flush_if_full()
+            self.base.command([b"XADD", self.key, name, b"x", b"y"])
+            self.base.flush_if_full()
             at += 2
         self.next_ghost = at
         return 0
@@ -136,7 +136,7 @@ class StreamRewriter:
         """Say how long and how many messages are remembered."""
         duration_s = b"%d" % self.stream.idmp_duration_s
         maxsize = b"%d" % self.stream.idmp_maxsize
-        return self.log.command(
+        return self.base.command(
             [b"XCFGSET", self.key, b"IDMP-DURATION", duration_s, b"IDMP-MAXSIZE", maxsize]
         )
 
@@ -168,7 +168,7 @@ class StreamRewriter:
         words = [b"XSETID", self.key, ids.text(ms, seq), b"ENTRIESADDED", b"%d" % added]
         if stream.maxdel_ms != 0 or stream.maxdel_seq != 0:
             words += [b"MAXDELETEDID", ids.text(stream.maxdel_ms, stream.maxdel_seq)]
-        return self.log.command(words)
+        return self.base.command(words)
 
     def messages(self) -> int:
         """What is remembered of producers, oldest first."""
@@ -178,8 +178,8 @@ class StreamRewriter:
         for pid, iids in stream.idmp.producers.items():
             for iid, (ms, seq) in iids.items():
                 if not is_lost(stream, ms, seq):
-                    self.log.command([b"XIDMPRECORD", self.key, pid, iid, ids.text(ms, seq)])
-                    self.log.flush_if_full()
+                    self.base.command([b"XIDMPRECORD", self.key, pid, iid, ids.text(ms, seq)])
+                    self.base.flush_if_full()
         return 0
 
     def bury_ghosts(self) -> int:
@@ -191,11 +191,11 @@ class StreamRewriter:
             at += 2
         left = stream.length + (words - at) // 2
         if at > 0:
-            self.log.command([b"XTRIM", self.key, b"MAXLEN", b"%d" % left])
+            self.base.command([b"XTRIM", self.key, b"MAXLEN", b"%d" % left])
         while at < words:
             end = min(at + 2 * IDS_PER_COMMAND, words)
             names = [ids.text(self.ghosts[i], self.ghosts[i + 1]) for i in range(at, end, 2)]
-            self.log.command([b"XDEL", self.key, *names])
+            self.base.command([b"XDEL", self.key, *names])
             at = end
         return 0
 
@@ -208,18 +208,18 @@ class StreamRewriter:
 
     def group(self, group: Group) -> int:
         """A group, its consumers and all that is pending."""
-        log = self.log
+        base = self.base
         pending = group.pending
         last = ids.text(group.last_ms, group.last_seq)
         read = b"%d" % group.entries_read
-        log.command([b"XGROUP", b"CREATE", self.key, group.name, last, b"ENTRIESREAD", read])
+        base.command([b"XGROUP", b"CREATE", self.key, group.name, last, b"ENTRIESREAD", read])
         for consumer in group.consumers.values():
             count = consumer.view.count
             if count > 0:
                 self.walk(group, consumer.view, count, consumer.name)
             else:
-                log.command([b"XGROUP", b"CREATECONSUMER", self.key, group.name, consumer.name])
-                log.flush_if_full()
+                base.command([b"XGROUP", b"CREATECONSUMER", self.key, group.name, consumer.name])
+                base.flush_if_full()
         return self.walk(group, pending.by_time, pending.nacked, None)
 
     def walk(self, group: Group, view: View, count: int, owner: bytes | None) -> int:
@@ -257,7 +257,7 @@ class StreamRewriter:
         out.bulk(deliveries)
         out.bulk(b"FORCE")
         run.n = 0
-        self.log.flush_if_full()
+        self.base.flush_if_full()
         return 0
 
     def open_claim(self, group: bytes, owner: bytes) -> int:

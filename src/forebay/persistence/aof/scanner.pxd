@@ -14,7 +14,7 @@ cdef bytes SEAL_HEAD, SYNC_HEAD, MULTI_WORD, EXEC_WORD
 
 
 @cython.final
-cdef class LogScanner:
+cdef class AofScanner:
     cdef readonly bytearray buf
     cdef u8* p
     cdef public Py_ssize_t start        # what is good to run: buf[start:good]

@@ -50,7 +50,7 @@ MULTI_WORD = b"MULTI"
 EXEC_WORD = b"EXEC"
 
 
-class LogScanner:
+class AofScanner:
     """The walk through one file."""
 
     def __init__(self, file_size: int, offset: int = 0, crc: int = 0) -> None:

@@ -6,20 +6,20 @@ the bytes for it are there, not because a length was announced.
 
 from __future__ import annotations
 
-from forebay.persistence.aof.scanner import MORE, LogScanner
+from forebay.persistence.aof.scanner import MORE, AofScanner
 from forebay.persistence.files import ReadFile
 
 #: What is read at a time.
 PIECE = 1 << 20
 
 
-class LogWindow:
+class AofWindow:
     """One walk through a file, from ``offset`` on."""
 
     def __init__(self, file: ReadFile, offset: int = 0, crc: int = 0) -> None:
         self.file = file
         self.file.seek(offset)
-        self.scanner = LogScanner(file.size, offset, crc)
+        self.scanner = AofScanner(file.size, offset, crc)
         self.read_to = offset
 
     def at_end(self) -> bool:

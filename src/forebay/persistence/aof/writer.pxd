@@ -9,7 +9,7 @@ from forebay.wire.reply cimport Reply
 
 
 @cython.final
-cdef class Journal:
+cdef class AofWriter:
     cdef readonly object disk, note
     cdef readonly str folder, name
     cdef readonly object manifest

@@ -65,7 +65,7 @@ class SyncTicket:
         self.file.sync()
 
 
-class Journal:
+class AofWriter:
     """The log of one server."""
 
     def __init__(self, disk: Disk, folder: str, name: str, note: Note) -> None:

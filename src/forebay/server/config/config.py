@@ -79,10 +79,10 @@ class Config:
             config.load_text(sys.stdin.read(), "standard input")
         for line in _option_lines(options):
             config.take(line)
-        config.save_without_log()
+        config.save_without_aof()
         return config
 
-    def save_without_log(self) -> None:
+    def save_without_aof(self) -> None:
         """A stock redis.conf turns the log off and counts on save points that it does not name."""
         if not self.settings.appendonly and "save" not in self._seen:
             self.settings.save_points = REDIS_SAVE_POINTS

@@ -28,8 +28,8 @@ from forebay.commands.api.session import Session
 from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.errors import DiskError, ForebayError
-from forebay.persistence.aof.writer import Journal, SyncTicket
-from forebay.server.durability.aof_turn import TurnLog
+from forebay.persistence.aof.writer import AofWriter, SyncTicket
+from forebay.server.durability.aof_turn import TurnAof
 from forebay.server.durability.syncer import Syncer
 from forebay.server.logger import Log
 from forebay.server.net.loop import Loop
@@ -47,7 +47,7 @@ LATE_MS = 2000
 MISCONF = "MISCONF Errors writing to the AOF file: "
 
 
-class LiveLog:
+class LiveAof:
     """Owns the journal once all data is loaded."""
 
     def __init__(
@@ -65,7 +65,7 @@ class LiveLog:
         self.syncer = syncer
         self.log = log
         self.clock = clock
-        self.turn = TurnLog(engine.effects, self._on_failure)
+        self.turn = TurnAof(engine.effects, self._on_failure)
         self.synced = 0
         self.sync_began_ms = 0
         self.synced_ms = 0
@@ -83,14 +83,14 @@ class LiveLog:
         self.has_child: Callable[[], bool] = lambda: False
 
     @property
-    def journal(self) -> Journal | None:
+    def aof(self) -> AofWriter | None:
         """The log on disk, None while it is off."""
-        return self.turn.journal
+        return self.turn.aof
 
-    def use(self, journal: Journal | None) -> None:
+    def use(self, aof: AofWriter | None) -> None:
         """From now on write to this journal."""
-        self.turn.journal = journal
-        if journal is not None:
+        self.turn.aof = aof
+        if aof is not None:
             self.syncer.open()
         self.turn.written = self.synced = self.engine.effects.total
         self.write_trouble = self.sync_trouble = ""
@@ -103,7 +103,7 @@ class LiveLog:
     def follow_policy(self) -> None:
         """Take over appendfsync; what ``always`` promises begins with what is written already."""
         self.turn.sync_each = self.settings.appendfsync == "always"
-        if self.turn.sync_each and self.journal is not None:
+        if self.turn.sync_each and self.aof is not None:
             self.sync_now()
 
     # When the disk refuses
@@ -147,7 +147,7 @@ class LiveLog:
     def beat(self) -> None:
         """What is due: another attempt to write, the sync of every second."""
         self.syncer.look()
-        if self.journal is None:
+        if self.aof is None:
             return
         now_ms = self.clock.monotonic_ms()
         if self.write_trouble:
@@ -162,10 +162,10 @@ class LiveLog:
 
     def start_sync(self) -> None:
         """Let the thread sync what is written, if anything is and the thread is free."""
-        journal = self.journal
-        if journal is None or self.syncer.is_busy or self.sync_trouble:
+        aof = self.aof
+        if aof is None or self.syncer.is_busy or self.sync_trouble:
             return
-        ticket = journal.start_sync()
+        ticket = aof.start_sync()
         mark = self.turn.written
         if ticket is None:
             self._is_synced(mark)
@@ -175,10 +175,10 @@ class LiveLog:
 
     def _end_sync(self, ticket: SyncTicket, mark: int, error: ForebayError | None) -> None:
         assert error is None or isinstance(error, DiskError)
-        journal = self.journal
-        if journal is None:
+        aof = self.aof
+        if aof is None:
             return
-        journal.end_sync(ticket, error)
+        aof.end_sync(ticket, error)
         if self.clock.monotonic_ms() - self.sync_began_ms > LATE_MS:
             self.delayed_syncs += 1
         if error is not None:
@@ -190,12 +190,12 @@ class LiveLog:
 
     def sync_now(self) -> None:
         """Sync here and now; raises Halt with ``always``, and notes the trouble otherwise."""
-        journal = self.journal
-        if journal is None:
+        aof = self.aof
+        if aof is None:
             return
         mark = self.turn.written
         try:
-            journal.sync()
+            aof.sync()
         except DiskError as error:
             self.doubt(error)
         else:
@@ -248,10 +248,10 @@ class LiveLog:
 
     def is_synced(self, mark: int) -> bool:
         """Whether all before the mark is on disk."""
-        journal = self.journal
+        aof = self.aof
         return (
-            journal is not None
-            and not journal.is_pending
+            aof is not None
+            and not aof.is_pending
             and not self.trouble
             and mark <= (self.turn.written if self.turn.sync_each else self.synced)
         )
@@ -259,12 +259,12 @@ class LiveLog:
     def wake_when_synced(self, mark: int, session: Session) -> None:
         """End the wait of a client when all before the mark is on disk; hurry the disk."""
         self.waiting.append((mark, session, session.blocked))
-        self.loop.is_log_due = True
+        self.loop.is_aof_due = True
 
     def hurry(self) -> None:
         """Somebody waits for the disk: begin to sync now, unless that would not be enough."""
-        journal = self.journal
-        if self.waiting and journal is not None and not journal.is_pending:
+        aof = self.aof
+        if self.waiting and aof is not None and not aof.is_pending:
             self.start_sync()
 
     def _wake(self) -> None:
@@ -287,8 +287,8 @@ class LiveLog:
         """Write and sync all there is; raises DiskError."""
         self.syncer.finish()
         self.turn.write()
-        if self.journal is not None:
-            self.journal.sync()
+        if self.aof is not None:
+            self.aof.sync()
 
     def close(self) -> None:
         """The same, and let go of the files."""
@@ -297,9 +297,9 @@ class LiveLog:
 
     def let_go(self) -> None:
         """Close the files as they are."""
-        if self.journal is not None:
-            self.journal.close()
-            self.turn.journal = None
+        if self.aof is not None:
+            self.aof.close()
+            self.turn.aof = None
 
 
 def misconf_text(reason: str) -> bytes:

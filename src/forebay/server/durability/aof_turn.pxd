@@ -2,16 +2,16 @@
 cimport cython
 
 from forebay.commands.api.effects cimport Effects
-from forebay.persistence.aof.writer cimport Journal
+from forebay.persistence.aof.writer cimport AofWriter
 
 
 @cython.final
-cdef class TurnLog:
+cdef class TurnAof:
     cdef public Effects effects
     cdef public object on_fault
-    cdef public Journal journal
+    cdef public AofWriter aof
     cdef public bint sync_each, is_held
     cdef public long long written
     cpdef int end_turn(self) except -1
-    @cython.locals(journal=Journal, effects=Effects)
+    @cython.locals(aof=AofWriter, effects=Effects)
     cpdef int write(self) except -1

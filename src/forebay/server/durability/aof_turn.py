@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 from forebay.commands.api.effects import Effects
 from forebay.errors import DiskError
-from forebay.persistence.aof.writer import Journal
+from forebay.persistence.aof.writer import AofWriter
 
 
-class TurnLog:
+class TurnAof:
     """Effects in, journal out; without a journal the effects are only counted."""
 
     def __init__(self, effects: Effects, on_fault: Callable[[DiskError], None]) -> None:
         self.effects = effects
         self.on_fault = on_fault
-        self.journal: Journal | None = None
+        self.aof: AofWriter | None = None
         #: Sync with each write: ``appendfsync always``.
         self.sync_each = False
         #: A write has failed: effects pile up until somebody calls write() with success.
@@ -39,12 +39,12 @@ class TurnLog:
         With ``sync_each`` a DiskError may also mean that they are written but not synced: then
         whoever catches it must end the process.
         """
-        journal = self.journal
+        aof = self.aof
         effects = self.effects
-        if journal is not None:
-            journal.append(effects.out, effects.ends)
+        if aof is not None:
+            aof.append(effects.out, effects.ends)
             self.written = effects.total
             if self.sync_each:
-                journal.sync()
+                aof.sync()
         effects.clear()
         return 0

@@ -59,12 +59,12 @@ class Background:
         else:
             self.wanted = job
             self.rewrite.presyncs = 0
-            self.loop.is_log_due = True
+            self.loop.is_aof_due = True
 
     def beat(self) -> None:
         """Start what waits, or what time and growth ask for."""
         if self.wanted:
-            self.loop.is_log_due = True
+            self.loop.is_aof_due = True
         self._say_how_far()
         self.rewrite.drop_history()
         if self.job:
@@ -74,7 +74,7 @@ class Background:
             self._unschedule(REWRITE)
         elif SAVE in self.scheduled and self.save.may_start(now_ms):
             self._unschedule(SAVE)
-        elif self.rewrite.needs_new_log:
+        elif self.rewrite.needs_new_aof:
             if self.rewrite.may_start():
                 self.ask_for(REWRITE)
         elif self.save.is_due(now_ms):
@@ -120,8 +120,8 @@ class Background:
 
     def _expected_bytes(self, kind: str) -> int:
         """How large the file will be that a child writes, going by the one before."""
-        journal = self.rewrite.live.journal
-        known = journal.base_size if kind == REWRITE and journal is not None else 0
+        aof = self.rewrite.live.aof
+        known = aof.base_size if kind == REWRITE and aof is not None else 0
         job = self.rewrite if kind == REWRITE else self.save
         return known or job.size or self.save.size or self.rewrite.size
 

@@ -25,7 +25,7 @@ from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.errors import CommandError, ConfigError, DiskError, ForebayError
 from forebay.persistence.files import Disk, Lock, clean_temps, join
-from forebay.server.durability.aof_live import LiveLog, misconf_text
+from forebay.server.durability.aof_live import LiveAof, misconf_text
 from forebay.server.durability.background import Background
 from forebay.server.durability.children import Children
 from forebay.server.durability.loading import Loading, what_to_do
@@ -67,7 +67,7 @@ class Durability:
         self.disk = Disk() if disk is None else disk
         self.syncer = Syncer(loop)
         self.children = Children(loop, clock)
-        self.live = LiveLog(settings, engine, loop, self.syncer, log, clock)
+        self.live = LiveAof(settings, engine, loop, self.syncer, log, clock)
         self.save_job = Save(settings, engine, self.disk, self.children, log, clock)
         self.rewrite_job = Rewrite(
             settings, engine, self.disk, self.children, self.live, log, clock
@@ -81,7 +81,7 @@ class Durability:
         self.live.on_doubt = self.live.on_trouble = self.refresh_gate
         self.live.has_child = lambda: self.children.current is not None
         self.save_job.on_trouble = self.refresh_gate
-        self.rewrite_job.make_journal = self.loading.new_journal
+        self.rewrite_job.make_aof = self.loading.new_aof
 
     # The start
 
@@ -99,9 +99,9 @@ class Durability:
                 self.log.notice(f"The directory {folder} was missing and has been made")
             self.lock = self.disk.lock(folder)
             clean_temps(self.disk, folder)
-            log_folder = join(folder, self.settings.appenddirname)
-            if self.disk.is_folder(log_folder):
-                clean_temps(self.disk, log_folder)
+            aof_folder = join(folder, self.settings.appenddirname)
+            if self.disk.is_folder(aof_folder):
+                clean_temps(self.disk, aof_folder)
         except DiskError as error:
             raise ConfigError(
                 f"{error}; choose another directory with --dir, or keep nothing on disk with "
@@ -143,21 +143,21 @@ class Durability:
 
     def _loaded(self) -> None:
         self.loading.say_what_came()
-        self.live.use(self.loading.journal)
-        journal = self.live.journal
-        if journal is not None:
-            self.rewrite_job.base_size = journal.base_size
+        self.live.use(self.loading.aof)
+        aof = self.live.aof
+        if aof is not None:
+            self.rewrite_job.base_size = aof.base_size
         self.follow_settings()
         self.loop.before_replies = self.live.turn.end_turn
-        self.loop.after_log = self.after_log
+        self.loop.after_aof = self.after_aof
         self.engine.set_gate(gates.LOADING, on=False)
         self.on_ready()
 
     # Turns and beats
 
-    def after_log(self) -> None:
+    def after_aof(self) -> None:
         """The log holds all that this turn changed: now it may be replaced, or synced."""
-        if not self.settings.appendonly and self.live.journal is not None:
+        if not self.settings.appendonly and self.live.aof is not None:
             self._turn_off()
         self.engine.effects.enabled = self.needs_disk
         self.background.end_of_turn()
@@ -186,7 +186,7 @@ class Durability:
         """Effects are recorded if anybody wants them; that ends only with the turn."""
         if self.needs_disk:
             self.engine.effects.enabled = True
-        self.loop.is_log_due = True
+        self.loop.is_aof_due = True
         self.refresh_gate()
 
     def check_may_change(self) -> None:
@@ -200,7 +200,7 @@ class Durability:
         if on and self.lock is None:
             self.take_folder()
         self.follow_settings()
-        if on and self.live.journal is None:
+        if on and self.live.aof is None:
             self.background.ask_for(REWRITE)
 
     def set_policy(self, policy: str) -> None:
@@ -251,7 +251,7 @@ class Durability:
         return self.save_job.last_save_s
 
     @property
-    def log_is_on(self) -> bool:
+    def aof_is_on(self) -> bool:
         """Whether there is a log, or soon will be."""
         return self.settings.appendonly
 
@@ -295,13 +295,13 @@ class Durability:
             text = b"ERR Error trying to load the RDB dump, check server logs."
             raise CommandError(text) from None
         if not (save and flush) and self.settings.appendonly:
-            self.rewrite_job.log_is_stale = True
+            self.rewrite_job.aof_is_stale = True
             self.background.ask_for(REWRITE)
 
-    def reload_log(self) -> None:
+    def reload_aof(self) -> None:
         """DEBUG LOADAOF; a log that cannot be loaded ends the server, as its data is gone."""
-        loader = self.loading.log_loader()
-        if self.rewrite_job.needs_new_log or not loader.exists():
+        loader = self.loading.aof_loader()
+        if self.rewrite_job.needs_new_aof or not loader.exists():
             raise CommandError(b"ERR There is no log that fits the data")
         try:
             self.live.flush()
@@ -309,7 +309,7 @@ class Durability:
             raise CommandError(f"ERR {error}") from None
         self._forget_all()
         try:
-            self.loading.run(self.loading.from_log(loader))
+            self.loading.run(self.loading.from_aof(loader))
         except ForebayError as error:
             self.log.warning(what_to_do(error))
             raise Halt(1) from None

@@ -24,8 +24,8 @@ from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.engine.replay import Replayer
 from forebay.errors import CorruptDataError, ForebayError
-from forebay.persistence.aof.loader import LogLoader, LogPart
-from forebay.persistence.aof.writer import Journal
+from forebay.persistence.aof.loader import AofLoader, AofPart
+from forebay.persistence.aof.writer import AofWriter
 from forebay.persistence.files import Disk, ReadFile, join, temp_path
 from forebay.persistence.rdb.snapshot import LoadOptions, SnapshotLoader
 from forebay.server.logger import Log
@@ -60,7 +60,7 @@ class Loading:
         self.keys_expired = 0
         self.foreign: dict[str, int] = {}
         #: The log to go on with, when all is loaded; None if it is off.
-        self.journal: Journal | None = None
+        self.aof: AofWriter | None = None
         self.progress_ms = 0
         self.source = ""
         self.slices: Iterator[None] = iter(())
@@ -132,39 +132,39 @@ class Loading:
         """All that the settings say, at start."""
         settings = self.settings
         snapshot = join(settings.data_dir, settings.dbfilename)
-        loader = self.log_loader()
+        loader = self.aof_loader()
         if not settings.appendonly:
             if loader.exists():
                 self.log.notice("appendonly is off: the log that is there is not read")
             if self.disk.exists(snapshot):
                 yield from self.snapshot(snapshot)
             return
-        journal = self.new_journal()
+        aof = self.new_aof()
         if loader.exists():
-            yield from self.from_log(loader)
-            journal.resume(loader.resume())
+            yield from self.from_aof(loader)
+            aof.resume(loader.resume())
         elif self.disk.exists(snapshot):
             yield from self.snapshot(snapshot)
             self.log.warning(
                 f"There was no log, so the data of {snapshot} became its beginning "
                 "(appendonly is on)"
             )
-            yield from self._found(journal, snapshot)
+            yield from self._found(aof, snapshot)
         else:
-            journal.begin_empty()
-        self.journal = journal
+            aof.begin_empty()
+        self.aof = aof
 
-    def new_journal(self) -> Journal:
+    def new_aof(self) -> AofWriter:
         """A journal in the place where the settings say, not open yet."""
         settings = self.settings
         folder = join(settings.data_dir, settings.appenddirname)
-        return Journal(self.disk, folder, settings.appendfilename, self.note)
+        return AofWriter(self.disk, folder, settings.appendfilename, self.note)
 
-    def log_loader(self) -> LogLoader:
+    def aof_loader(self) -> AofLoader:
         """Who knows the files of the log."""
         settings = self.settings
         folder = join(settings.data_dir, settings.appenddirname)
-        return LogLoader(
+        return AofLoader(
             self.disk, folder, settings.appendfilename, self.note, settings.aof_load_truncated
         )
 
@@ -172,10 +172,10 @@ class Loading:
         """A line of the files' own for the log."""
         getattr(self.log, level)(text)
 
-    def _found(self, journal: Journal, snapshot: str) -> Iterator[None]:
+    def _found(self, aof: AofWriter, snapshot: str) -> Iterator[None]:
         """A new log whose base is a copy of the snapshot."""
-        journal.begin()
-        temp = temp_path(self.disk, journal.folder, "base", "rdb")
+        aof.begin()
+        temp = temp_path(self.disk, aof.folder, "base", "rdb")
         copy = self.disk.create(temp)
         try:
             with self.disk.open_read(snapshot) as file:
@@ -185,9 +185,9 @@ class Loading:
             copy.sync()
         finally:
             copy.close()
-        journal.adopt(temp, "rdb")
+        aof.adopt(temp, "rdb")
 
-    def from_log(self, loader: LogLoader) -> Iterator[None]:
+    def from_aof(self, loader: AofLoader) -> Iterator[None]:
         """Base and increments, in order."""
         loader.prepare()
         self.source = "the log"
@@ -204,7 +204,7 @@ class Loading:
             self.loaded_bytes = done
         self.replayer.foreign.sweep()
 
-    def _base(self, part: LogPart, done: int) -> Iterator[None]:
+    def _base(self, part: AofPart, done: int) -> Iterator[None]:
         """The snapshot that a log begins with; keys past their time wait for the log's word."""
         options = self._options()
         options.allow_tail = True
@@ -212,7 +212,7 @@ class Loading:
         with self.disk.open_read(part.path) as file:
             yield from self._snapshot_steps(file, options, done)
 
-    def _commands(self, loader: LogLoader, part: LogPart, start: int, done: int) -> Iterator[None]:
+    def _commands(self, loader: AofLoader, part: AofPart, start: int, done: int) -> Iterator[None]:
         reader = loader.open(part, start)
         replayer, now_ms = self.replayer, self.clock.now_ms()
         try:

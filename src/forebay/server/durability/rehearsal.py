@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.errors import CorruptDataError
-from forebay.persistence.aof.loader import LogLoader, LogPart, LogReader
+from forebay.persistence.aof.loader import AofLoader, AofPart, AofReader
 from forebay.persistence.files import Disk
 from forebay.persistence.verify import no_note
 from forebay.server.durability.loading import Loading
@@ -37,10 +37,10 @@ class Outcome:
     left_out: dict[str, int] = field(default_factory=dict)
 
 
-class Onlooker(LogLoader):
+class Onlooker(AofLoader):
     """Reads the files of a log, and leaves an unfinished end where it is."""
 
-    def __init__(self, disk: Disk, parts: list[LogPart]) -> None:
+    def __init__(self, disk: Disk, parts: list[AofPart]) -> None:
         super().__init__(disk, "", "", no_note)
         self.found = parts
         self.total_bytes = sum(part.size for part in parts)
@@ -48,19 +48,19 @@ class Onlooker(LogLoader):
     def prepare(self) -> None:
         """The files are known."""
 
-    def settle(self, reader: LogReader) -> None:
+    def settle(self, reader: AofReader) -> None:
         """A file was read to its end."""
         reader.close()
 
 
 def rehearse(
-    disk: Disk, parts: list[LogPart], databases: int, progress: Callable[[int, int], None]
+    disk: Disk, parts: list[AofPart], databases: int, progress: Callable[[int, int], None]
 ) -> Outcome:
     """Load these files, one after another; DiskError if one cannot be read."""
     settings = Settings(databases=databases, skip_foreign_types=True)
     clock = Clock()
     loading = Loading(settings, Engine(settings), disk, Log(clock, level="nothing"), clock)
-    loading.begin(loading.from_log(Onlooker(disk, parts)))
+    loading.begin(loading.from_aof(Onlooker(disk, parts)))
     try:
         while not loading.step(SLICE_MS):
             progress(loading.loaded_bytes, loading.total_bytes)

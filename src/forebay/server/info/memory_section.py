@@ -98,11 +98,11 @@ def _fragmentation(now: Figures) -> Fields:
 
 def _buffers(now: Figures) -> Fields:
     return [
-        ("mem_not_counted_for_evict", now.log_buffer),
+        ("mem_not_counted_for_evict", now.aof_buffer),
         *zeros("mem_replication_backlog mem_total_replication_buffers"),
         *zeros("mem_replica_full_sync_buffer mem_clients_slaves"),
         ("mem_clients_normal", now.clients),
         *zeros("mem_cluster_slot_migration_output_buffer mem_cluster_slot_migration_input_buffer"),
         *zeros("mem_cluster_slot_migration_input_buffer_peak mem_cluster_links"),
-        ("mem_aof_buffer", now.log_buffer),
+        ("mem_aof_buffer", now.aof_buffer),
     ]

@@ -26,10 +26,10 @@ def persistence(durability: Durability) -> Fields:
     return [
         *_now(durability),
         *_snapshot(durability),
-        *_log(durability),
+        *_aof(durability),
         ("module_fork_in_progress", 0),
         ("module_fork_last_cow_size", 0),
-        *_log_files(durability),
+        *_aof_files(durability),
         *_loading(durability),
     ]
 
@@ -88,10 +88,10 @@ def _snapshot(durability: Durability) -> Fields:
     ]
 
 
-def _log(durability: Durability) -> Fields:
+def _aof(durability: Durability) -> Fields:
     job, live = durability.rewrite_job, durability.live
     return [
-        ("aof_enabled", int(durability.log_is_on)),
+        ("aof_enabled", int(durability.aof_is_on)),
         ("aof_rewrite_in_progress", int(durability.job == REWRITE)),
         ("aof_rewrite_scheduled", int(REWRITE in durability.background.scheduled)),
         ("aof_last_rewrite_time_sec", job.last_s),
@@ -106,23 +106,23 @@ def _log(durability: Durability) -> Fields:
     ]
 
 
-def _log_files(durability: Durability) -> Fields:
-    live, journal = durability.live, durability.live.journal
-    if journal is None:
+def _aof_files(durability: Durability) -> Fields:
+    live, aof = durability.live, durability.live.aof
+    if aof is None:
         return []
-    unsynced = journal.offset - journal.synced_offset
+    unsynced = aof.offset - aof.synced_offset
     age_ms = durability.clock.monotonic_ms() - live.synced_ms if unsynced else 0
     return [
-        ("aof_current_size", journal.current_size),
-        ("aof_base_size", journal.base_size),
-        ("aof_pending_rewrite", int(journal.is_pending)),
+        ("aof_current_size", aof.current_size),
+        ("aof_base_size", aof.base_size),
+        ("aof_pending_rewrite", int(aof.is_pending)),
         ("aof_buffer_length", live.engine.effects.out.size),
         ("aof_pending_bio_fsync", int(live.syncer.is_busy)),
         ("aof_delayed_fsync", live.delayed_syncs),
         ("aof_last_fsync_age_ms", age_ms),
         ("aof_unsynced_bytes", unsynced),
-        ("aof_acked_offset", journal.offset),
-        ("aof_synced_offset", journal.synced_offset),
+        ("aof_acked_offset", aof.offset),
+        ("aof_synced_offset", aof.synced_offset),
     ]
 
 

@@ -26,8 +26,8 @@ cdef class Loop:
     cdef public dict watchers
     cdef public int count
     cdef list to_settle, busy
-    cdef public object before_replies, after_log, errand
-    cdef public bint is_log_due, is_stopping
+    cdef public object before_replies, after_aof, errand
+    cdef public bint is_aof_due, is_stopping
     cdef public long long next_beat_ms, beat_ms
     cdef long long steady_ms, offset_ms, woke_us
     cdef public bint running
@@ -36,7 +36,7 @@ cdef class Loop:
     cpdef close(self, Connection conn)
     @cython.locals(bench=Bench, w="u64*", ready=int, i=int, step_ms="long long")
     cpdef int turn(self) except -1
-    cdef run_after_log(self)
+    cdef run_after_aof(self)
     cdef follow_clock(self)
     cdef int between(self) except -1
     @cython.locals(

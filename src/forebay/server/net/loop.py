@@ -22,7 +22,7 @@ Rules
      by the monotonic clock: when the wall clock is set, they move with it.
   6. A fault of ours is logged and ends the connection it met, not the loop.
   7. Step 4 happens when commands left effects: a turn that only reads does not pay for the
-     log.  What must wait until the log has all of the turn sets ``is_log_due`` (after_log).
+     log.  What must wait until the log has all of the turn sets ``is_aof_due`` (after_aof).
   8. After stop() no more commands are run: the turn ends with what was run so far.
 """
 
@@ -88,8 +88,8 @@ class Loop:
         self.to_settle: list[Connection] = []
         self.busy: list[Connection] = []
         self.before_replies: Callable[[], object] | None = None
-        self.after_log: Callable[[], None] | None = None
-        self.is_log_due = False
+        self.after_aof: Callable[[], None] | None = None
+        self.is_aof_due = False
         #: Work that is done a piece at a time, one in each turn, without sleep between.
         self.errand: Callable[[], None] | None = None
         self.is_stopping = False
@@ -181,16 +181,16 @@ class Loop:
         self.between()
         if self.before_replies is not None and bench.engine.effects.out.size > 0:
             self.before_replies()
-        if self.is_log_due:
-            self.run_after_log()
+        if self.is_aof_due:
+            self.run_after_aof()
         self.settle_all()
         return 0
 
-    def run_after_log(self) -> None:
+    def run_after_aof(self) -> None:
         """What somebody wanted done when the log holds all of this turn."""
-        self.is_log_due = False
-        if self.after_log is not None:
-            self.after_log()
+        self.is_aof_due = False
+        if self.after_aof is not None:
+            self.after_aof()
 
     def follow_clock(self) -> None:
         """The wall clock was set: tell the host, unless only we were held up between two looks."""
