@@ -73,7 +73,7 @@ GOALS = (
         "crash states",
         2000,
         20_000,
-        "reliability.log_goals:power_failures",
+        "reliability.aof_goals:power_failures",
     ),
     Goal(
         "R4",
@@ -90,7 +90,7 @@ GOALS = (
         "flips",
         2000,
         20_000,
-        "reliability.log_goals:bit_flips",
+        "reliability.aof_goals:bit_flips",
     ),
     Goal(
         "R6",
@@ -114,7 +114,7 @@ GOALS = (
         "keyspaces",
         100,
         1000,
-        "reliability.log_exchange:both_kinds",
+        "reliability.aof_exchange:both_kinds",
     ),
     Goal(
         "R15",

@@ -1,6 +1,6 @@
 """R4 with real processes: a torn log, a server that starts on it, and what it then holds.
 
-The expectation comes from the same load in process, which log_goals.py has compared
+The expectation comes from the same load in process, which aof_goals.py has compared
 with the history; here it is only asked whether the server does the same.
 """
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from random import Random
 
 from forebay.commands.admin.digest import keyspace_digest
+from reliability.aof_goals import TORN_BYTES, Torn, foreign_tail, torn_tails
 from reliability.goals import Outcome
-from reliability.log_goals import TORN_BYTES, Torn, foreign_tail, torn_tails
 from reliability.processes import start
 from reliability.redis_judge import put_files
 from testkit.forgetful_disk import ForgetfulDisk

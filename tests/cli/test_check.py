@@ -15,7 +15,7 @@ from forebay.server.process import Halt
 from testkit.durable_server import DurableServer
 from testkit.engine_client import EngineClient
 from testkit.rdb_files import saved
-from tests.support.log_files import FOLDER, NAME, command, seal_all, write_aof
+from tests.support.aof_files import FOLDER, NAME, command, seal_all, write_aof
 
 UNITS = [command("XADD", "s", f"{i}-1", "field", f"value {i}") for i in range(1, 9)]
 GOOD = seal_all(*UNITS)

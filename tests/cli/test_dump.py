@@ -15,7 +15,7 @@ from forebay.cli.main import main
 from forebay.cli.output import Bar, text_of
 from testkit.engine_client import EngineClient
 from testkit.rdb_files import saved
-from tests.support.log_files import FOLDER, NAME, command, seal_all, transaction, write_aof
+from tests.support.aof_files import FOLDER, NAME, command, seal_all, transaction, write_aof
 
 LOG = [
     command("SELECT", "0") + command("XADD", "orders", "1-1", "item", "tea for two"),

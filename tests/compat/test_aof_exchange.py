@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import forebay
-from reliability.log_exchange import exchange
+from reliability.aof_exchange import exchange
 from reliability.redis_judge import accepts
 from testkit.engine_client import EngineClient
 from testkit.replaying import rewritten

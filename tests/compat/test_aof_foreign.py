@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from reliability.log_exchange import rewrite_there
+from reliability.aof_exchange import rewrite_there
 from testkit.durable_server import DurableServer
 from testkit.oracle import start_redis
 from testkit.resp import RawClient, ReplyError

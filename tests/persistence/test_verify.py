@@ -12,7 +12,7 @@ from forebay.persistence.aof.manifest import Entry, parse_manifest
 from forebay.persistence.files import Disk
 from forebay.persistence.rdb.snapshot import save
 from forebay.persistence.verify import Report, fix, verify
-from tests.support.log_files import FOLDER, NAME, command, load, seal_all, write_aof
+from tests.support.aof_files import FOLDER, NAME, command, load, seal_all, write_aof
 
 ONE = command("XADD", "s", "1-1", "f", "v")
 TWO = command("XADD", "s", "2-1", "f", "v" * 50)

@@ -10,9 +10,9 @@ import pytest
 
 import forebay
 from forebay.errors import CorruptDataError
+from reliability.aof_goals import Victim, bit_flips
+from reliability.aof_life import Life
 from reliability.goals import Outcome
-from reliability.log_goals import Victim, bit_flips
-from reliability.log_life import Life
 from testkit.forgetful_disk import ForgetfulDisk
 from testkit.recovery import FOLDER, NAME, Recovery
 

@@ -9,8 +9,8 @@ import pytest
 
 import forebay
 from forebay.errors import CorruptDataError
-from reliability.log_goals import power_failures
-from reliability.log_life import Life
+from reliability.aof_goals import power_failures
+from reliability.aof_life import Life
 from testkit.forgetful_disk import PAGE, ForgetfulDisk, ForgetfulFile
 from testkit.recovery import Recovery
 

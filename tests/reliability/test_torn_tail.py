@@ -9,7 +9,7 @@ import pytest
 
 import forebay
 from forebay.errors import CorruptDataError
-from reliability.log_goals import Torn, torn_tails
+from reliability.aof_goals import Torn, torn_tails
 from reliability.torn_restarts import restarts_on_torn_logs
 from testkit.forgetful_disk import ForgetfulDisk
 from testkit.recovery import Recovery

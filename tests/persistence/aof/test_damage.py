@@ -9,7 +9,7 @@ import pytest
 from forebay.errors import CorruptDataError
 from forebay.persistence.files import Disk
 from testkit.forgetful_disk import ForgetfulDisk
-from tests.support.log_files import (
+from tests.support.aof_files import (
     FOLDER,
     ONE,
     THREE,

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from forebay.errors import CorruptDataError
-from tests.support.log_files import (
+from tests.support.aof_files import (
     Notes,
     aof_in_memory,
     command,

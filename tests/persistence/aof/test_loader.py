@@ -13,7 +13,7 @@ from forebay.errors import CorruptDataError
 from forebay.persistence.aof.loader import AofLoader, AofPart, AofReader
 from forebay.persistence.aof.seals import mark_line, seal_line
 from forebay.persistence.files import Disk
-from tests.support.log_files import (
+from tests.support.aof_files import (
     FOLDER,
     NAME,
     ONE,

@@ -13,7 +13,7 @@ from forebay.persistence.aof.manifest import parse_manifest
 from forebay.persistence.files import Disk
 from reliability.redis_judge import check_aof, redis_on
 from testkit.waiting import wait_until
-from tests.support.log_files import (
+from tests.support.aof_files import (
     FOLDER,
     NAME,
     Notes,

@@ -12,7 +12,7 @@ from forebay.persistence.aof.manifest import parse_manifest
 from forebay.persistence.aof.writer import AofWriter, ResumePoint
 from forebay.persistence.files import Disk
 from testkit.forgetful_disk import ForgetfulDisk
-from tests.support.log_files import (
+from tests.support.aof_files import (
     FOLDER,
     NAME,
     Notes,

@@ -12,8 +12,8 @@ from forebay.persistence.aof.manifest import parse_manifest
 from forebay.persistence.aof.writer import AofWriter
 from forebay.persistence.files import Disk
 from testkit.forgetful_disk import ForgetfulDisk, Operation, Sync, Write
+from tests.support.aof_files import FOLDER, NAME, command, load, new_aof, units, write_base
 from tests.support.full_disk import full_at
-from tests.support.log_files import FOLDER, NAME, command, load, new_aof, units, write_base
 
 ONE = command("XADD", "s", "1-1", "f", "v")
 TWO = command("XADD", "s", "2-1", "f", "w")

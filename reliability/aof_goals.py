@@ -16,8 +16,8 @@ from typing import Any
 from forebay.errors import ForebayError
 from forebay.persistence.aof.writer import AofWriter
 from forebay.persistence.rdb.snapshot import SnapshotLoader
+from reliability.aof_life import SNAPSHOT_PATH, Life, unheard
 from reliability.goals import Outcome
-from reliability.log_life import SNAPSHOT_PATH, Life, unheard
 from reliability.redis_judge import accepts
 from testkit.engine_client import EngineClient
 from testkit.forgetful_disk import ForgetfulDisk

@@ -21,8 +21,8 @@ from forebay.errors import ForebayError
 from forebay.persistence.aof.writer import AofWriter
 from forebay.persistence.files import Disk
 from reliability import rdb_goals
+from reliability.aof_life import Life, unheard
 from reliability.goals import Outcome
-from reliability.log_life import Life, unheard
 from reliability.redis_judge import check_aof, put_files, redis_on
 from testkit.random_keyspace import fill
 from testkit.recovery import NAME, FailedCommandError, Recovery
