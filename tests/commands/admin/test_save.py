@@ -63,7 +63,7 @@ def test_bgsave_does_not_wait_for_a_rewrite_unless_told_to() -> None:
 def test_lastsave_is_a_unix_time(tmp_path: Path) -> None:
     client = AdminClient(data_dir=str(tmp_path))
     started = client("LASTSAVE")
-    client.durability.background.last_save_s -= 100
+    client.durability.save_job.last_save_s -= 100
     assert client("LASTSAVE") == started - 100
     client("SAVE")
     assert client("LASTSAVE") >= started
