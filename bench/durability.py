@@ -1,11 +1,11 @@
-"""What durability costs, and what it gives: the log, restarts, and saving while serving.
+"""What durability costs, and what it gives: the AOF, restarts, and saving while serving.
 
-    LOGGED     rows of the table again, with every change in the log first
+    LOGGED     rows of the table again, with every change in the AOF first
     restarts   from start to the first answer that is not LOADING, less an empty start
     saving     XADD times seen by one client: at rest, during BGSAVE, during BGREWRITEAOF
 
 A restart is measured from outside, so that both servers are held to the same: the
-process is started on a directory with a million entries in its log or snapshot.
+process is started on a directory with a million entries in its AOF or snapshot.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def seconds_to_serve(name: str, directory: Path, directives: tuple[str, ...]) ->
 
 
 def restart_s(name: str, root: Path, entries: int, snapshot: bool, rounds: int) -> float:
-    """Seconds to load a stream of so many entries, from its snapshot or from its log."""
+    """Seconds to load a stream of so many entries, from its snapshot or from its AOF."""
     directives = SNAPSHOT if snapshot else logging("everysec")
     full, empty = root / f"{name}-{snapshot}", root / f"{name}-{snapshot}-empty"
     server = start(name, full, directives)

@@ -84,7 +84,7 @@ IN_MEMORY = ("--appendonly", "no", "--save", "")
 
 
 def logging(policy: str) -> tuple[str, ...]:
-    """Every change goes into the log; no rewrite gets in the way of a measurement."""
+    """Every change goes into the AOF; no rewrite gets in the way of a measurement."""
     rewriting = ("--auto-aof-rewrite-percentage", "0")
     return ("--save", "", "--appendonly", "yes", "--appendfsync", policy, *rewriting)
 

@@ -122,9 +122,9 @@ def measure_memory(names: list[str], plan: Plan) -> list[Line]:
 
 
 def measure_restarts(names: list[str], plan: Plan) -> list[Line]:
-    """Loading a long stream from the log, and from a snapshot."""
+    """Loading a long stream from the AOF, and from a snapshot."""
     lines = []
-    for source, snapshot, targets in (("log", False, (0.5, 0.15)), ("snapshot", True, (2.0, 1.0))):
+    for source, snapshot, targets in (("AOF", False, (0.5, 0.15)), ("snapshot", True, (2.0, 1.0))):
         with tempfile.TemporaryDirectory(prefix="fb-bench-") as root:
             seconds = {
                 name: [durability.restart_s(name, Path(root), plan.restart_entries, snapshot, 3)]
@@ -136,7 +136,7 @@ def measure_restarts(names: list[str], plan: Plan) -> list[Line]:
 
 
 def show_saving(names: list[str], plan: Plan) -> dict[str, Any]:
-    """Does XADD stay as quick while the data is saved and the log rewritten?"""
+    """Does XADD stay as quick while the data is saved and the AOF rewritten?"""
     shown: dict[str, Any] = {}
     for size in plan.saved_sizes:
         for name in names:

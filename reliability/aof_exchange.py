@@ -1,6 +1,6 @@
-"""The log goes to a real redis-server and comes back: the half of R11 that is about AOF.
+"""The AOF goes to a real redis-server and comes back: the half of R11 that is about AOF.
 
-    out    Forebay writes a log (increments; behind a base of commands or an RDB base)
+    out    Forebay writes an AOF (increments; behind a base of commands or an RDB base)
            --> redis-check-aof and redis-server load it
     in     redis-server writes one, with or without a rewrite
            --> Forebay loads it, appends to it --> redis-server loads that again
@@ -56,13 +56,13 @@ def exchange(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def both_kinds(n: int, seed: int, scratch: Path) -> Outcome:
-    """R11 as a whole: so many keyspaces as RDB files, and as many as logs."""
+    """R11 as a whole: so many keyspaces as RDB files, and as many as AOFs."""
     snapshots = rdb_goals.exchange(n, seed, scratch)
-    logs = exchange(n, seed, scratch)
+    aofs = exchange(n, seed, scratch)
     return Outcome(
-        snapshots.n + logs.n,
-        snapshots.failures + logs.failures,
-        {**snapshots.figures, "snapshots": snapshots.n, "logs": logs.n},
+        snapshots.n + aofs.n,
+        snapshots.failures + aofs.failures,
+        {**snapshots.figures, "snapshots": snapshots.n, "aofs": aofs.n},
     )
 
 
@@ -95,7 +95,7 @@ def inward(dice: Random, folder: Path) -> str:
             rewrite_there(redis)
             fill(redis, dice)
         # What Redis 7.0 logs of a delivery does not tell how many entries were read, and its
-        # XCLAIM makes no consumer that gets nothing: compare with what it makes of its own log,
+        # XCLAIM makes no consumer that gets nothing: compare with what it makes of its own AOF,
         # idle consumers left out.
         assert redis("DEBUG", "LOADAOF") == "OK"
         recovery = Recovery(Disk(), str(folder / "appendonlydir")).run()

@@ -2,7 +2,7 @@
 
 Each load is the whole way of a server that starts, manifest to keyspace, on a disk
 in memory; so thousands of accidents take seconds.  What comes out is compared with
-the history that was written down while the log was made: it must be the data after
+the history that was written down while the AOF was made: it must be the data after
 some number of whole units, and no unit that was promised may be missing.
 """
 
@@ -27,13 +27,13 @@ from testkit.replaying import commands_only, lasting
 STEPS_OF_A_LIFE = 40
 ACCIDENTS_OF_A_LIFE = 100
 FLIPS_OF_A_LIFE = 200
-#: Beside the log itself: every byte of this much of its end is a place to tear it.
+#: Beside the AOF itself: every byte of this much of its end is a place to tear it.
 TORN_BYTES = 65_536
 FOREIGN_TAIL_BYTES = 4096
 SEAL = len(b"#CRC:xxxxxxxx\r\n")
 #: A unit may begin with it; alone it does nothing.
 LONELY_SELECT = re.compile(rb"\*2\r\n\$6\r\nSELECT\r\n\$\d+\r\n\d+\r\n\Z")
-#: Of so many torn logs one is run in an engine, the others are compared as bytes.
+#: Of so many torn AOFs one is run in an engine, the others are compared as bytes.
 RUN_EVERY = 64
 
 Files = dict[str, bytes]
@@ -124,7 +124,7 @@ def snapshot_problem(life: Life, disk: ForgetfulDisk, at: int) -> str:
 
 
 def goes_on(life: Life, at: int, recovery: Recovery, dice: Random) -> str:
-    """After the start the log can be written, what is written can be loaded, and power may go."""
+    """After the start the AOF can be written, what is written can be loaded, and power may go."""
     disk = recovery.disk
     assert isinstance(disk, ForgetfulDisk)
     aof = AofWriter(disk, FOLDER, NAME, unheard)
@@ -188,7 +188,7 @@ class Torn:
         return found, disk.files()
 
     def problem(self, data: bytes, whole_at: int) -> str:
-        """Load ``data``, of which the first ``whole_at`` bytes are the log's own."""
+        """Load ``data``, of which the first ``whole_at`` bytes are the AOF's own."""
         try:
             found, files = self.load(data)
         except ForebayError as error:
@@ -211,7 +211,7 @@ class Torn:
 
 
 def torn_tails(n: int, seed: int, scratch: Path) -> Outcome:
-    """Tear the log at many bytes of its end, and put zeros or garbage there."""
+    """Tear the AOF at many bytes of its end, and put zeros or garbage there."""
     outcome = Outcome()
     dice = Random(seed)
     torn = Torn(dice, TORN_BYTES + 1000)
@@ -232,7 +232,7 @@ def torn_tails(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def foreign_tail(dice: Random, number: int, length: int) -> tuple[str, bytes]:
-    """What a disk may put behind the end of a log."""
+    """What a disk may put behind the end of an AOF."""
     if number % 2:
         return "garbage", dice.randbytes(length)
     return "zeros", bytes(length)
@@ -249,7 +249,7 @@ def note(outcome: Outcome, problem: str, what: str) -> None:
 
 
 def bit_flips(n: int, seed: int, scratch: Path) -> Outcome:
-    """Flip one bit of one file of a log; a start may refuse, or cut there, or not notice
+    """Flip one bit of one file of an AOF; a start may refuse, or cut there, or not notice
     because it does not matter: never load other data."""
     outcome = Outcome()
     dice = Random(seed)
@@ -268,7 +268,7 @@ def bit_flips(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 class Victim:
-    """A log with a base and increments, and what it holds."""
+    """An AOF with a base and increments, and what it holds."""
 
     def __init__(self, life: Life) -> None:
         self.life = life

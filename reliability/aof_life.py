@@ -1,4 +1,4 @@
-"""The life of a log on a disk that may lose power: what was done, and what was promised when.
+"""The life of an AOF on a disk that may lose power: what was done, and what was promised when.
 
     life = Life(Random(seed))
     life.live(60)                  turns, syncs, rewrites, snapshots; all on a ForgetfulDisk
@@ -31,11 +31,11 @@ BASE_PIECES = 3
 
 
 def unheard(level: str, text: str) -> None:
-    """What a journal notes in its log."""
+    """What the writer of an AOF notes in the server's log."""
 
 
 class Life:
-    """A server without a server: an engine, a journal, and dice that say what happens.
+    """A server without a server: an engine, an AOF, and dice that say what happens.
 
     ``newest``: also with commands that Redis 7.0 does not have.
     """
@@ -97,7 +97,7 @@ class Life:
         self.append()
 
     def append(self) -> None:
-        """What the commands of this turn left goes into the log."""
+        """What the commands of this turn left goes into the AOF."""
         effects = self.engine.effects
         if effects.ends:
             self.begun.append((len(self.disk.trace), self.units + len(effects.ends)))

@@ -2,7 +2,7 @@
 
     traffic -> fault -> always:    the process ends, exit code not 0, no reply of that turn
                         everysec:  writes are refused with MISCONF, or the connection is
-                                   closed, until the disk is well and the log whole again
+                                   closed, until the disk is well and the AOF whole again
             -> some of them are killed while refusing
             -> the others must heal: write again, more traffic, kill
             -> start -> judge every acknowledgement

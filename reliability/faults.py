@@ -2,7 +2,7 @@
 
     full disk   a small tmpfs, filled up with ballast; a write ends short, then ENOSPC
     size limit  RLIMIT_FSIZE of the running server; a write ends short, then EFBIG
-    write, sync strace makes the Nth write or fdatasync of the log answer EIO
+    write, sync strace makes the Nth write or fdatasync of the AOF answer EIO
     rename      strace makes a rename answer EIO: the manifest and new bases
 
 A fault is ``set`` at some moment (strace: before the start) and ``lifted`` again.
@@ -29,7 +29,7 @@ class Fault:
 
     name = ""
     stays = True
-    #: Whether the server may go on as if nothing had happened (its log was not touched).
+    #: Whether the server may go on as if nothing had happened (its AOF was not touched).
     is_harmless = False
 
     def __init__(self, dice: random.Random, data: Path) -> None:
@@ -80,7 +80,7 @@ class FullDisk(Fault):
 
 
 class SizeLimit(Fault):
-    """The log may not grow any more; the rest of the disk may."""
+    """The AOF may not grow any more; the rest of the disk may."""
 
     name = "size limit"
 
@@ -121,7 +121,7 @@ class Traced(Fault):
 
 
 class WriteError(Traced):
-    """EIO from a write of the log, twice at least: a first failure is tried again at once."""
+    """EIO from a write of the AOF, twice at least: a first failure is tried again at once."""
 
     name = "write error"
     calls = "write,writev,pwrite64"
@@ -129,7 +129,7 @@ class WriteError(Traced):
 
 
 class SyncError(Traced):
-    """EIO from an fdatasync of the log: after that nothing is known about what was written."""
+    """EIO from an fdatasync of the AOF: after that nothing is known about what was written."""
 
     name = "sync error"
     calls = "fdatasync,fsync"
@@ -142,7 +142,7 @@ class EarlySyncError(SyncError):
 
 
 class RenameError(Traced):
-    """EIO from a rename, as a rewrite ends: the old files stay the log."""
+    """EIO from a rename, as a rewrite ends: the old files stay the AOF."""
 
     name = "rename error"
     calls = "rename,renameat,renameat2"

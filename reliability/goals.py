@@ -77,7 +77,7 @@ GOALS = (
     ),
     Goal(
         "R4",
-        "a log torn at any byte, or with a tail of zeros or garbage, is recovered to the last "
+        "an AOF torn at any byte, or with a tail of zeros or garbage, is recovered to the last "
         "whole unit",
         "tails",
         4096,
@@ -86,7 +86,7 @@ GOALS = (
     ),
     Goal(
         "R5",
-        "a flipped bit in the log is never loaded silently",
+        "a flipped bit in the AOF is never loaded silently",
         "flips",
         2000,
         20_000,

@@ -186,7 +186,7 @@ class Loop:
 
 
 def disturb(server: ServerProcess, ledger: Ledger, dice: random.Random, outcome: Outcome) -> None:
-    """Wait for the moment of the end; on the way count ticks in another database, so that the log
+    """Wait for the moment of the end; on the way count ticks in another database, so that the AOF
     changes databases often, and start and kill background work."""
     begin, end_s = time.monotonic(), dice.uniform(*KILL_AFTER_S)
     plan = [(moment_s, "INCR") for moment_s in moments(dice, end_s, TICKS)]

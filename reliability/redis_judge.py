@@ -1,4 +1,4 @@
-"""A real redis-server as judge: does it load this log, and does it see the same data?"""
+"""A real redis-server as judge: does it load this AOF, and does it see the same data?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOG_ON = ("--appendonly", "yes")
 
 
 def put_files(files: Mapping[str, bytes], root: Path) -> None:
-    """Write the files of a log, /data/... , below a real folder."""
+    """Write the files of an AOF, /data/... , below a real folder."""
     for path, data in files.items():
         target = root / path.removeprefix("/data/")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -27,7 +27,7 @@ def put_files(files: Mapping[str, bytes], root: Path) -> None:
 
 
 def check_aof(folder: Path) -> str:
-    """What redis-check-aof has against a log; nothing if it is good."""
+    """What redis-check-aof has against an AOF; nothing if it is good."""
     manifest = str(folder / "appendonlydir" / "appendonly.aof.manifest")
     done = subprocess.run(
         [find("redis-check-aof"), manifest], capture_output=True, text=True, check=False
@@ -37,7 +37,7 @@ def check_aof(folder: Path) -> str:
 
 @contextmanager
 def redis_on(folder: Path, *directives: str) -> Iterator[RawClient]:
-    """A connection to a redis-server that has loaded the log of a folder."""
+    """A connection to a redis-server that has loaded the AOF of a folder."""
     server = start_redis(folder, *LOG_ON, *directives)
     try:
         with server.client(unix=True) as client:

@@ -1,4 +1,4 @@
-"""R4 with real processes: a torn log, a server that starts on it, and what it then holds.
+"""R4 with real processes: a torn AOF, a server that starts on it, and what it then holds.
 
 The expectation comes from the same load in process, which aof_goals.py has compared
 with the history; here it is only asked whether the server does the same.
@@ -27,15 +27,15 @@ MOST_RESTARTS = 1000
 def tails_and_restarts(n: int, seed: int, scratch: Path) -> Outcome:
     """R4 as a whole."""
     outcome = torn_tails(n, seed, scratch)
-    restarts = restarts_on_torn_logs(min(MOST_RESTARTS, n // TAILS_PER_RESTART), seed, scratch)
+    restarts = restarts_on_torn_aofs(min(MOST_RESTARTS, n // TAILS_PER_RESTART), seed, scratch)
     outcome.count("restarts", restarts.n)
     outcome.n += restarts.n
     outcome.failures += restarts.failures
     return outcome
 
 
-def restarts_on_torn_logs(n: int, seed: int, scratch: Path) -> Outcome:
-    """Start a server on logs that are torn, or have zeros or garbage behind them."""
+def restarts_on_torn_aofs(n: int, seed: int, scratch: Path) -> Outcome:
+    """Start a server on AOFs that are torn, or have zeros or garbage behind them."""
     outcome = Outcome()
     dice = Random(seed)
     torn = Torn(dice, TORN_BYTES)

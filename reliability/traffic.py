@@ -195,7 +195,7 @@ def prepare(client: RawClient) -> Ledger:
 def restore_consumers(client: RawClient, ledger: Ledger) -> None:
     """A kill may come between the end of a consumer and its new beginning: make it again.
 
-    A read would do so too, but whether a read that delivers nothing leaves a trace in the log is
+    A read would do so too, but whether a read that delivers nothing leaves a trace in the AOF is
     not the same in all versions of Redis.
     """
     for book in ledger.consumers:

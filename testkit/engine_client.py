@@ -6,7 +6,7 @@
     other = client.new()                     a second session on the same engine
     client.now_ms += 5000                    time, shared by all sessions
     client.sleep(5000)                       the same, and what was due is done
-    client.effects()                         what went to log and replicas
+    client.effects()                         what went to AOF and replicas
     client.configure(maxmemory=1)            settings, as CONFIG SET changes them
 
 The engine copies some settings and renews the copies after an administrator's

@@ -1,7 +1,7 @@
 """A twin of the disk, in memory, that may lose power after any operation.
 
     disk = ForgetfulDisk()                  same methods as persistence.files.Disk
-    ... a journal lives on it ...
+    ... an AOF lives on it ...
     disk.trace                              every operation in its order
     disk.survivors(at, Random(seed))        what a power failure after ``at`` operations leaves,
                                             path -> bytes; another seed, another accident

@@ -2,7 +2,7 @@
 
 DEBUG DIGEST sees entries, groups and pending records as Redis sees them; this sees the
 idempotency map, the order of the NACK zone, expiry times and, if asked, the times of
-consumers too.  A replayed log does not know when a consumer was last seen, and history reads
+consumers too.  A replayed AOF does not know when a consumer was last seen, and history reads
 leave no record of the delivery they count, so a comparison may leave these out.
 """
 

@@ -18,7 +18,7 @@ FOLDER, NAME = "/data/appendonlydir", "appendonly.aof"
 
 
 class FailedCommandError(Exception):
-    """The bytes were verified, and still a command of the log was refused."""
+    """The bytes were verified, and still a command of the AOF was refused."""
 
 
 class Recovery:

@@ -1,4 +1,4 @@
-"""The keyspace as a log, and a log run again in an engine of its own."""
+"""The keyspace as an AOF, and an AOF run again in an engine of its own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rewritten(keyspace: Keyspace, options: RewriteOptions | None = None) -> byte
 
 
 def replay(data: bytes) -> Engine:
-    """An engine after a log without seals, or with some, that needs no checking."""
+    """An engine after an AOF without seals, or with some, that needs no checking."""
     engine = Engine(Settings())
     replayer = Replayer(engine)
     lines = commands_only(data)
@@ -33,7 +33,7 @@ def replay(data: bytes) -> Engine:
 
 
 def commands_only(data: bytes) -> bytes:
-    """A log without its '#' lines, cut by hand: not by the code that is under test."""
+    """An AOF without its '#' lines, cut by hand: not by the code that is under test."""
     kept, at = [], 0
     while at < len(data):
         end = data.index(b"\r\n", at) + 2

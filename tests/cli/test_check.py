@@ -19,7 +19,7 @@ from tests.support.aof_files import FOLDER, NAME, command, seal_all, write_aof
 
 UNITS = [command("XADD", "s", f"{i}-1", "field", f"value {i}") for i in range(1, 9)]
 GOOD = seal_all(*UNITS)
-#: What may follow it in the next file of a log.
+#: What may follow it in the next file of an AOF.
 NEXT = seal_all(*(command("XADD", "s", f"{i}-1", "field", "value") for i in range(11, 19)))
 #: The offset behind the third unit.
 THREE = len(seal_all(*UNITS[:3]))
@@ -86,7 +86,7 @@ def test_a_good_data_directory_is_named_file_by_file(tmp_path: Path, check: Chec
 @pytest.mark.parametrize(
     "name", [FOLDER, f"{FOLDER}/{NAME}.manifest", f"{FOLDER}/{NAME}.1.incr.aof"]
 )
-def test_a_log_has_three_names(tmp_path: Path, check: Check, name: str) -> None:
+def test_an_aof_has_three_names(tmp_path: Path, check: Check, name: str) -> None:
     write_aof(tmp_path, GOOD)
     assert check(tmp_path / name) == 0
     assert check.out.endswith("good: a server loads all of it\n")
@@ -175,7 +175,7 @@ NO_LOGS = [
 
 @pytest.mark.parametrize("content", NO_LOGS)
 @pytest.mark.parametrize("options", [[], ["--fix"], ["--fix", "--cut-at", "0"]])
-def test_a_file_that_does_not_begin_as_a_log_is_none_and_is_not_touched(
+def test_a_file_that_does_not_begin_as_an_aof_is_none_and_is_not_touched(
     tmp_path: Path, check: Check, content: bytes, options: list[str]
 ) -> None:
     path = tmp_path / "README.md"
@@ -187,7 +187,7 @@ def test_a_file_that_does_not_begin_as_a_log_is_none_and_is_not_touched(
 
 
 @pytest.mark.parametrize("content", [GOOD, b"#TS:1700000000\r\n" + UNITS[0]])
-def test_every_beginning_of_a_log_is_known_as_one(
+def test_every_beginning_of_an_aof_is_known_as_one(
     tmp_path: Path, check: Check, content: bytes
 ) -> None:
     path = tmp_path / "appendonly.aof"
@@ -197,7 +197,7 @@ def test_every_beginning_of_a_log_is_known_as_one(
         assert "not an AOF" not in check.out, size
 
 
-def test_a_log_whose_file_is_missing_is_told(tmp_path: Path, check: Check) -> None:
+def test_an_aof_whose_file_is_missing_is_told(tmp_path: Path, check: Check) -> None:
     paths = write_aof(tmp_path, GOOD, GOOD)
     paths[0].unlink()
     assert check(tmp_path) == 1
@@ -250,7 +250,7 @@ def test_a_server_with_more_databases_is_asked_for(tmp_path: Path, check: Check)
     assert check("--databases", "21", tmp_path) == 0
 
 
-def test_a_file_of_a_log_is_run_with_those_before_it(tmp_path: Path, check: Check) -> None:
+def test_a_file_of_an_aof_is_run_with_those_before_it(tmp_path: Path, check: Check) -> None:
     first = seal_all(command("XGROUP", "CREATE", "s", "g", "0", "MKSTREAM"))
     _, path = write_aof(tmp_path, first, seal_all(command("XGROUP", "SETID", "s", "g", "7-0")))
     assert check(path) == 0
@@ -261,7 +261,7 @@ def test_a_file_of_a_log_is_run_with_those_before_it(tmp_path: Path, check: Chec
     assert check.out.endswith("was not tried\n")
 
 
-def test_an_unfinished_end_of_a_log_stays_although_the_rest_is_run(
+def test_an_unfinished_end_of_an_aof_stays_although_the_rest_is_run(
     tmp_path: Path, check: Check
 ) -> None:
     write_aof(tmp_path, GOOD[:-20])
@@ -285,7 +285,7 @@ def test_fix_cuts_an_unfinished_end_and_keeps_it(tmp_path: Path, check: Check) -
     assert check(tmp_path) == 0
 
 
-def test_fix_of_a_good_log_does_nothing(tmp_path: Path, check: Check) -> None:
+def test_fix_of_a_good_aof_does_nothing(tmp_path: Path, check: Check) -> None:
     write_aof(tmp_path, GOOD)
     before = files_below(tmp_path)
     assert check("--fix", tmp_path) == 0
@@ -309,7 +309,7 @@ def test_damage_in_the_middle_is_cut_only_at_the_offset_that_was_said(
 
 
 @pytest.mark.parametrize("by", ["folder", "file"])
-def test_a_cut_sets_later_files_of_the_log_aside(tmp_path: Path, check: Check, by: str) -> None:
+def test_a_cut_sets_later_files_of_the_aof_aside(tmp_path: Path, check: Check, by: str) -> None:
     first, second = write_aof(tmp_path, flipped(GOOD, THREE + 30), NEXT)
     where = tmp_path if by == "folder" else first
     assert check("--fix", "--cut-at", THREE, where) == 0
@@ -319,7 +319,7 @@ def test_a_cut_sets_later_files_of_the_log_aside(tmp_path: Path, check: Check, b
     assert check(tmp_path) == 0
 
 
-def test_whatever_the_damage_a_repair_keeps_every_byte_and_leaves_a_good_log(
+def test_whatever_the_damage_a_repair_keeps_every_byte_and_leaves_a_good_aof(
     tmp_path: Path, check: Check
 ) -> None:
     dice = random.Random(seed := 20261116)

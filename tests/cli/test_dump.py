@@ -1,4 +1,4 @@
-"""``forebay dump``: what it shows of logs and snapshots, as text and as JSON lines."""
+"""``forebay dump``: what it shows of AOFs and snapshots, as text and as JSON lines."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def rdb(tmp_path: Path) -> Path:
 # Logs
 
 
-def test_a_log_is_shown_command_by_command_with_offsets(tmp_path: Path, dump: Dump) -> None:
+def test_an_aof_is_shown_command_by_command_with_offsets(tmp_path: Path, dump: Dump) -> None:
     (path,) = write_aof(tmp_path, data := seal_all(*LOG))
     assert dump(tmp_path) == 0
     lines = dump.out.splitlines()
@@ -85,7 +85,7 @@ def test_a_log_is_shown_command_by_command_with_offsets(tmp_path: Path, dump: Du
     assert dump.err == ""
 
 
-def test_json_of_a_log_keeps_every_bit(tmp_path: Path, dump: Dump) -> None:
+def test_json_of_an_aof_keeps_every_bit(tmp_path: Path, dump: Dump) -> None:
     write_aof(tmp_path, seal_all(*LOG))
     assert dump("--json", tmp_path) == 0
     rows = dump.rows()
@@ -299,7 +299,7 @@ def test_the_bar_is_drawn_on_a_terminal_only_and_wiped(
     assert drawn.endswith("\x1b[K")
 
 
-def test_a_folder_of_a_log_is_shown_like_its_manifest(tmp_path: Path, dump: Dump) -> None:
+def test_a_folder_of_an_aof_is_shown_like_its_manifest(tmp_path: Path, dump: Dump) -> None:
     write_aof(tmp_path, seal_all(*LOG), seal_all(LOG[0]))
     outs = []
     for name in (".", FOLDER, f"{FOLDER}/{NAME}.manifest"):

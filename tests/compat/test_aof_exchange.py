@@ -1,4 +1,4 @@
-"""Logs go to a real redis-server and come back (the AOF half of R11)."""
+"""AOFs go to a real redis-server and come back (the AOF half of R11)."""
 
 from __future__ import annotations
 

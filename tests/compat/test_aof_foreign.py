@@ -1,4 +1,4 @@
-"""The log of a redis-server that also had hashes and sorted sets, loaded without them.
+"""The AOF of a redis-server that also had hashes and sorted sets, loaded without them.
 
 Random commands of all types meet on the same keys in two databases.  Then Redis deletes what
 is foreign, and both must hold the same: DEBUG DIGEST sees keys, values and expiry times.
@@ -101,7 +101,7 @@ def test_all_that_is_ours_comes_through(server_root: Path, seed: int, preamble: 
             rewrite_there(client)
             live(client, Random(seed + 100), "first")
             live(client, Random(seed + 200), "second")
-            # What follows is not part of the log that is loaded.
+            # What follows is not part of the AOF that is loaded.
             assert client("CONFIG", "SET", "appendonly", "no") == "OK"
             forget_foreign(client)
             want = client("DEBUG", "DIGEST")

@@ -1,4 +1,4 @@
-"""What log and replicas are told: units, SELECT, MULTI around several commands."""
+"""What AOF and replicas are told: units, SELECT, MULTI around several commands."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_exec_with_one_write_needs_no_transaction() -> None:
     assert client.effects() == [[b"SET", b"a", b"1"]]
 
 
-def test_a_key_found_expired_is_deleted_in_the_log_too() -> None:
+def test_a_key_found_expired_is_deleted_in_the_aof_too() -> None:
     client = EngineClient()
     client("SET a 1 PX 100")
     client.effects()

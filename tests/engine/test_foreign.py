@@ -1,4 +1,4 @@
-"""Keys of other types are left out of a log, and nothing of ours is lost or changed by that.
+"""Keys of other types are left out of an AOF, and nothing of ours is lost or changed by that.
 
 What a real redis-server writes is in tests/compat/test_aof_foreign.py; here is each way
 a foreign key and one of ours can meet.

@@ -1,4 +1,4 @@
-"""A log that is run again makes the same data, on another day and without side effects."""
+"""An AOF that is run again makes the same data, on another day and without side effects."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def assert_same_data(client: EngineClient, replayer: Replayer) -> None:
 
 
 def is_history_read(command: list[str]) -> bool:
-    """Reading one's own pending entries again counts a delivery that no log knows of."""
+    """Reading one's own pending entries again counts a delivery that no AOF knows of."""
     words = [word.upper() for word in command]
     if words[0] != "XREADGROUP" or "STREAMS" not in words:
         return False
@@ -47,7 +47,7 @@ def is_history_read(command: list[str]) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_random_script_of_stream_commands_is_rebuilt_from_its_log(seed: int) -> None:
+def test_a_random_script_of_stream_commands_is_rebuilt_from_its_aof(seed: int) -> None:
     client = EngineClient()
     for command in ScriptWriter(seed, deletes=seed % 2 == 0).script(300, 2):
         if not is_history_read(command):
@@ -78,7 +78,7 @@ def newer_command(dice: Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_a_random_script_of_newer_commands_is_rebuilt_from_its_log(seed: int) -> None:
+def test_a_random_script_of_newer_commands_is_rebuilt_from_its_aof(seed: int) -> None:
     dice = Random(seed)
     client = EngineClient(now_ms=1)
     for key in "st":
@@ -91,7 +91,7 @@ def test_a_random_script_of_newer_commands_is_rebuilt_from_its_log(seed: int) ->
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_random_commands_on_other_keys_are_rebuilt_from_their_log(seed: int) -> None:
+def test_random_commands_on_other_keys_are_rebuilt_from_their_aof(seed: int) -> None:
     dice = Random(seed)
     client = EngineClient(now_ms=1_700_000_000_000)
     for _ in range(400):
@@ -105,7 +105,7 @@ def test_random_commands_on_other_keys_are_rebuilt_from_their_log(seed: int) -> 
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_random_commands_on_strings_are_rebuilt_from_their_log(seed: int) -> None:
+def test_random_commands_on_strings_are_rebuilt_from_their_aof(seed: int) -> None:
     dice = Random(seed)
     client = EngineClient(now_ms=1_700_000_000_000)
     for _ in range(400):
@@ -137,7 +137,7 @@ def test_a_restored_key_outlives_its_time_in_the_replay_too() -> None:
     assert_same_data(client, replay(client.engine.effects.take()))
 
 
-def test_a_time_that_is_past_by_now_is_kept_until_the_log_says_del() -> None:
+def test_a_time_that_is_past_by_now_is_kept_until_the_aof_says_del() -> None:
     client = EngineClient()
     client("SET", "k", "v", "PX", 1000)
     replayer = replay(client.engine.effects.take())

@@ -54,6 +54,6 @@ def test_a_rewrite_and_a_dump_hold_the_same_data(seed: int) -> None:
         assert of_value(restore(dump(value))) == of_value(value)
 
 
-def test_random_choices_leave_no_chance_in_the_log() -> None:
+def test_random_choices_leave_no_chance_in_the_aof() -> None:
     names = {effect[0] for seed in range(5) for effect in run(seed).effects()}
     assert not names & {b"SPOP", b"SRANDMEMBER", b"BLMOVE", b"BLMPOP", b"BRPOPLPUSH", b"BLPOP"}

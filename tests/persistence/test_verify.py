@@ -1,4 +1,4 @@
-"""What `verify` says about logs and snapshots, and what `fix` does about it."""
+"""What `verify` says about AOFs and snapshots, and what `fix` does about it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def state(root: Path) -> dict[str, bytes]:
     return {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
 
 
-def test_a_good_log_is_counted(tmp_path: Path) -> None:
+def test_a_good_aof_is_counted(tmp_path: Path) -> None:
     write_aof(tmp_path, seal_all(ONE, TWO), seal_all(ONE))
     for path in (tmp_path, tmp_path / FOLDER, tmp_path / FOLDER / f"{NAME}.manifest"):
         report = look(path)
@@ -145,7 +145,7 @@ def test_a_data_folder_is_looked_at_as_a_whole(tmp_path: Path) -> None:
     assert report.is_good
 
 
-def test_a_missing_file_of_the_log_is_a_problem_of_the_whole(tmp_path: Path) -> None:
+def test_a_missing_file_of_the_aof_is_a_problem_of_the_whole(tmp_path: Path) -> None:
     paths = write_aof(tmp_path, seal_all(ONE), seal_all(TWO))
     paths[0].unlink()
     report = look(tmp_path)

@@ -46,7 +46,7 @@ def test_no_step_of_the_disk_may_fail_unnoticed(scratch: Path) -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_log_that_may_not_grow_stops_or_refuses(policy: str, scratch: Path) -> None:
+def test_an_aof_that_may_not_grow_stops_or_refuses(policy: str, scratch: Path) -> None:
     outcome = play(SizeLimit, policy, scratch)
     assert outcome.failures == [], f"seed {SEED}"
     assert outcome.figures.get("ended" if policy == "always" else "refused_writes") == 1

@@ -29,7 +29,7 @@ def test_no_accident_breaks_a_promise_or_leaves_half_a_unit(tmp_path: Path) -> N
     assert outcome.figures["second failures"] > ACCIDENTS // 40
 
 
-def test_a_life_makes_promises_and_rewrites_its_log() -> None:
+def test_a_life_makes_promises_and_rewrites_its_aof() -> None:
     life = Life(Random(SEED))
     life.live(60)
     names = [name for name in life.disk.files() if ".base." in name]

@@ -1,4 +1,4 @@
-"""Torn ends (R4): a log that stops anywhere, or ends in zeros or garbage, loads what is whole."""
+"""Torn ends (R4): an AOF that stops anywhere, or ends in zeros or garbage, loads what is whole."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import forebay
 from forebay.errors import CorruptDataError
 from reliability.aof_goals import Torn, torn_tails
-from reliability.torn_restarts import restarts_on_torn_logs
+from reliability.torn_restarts import restarts_on_torn_aofs
 from testkit.forgetful_disk import ForgetfulDisk
 from testkit.recovery import Recovery
 
@@ -30,7 +30,7 @@ def start(torn: Torn, data: bytes, *, truncated_ok: bool = True) -> tuple[Recove
     return Recovery(disk, truncated_ok=truncated_ok).run(), disk
 
 
-def test_a_log_torn_anywhere_is_loaded_up_to_its_last_whole_unit(tmp_path: Path) -> None:
+def test_an_aof_torn_anywhere_is_loaded_up_to_its_last_whole_unit(tmp_path: Path) -> None:
     outcome = torn_tails(TAILS, SEED, tmp_path)
     assert outcome.failures == [], f"seed {SEED}"
     assert outcome.n > TAILS
@@ -42,7 +42,7 @@ def test_each_byte_of_the_last_kilobyte(torn: Torn) -> None:
 
 
 @pytest.mark.parametrize("tail", [bytes(4096), b"\xff" * 300, b"*3\r\n$3\r\nSET\r\n$1", b"#CRC:12"])
-def test_what_was_cut_is_kept_beside_the_log_and_told(torn: Torn, tail: bytes) -> None:
+def test_what_was_cut_is_kept_beside_the_aof_and_told(torn: Torn, tail: bytes) -> None:
     recovery, disk = start(torn, torn.data + tail)
     copy = f"{torn.path}.corrupt-{len(torn.data)}"
     assert disk.read(torn.path) == torn.data
@@ -58,19 +58,19 @@ def test_a_copy_never_replaces_an_older_one(torn: Torn) -> None:
     assert bytes(9) in disk.files().values()
 
 
-def test_a_server_starts_on_torn_logs(server_root: Path) -> None:
-    outcome = restarts_on_torn_logs(2, SEED, server_root)
+def test_a_server_starts_on_torn_aofs(server_root: Path) -> None:
+    outcome = restarts_on_torn_aofs(2, SEED, server_root)
     assert outcome.failures == []
     assert outcome.n == 2
 
 
-def test_a_whole_log_is_left_alone(torn: Torn) -> None:
+def test_a_whole_aof_is_left_alone(torn: Torn) -> None:
     recovery, disk = start(torn, torn.data)
     assert disk.files() == torn.files
     assert recovery.notes == []
 
 
-def test_a_short_log_is_refused_if_the_operator_says_so(torn: Torn) -> None:
+def test_a_short_aof_is_refused_if_the_operator_says_so(torn: Torn) -> None:
     with pytest.raises(CorruptDataError, match="aof-load-truncated"):
         start(torn, torn.data[:-3], truncated_ok=False)
 

@@ -40,7 +40,7 @@ def test_a_snapshot_is_saved_if_save_points_are_set_or_it_is_asked_for(
     assert (tmp_path / "dump.rdb").exists() == is_saved
 
 
-def test_the_log_is_synced_before_the_end(tmp_path: Path) -> None:
+def test_the_aof_is_synced_before_the_end(tmp_path: Path) -> None:
     with DurableServer(tmp_path, appendfsync="no") as server:
         client = server.client()
         client.ask(encode("SET", "a", "1") + encode("SHUTDOWN") + encode("SET", "a", "2"))
@@ -76,7 +76,7 @@ def test_a_child_at_work_does_not_hold_it_up(tmp_path: Path) -> None:
         assert server.client()("GET", "a") == b"1"
 
 
-def test_a_log_that_is_not_whole_yet_is_made_whole_first(tmp_path: Path) -> None:
+def test_an_aof_that_is_not_whole_yet_is_made_whole_first(tmp_path: Path) -> None:
     """appendonly was turned on, and the end came before the child had written the base."""
     with DurableServer(tmp_path, appendonly=False) as server:
         client = server.client()

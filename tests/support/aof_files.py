@@ -1,4 +1,4 @@
-"""Logs for tests: units, sealed files, and what a loader makes of them."""
+"""AOFs for tests: units, sealed files, and what a loader makes of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = "appendonly.aof"
 
 
 def command(*words: str | bytes | int) -> bytes:
-    """A command as it stands in a log."""
+    """A command as it stands in an AOF."""
     raw = [w if isinstance(w, bytes) else str(w).encode() for w in words]
     return b"*%d\r\n" % len(raw) + b"".join(b"$%d\r\n%b\r\n" % (len(w), w) for w in raw)
 
@@ -63,7 +63,7 @@ def listener(notes: Notes | None) -> Notes:
 
 
 def new_aof(disk: Disk, root: str) -> AofWriter:
-    """The empty log of a new server."""
+    """The empty AOF of a new server."""
     aof = AofWriter(disk, f"{root}/{FOLDER}", NAME, Notes())
     aof.begin_empty()
     return aof
@@ -72,7 +72,7 @@ def new_aof(disk: Disk, root: str) -> AofWriter:
 def load(
     disk: Disk, root: str, notes: Notes | None = None, truncated_ok: bool = True
 ) -> tuple[bytes, AofLoader]:
-    """All commands of a log, and the loader, which has settled everything."""
+    """All commands of an AOF, and the loader, which has settled everything."""
     loader = AofLoader(disk, f"{root}/{FOLDER}", NAME, listener(notes), truncated_ok)
     loader.prepare()
     found = []
@@ -88,7 +88,7 @@ def load(
 
 
 def reopen(disk: Disk, root: str, notes: Notes | None = None) -> tuple[bytes, AofWriter]:
-    """Load a log and go on with it."""
+    """Load an AOF and go on with it."""
     content, loader = load(disk, root, notes)
     aof = AofWriter(disk, f"{root}/{FOLDER}", NAME, listener(notes))
     aof.resume(loader.resume())
@@ -109,7 +109,7 @@ def increment(number: int) -> str:
 
 
 def write_aof(root: Path, *files: bytes) -> list[Path]:
-    """A log of these increments, with its manifest; the paths of the increments."""
+    """An AOF of these increments, with its manifest; the paths of the increments."""
     folder = root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     lines, paths = [], []
@@ -132,7 +132,7 @@ def write_base(disk: ForgetfulDisk, content: bytes) -> str:
 
 
 def content_of(root: Path, notes: Notes | None = None) -> bytes:
-    """All commands of the log below this folder."""
+    """All commands of the AOF below this folder."""
     return load(Disk(), str(root), notes)[0]
 
 

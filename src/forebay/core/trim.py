@@ -15,7 +15,7 @@ Rules
   1. ``~`` means whole nodes with KEEPREF alone.  The other policies must look at
      every entry anyway, so there it only allows a LIMIT.
   2. The first node that is not to go as a whole is the last one to be looked at,
-     even if ACKED kept more of it than the order allows.  A log is replayed over
+     even if ACKED kept more of it than the order allows.  An AOF is replayed over
      nodes that may be cut in other places: then trimming goes on (by_node).
 """
 

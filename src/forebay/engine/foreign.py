@@ -1,4 +1,4 @@
-"""Keys of types that this server does not have, while a log of a Redis is read without them.
+"""Keys of types that this server does not have, while an AOF of a Redis is read without them.
 
     HSET h f v      --> h holds a place: Foreign("hash")          leave_out()
     RENAME h i      --> the handler moves the place               as any value
@@ -15,7 +15,7 @@ Rules
   1. Only whole keys of a foreign type are left out, and what is no key at all (functions,
      scripts, search indexes).  A command that would write a key of ours, and that we do not
      have, is refused: without it the key would be wrong.
-  2. A log holds only what was done.  A command of ours that a place keeps from being done
+  2. An AOF holds only what was done.  A command of ours that a place keeps from being done
      tells that the value was gone by then (its last field was taken out): the place goes.
   3. What is made of a foreign value and is ours (SORT of a sorted set) is refused.
 """
@@ -181,7 +181,7 @@ class ForeignKeys:
             raise CorruptDataError("it sorts by values that were left out")
 
     def sweep(self) -> int:
-        """The log is read: nothing of what was left out stays; how many keys that were."""
+        """The AOF is read: nothing of what was left out stays; how many keys that were."""
         count = 0
         for db in self.keyspace.databases:
             places = [key for key, value in db.values.items() if isinstance(value, Foreign)]

@@ -1,15 +1,15 @@
-"""A log is run again: the commands of verified bytes, one after another, as fast as they go.
+"""An AOF is run again: the commands of verified bytes, one after another, as fast as they go.
 
     AofReader (verified range of whole units)  -->  run()  -->  handlers  -->  the keyspace
 
 What a replay leaves out, because the first run has settled it:
   1. gates, statistics, the slow log, MONITOR: nobody asked anything just now;
-  2. effects and keyspace events: they would be the log itself again;
-  3. expiry: the log says DEL where a key ran out of time;
+  2. effects and keyspace events: they would be the AOF itself again;
+  3. expiry: the AOF says DEL where a key ran out of time;
   4. MULTI and EXEC: a range holds whole transactions, so their commands run as they come.
 
 A command that this server does not have, or that it answers with an error, ends the replay:
-a log holds only what was done once, so without it the data would be wrong.  Whole keys of
+an AOF holds only what was done once, so without it the data would be wrong.  Whole keys of
 types that a Redis has and we do not can be left out, if the operator says so: foreign.py.
 """
 
@@ -26,7 +26,7 @@ from forebay.wire.argv import Argv
 from forebay.wire.request import Limits, RequestParser
 
 DASH = 45
-#: A log may hold whatever was once accepted.
+#: An AOF may hold whatever was once accepted.
 BULK_MAX = 1 << 40
 #: No reply that says "nothing was done" is longer.
 SHORT_REPLY = 5
@@ -38,7 +38,7 @@ LEAVE_OUT = "'skip-foreign-types yes' leaves such things out"
 
 
 class Replayer:
-    """Feeds the commands of a log to an engine; begin() before the first range, end() at last."""
+    """Feeds the commands of an AOF to an engine; begin() before the first range, end() at last."""
 
     def __init__(self, engine: Engine, skip_foreign: bool = False) -> None:
         self.engine = engine

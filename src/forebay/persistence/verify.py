@@ -1,16 +1,16 @@
-"""Is this file, or this whole log, good?  What is in it, where does it break, what can be done?
+"""Is this file, or this whole AOF, good?  What is in it, where does it break, what can be done?
 
     verify(disk, path)     looks only; a Report
     fix(disk, path)        cuts what cannot be loaded, and keeps every byte of it beside the file
 
-``path`` may be a data folder, the folder of a log, its manifest, one file with
+``path`` may be a data folder, the folder of an AOF, its manifest, one file with
 commands or one snapshot.  Both judge with the eyes of the loader (aof/loader.py,
 rdb/snapshot.py), so what they call good can be loaded.
 
 What ``fix`` does
   1. Commands: the file is cut behind its last good unit; the rest goes to
      ``<file>.corrupt-<offset>``.
-  2. Files of the same log that come later are set aside whole, since they tell what
+  2. Files of the same AOF that come later are set aside whole, since they tell what
      happened after the part that is lost: renamed, and no longer in the manifest.
   3. A snapshot cannot be repaired: it is only good as a whole.
 """
@@ -43,7 +43,7 @@ Progress = Callable[[int, int], None]
 MANIFEST = ".manifest"
 #: What files that stand for themselves are called.
 SINGLE = (".rdb", ".aof")
-#: A part of a log that says nothing without those before it.
+#: A part of an AOF that says nothing without those before it.
 INCREMENT = ".incr.aof"
 #: More databases than anybody has.
 DATABASES = 1 << 10
@@ -57,7 +57,7 @@ class PartReport:
     #: rdb or commands
     kind: str
     size: int
-    #: Whether it is part of a log, or a file for itself.
+    #: Whether it is part of an AOF, or a file for itself.
     is_in_aof: bool = False
     #: How much of it is good.
     good_bytes: int = 0
@@ -69,7 +69,7 @@ class PartReport:
     foreign: dict[str, int] = field(default_factory=dict)
     #: Where its commands begin: behind a snapshot, if there is one.
     commands_at: int = 0
-    #: Whether it is neither a log nor a snapshot.
+    #: Whether it is neither an AOF nor a snapshot.
     is_strange: bool = False
     damage: Damage | None = None
     #: What is wrong, and what can be done about it; empty if nothing is.
@@ -87,10 +87,10 @@ class Report:
     """All that was looked at."""
 
     path: str
-    #: The manifest of the log, if there is one.
+    #: The manifest of the AOF, if there is one.
     manifest: str | None = None
     parts: list[PartReport] = field(default_factory=list)
-    #: What is wrong with the log as a whole.
+    #: What is wrong with the AOF as a whole.
     problem: str = ""
     #: Whether its commands were run; who can do that fills in this and the next two.
     is_run: bool = False
@@ -127,9 +127,9 @@ class Place:
 
     def __init__(self, disk: Disk, path: str) -> None:
         self.disk, self.path = disk, path
-        #: The manifest of a log, if there is one.
+        #: The manifest of an AOF, if there is one.
         self.manifest: str | None = None
-        #: Single files: snapshots, logs of an old Redis.
+        #: Single files: snapshots, AOFs of an old Redis.
         self.files: list[str] = []
         if disk.is_folder(path):
             self.search()
@@ -139,7 +139,7 @@ class Place:
             self.files = [path]
 
     def search(self) -> None:
-        """Find the log and the snapshots in a folder, and the log in a folder inside of it."""
+        """Find the AOF and the snapshots in a folder, and the AOF in a folder inside of it."""
         names = self.disk.names(self.path)
         inside = [join(self.path, name) for name in names]
         folders = [self.path, *(path for path in inside if self.disk.is_folder(path))]
@@ -160,7 +160,7 @@ class Place:
             raise CorruptDataError(f"{self.path} has neither a log nor a snapshot in it")
 
     def loader(self) -> AofLoader:
-        """Who knows the files of the log."""
+        """Who knows the files of the AOF."""
         assert self.manifest is not None, "no log here"
         name = last_name(self.manifest)[: -len(MANIFEST)]
         return AofLoader(self.disk, parent(self.manifest), name, no_note)
@@ -196,7 +196,7 @@ def verify(disk: Disk, path: str, progress: Progress | None = None) -> Report:
 
 
 def is_aof(disk: Disk, path: str) -> bool:
-    """Whether a file that no manifest names begins as a log does."""
+    """Whether a file that no manifest names begins as an AOF does."""
     with disk.open_read(path) as file:
         return begins_like_aof(file)
 
@@ -210,7 +210,7 @@ def no_aof(part: AofPart) -> PartReport:
 
 
 def aofs_at(disk: Disk, path: str) -> list[list[AofPart]]:
-    """The logs at a path that can be run from their beginning, each with its files in order."""
+    """The AOFs at a path that can be run from their beginning, each with its files in order."""
     place = Place(disk, path)
     logs: list[list[AofPart]] = []
     if place.manifest is not None:
@@ -357,7 +357,7 @@ def repair(disk: Disk, path: str) -> list[str]:
 
 
 def set_aside(disk: Disk, report: Report, first: int) -> list[str]:
-    """Take the files of the log from ``first`` on out of it: they follow what is lost."""
+    """Take the files of the AOF from ``first`` on out of it: they follow what is lost."""
     later = [part.path for part in report.parts[first:] if part.is_in_aof and part.size > 0]
     if not later or report.manifest is None:
         return []

@@ -26,7 +26,7 @@ def test_wrong_numbers_are_refused(words: list[str], error: str) -> None:
     assert AdminClient()("WAITAOF", *words) == ReplyError(error)
 
 
-def test_it_needs_the_log_if_it_is_to_wait_for_it() -> None:
+def test_it_needs_the_aof_if_it_is_to_wait_for_it() -> None:
     client = AdminClient(appendonly=False)
     assert client("WAITAOF", "1", "0", "0") == ReplyError(
         "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled."

@@ -44,7 +44,7 @@ def test_compression_follows_the_configuration() -> None:
         assert (len(client("DUMP s")) < 100) == compressed
 
 
-def test_dumping_changes_nothing_and_leaves_no_trace_in_the_log(client: EngineClient) -> None:
+def test_dumping_changes_nothing_and_leaves_no_trace_in_the_aof(client: EngineClient) -> None:
     for command in STREAM:
         client(command)
     client.effects()

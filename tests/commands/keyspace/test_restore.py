@@ -97,7 +97,7 @@ def test_a_time_in_the_past_makes_no_key(client: EngineClient) -> None:
     assert client.effects() == [[b"DEL", b"k"]]
 
 
-def test_the_log_gets_an_absolute_time(client: EngineClient) -> None:
+def test_the_aof_gets_an_absolute_time(client: EngineClient) -> None:
     client("RESTORE", "a", 0, HELLO)
     client("RESTORE", "b", 500, HELLO, "FREQ", 5)
     client("RESTORE", "c", 9_000_000, HELLO, "ABSTTL")

@@ -1,4 +1,4 @@
-"""What group commands leave for the log leads to the same state elsewhere."""
+"""What group commands leave for the AOF leads to the same state elsewhere."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ COMMANDS = st.one_of(
 
 
 def state(client: EngineClient) -> Any:
-    """The whole stream, but for when consumers were last seen, which no log carries."""
+    """The whole stream, but for when consumers were last seen, which no AOF carries."""
     client("HELLO", "3")
     info = client("XINFO", "STREAM", "s", "FULL", "COUNT", "0")
     for group in info[b"groups"]:

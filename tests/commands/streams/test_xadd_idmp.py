@@ -122,7 +122,7 @@ def test_the_record_keeps_the_message_and_names_the_entry(client: EngineClient) 
     assert client.effects() == [[b"XADD", b"s", b"IDMP", b"p", b"m", entry_id, b"f", b"v"]]
 
 
-def test_who_replays_the_log_may_give_the_id_too(client: EngineClient) -> None:
+def test_who_replays_the_aof_may_give_the_id_too(client: EngineClient) -> None:
     replica = EngineClient()
     replica.session.is_replaying = True
     client("XADD", "s", "IDMP", "p", "m", "*", "f", "v")

@@ -52,7 +52,7 @@ def test_delref_removes_records_of_entries_that_are_gone(client: EngineClient) -
     client.effects()
     assert client("XDELEX", "s", "DELREF", "IDS", "1", "1-0") == [-1]
     assert pending(client, "h") == ["2-0"]
-    # Log and replicas must forget them, too.
+    # AOF and replicas must forget them, too.
     assert len(client.effects()) == 1
     assert client("XDELEX", "s", "DELREF", "IDS", "1", "1-0") == [-1]
     assert client.effects() == []

@@ -1,4 +1,4 @@
-"""Logs with unfinished ends, and logs that are damaged: what is cut, what stops the start."""
+"""AOFs with unfinished ends, and AOFs that are damaged: what is cut, what stops the start."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def copies(disk: ForgetfulDisk) -> dict[int, bytes]:
 
 
 @pytest.mark.parametrize("marks", [{}, {1: 0, 2: 15, 3: 15}])
-def test_a_sealed_log_cut_at_any_byte_loads_up_to_the_last_seal(
+def test_a_sealed_aof_cut_at_any_byte_loads_up_to_the_last_seal(
     marks: dict[int, int],
 ) -> None:
     text = seal_all(*UNITS, marks=marks)
@@ -66,7 +66,7 @@ def test_a_sealed_log_cut_at_any_byte_loads_up_to_the_last_seal(
         assert notes == [], cut
 
 
-def test_a_log_of_redis_cut_at_any_byte_loads_up_to_the_last_whole_unit() -> None:
+def test_an_aof_of_redis_cut_at_any_byte_loads_up_to_the_last_whole_unit() -> None:
     parts = (command("SELECT", 0), ONE, TWO, FOUR)
     text = b"".join(parts)
     for cut in range(len(text)):
@@ -248,7 +248,7 @@ def test_damage_in_the_middle_of_a_file_of_redis_is_not_taken_for_its_end(tmp_pa
         b"#" + b"x" * 200 + b"\r\n",
     ],
 )
-def test_what_is_no_log_is_refused_when_commands_follow(tmp_path: Path, text: bytes) -> None:
+def test_what_is_no_aof_is_refused_when_commands_follow(tmp_path: Path, text: bytes) -> None:
     write_aof(tmp_path, FOUR + text + b"\r\n" + FOUR + FOUR)
     with pytest.raises(CorruptDataError, match=f"offset {len(FOUR)}"):
         content_of(tmp_path)

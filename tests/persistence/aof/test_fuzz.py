@@ -1,4 +1,4 @@
-"""Logs that were cut up, mixed and overwritten: a prefix of the truth, or a clear refusal."""
+"""AOFs that were cut up, mixed and overwritten: a prefix of the truth, or a clear refusal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROUNDS = 1500
 
 
 def random_units(dice: Random) -> list[bytes]:
-    """A few units of all shapes; some words look like parts of a log."""
+    """A few units of all shapes; some words look like parts of an AOF."""
     words = [b"v", b"", b"\0" * 50, b"#CRC:00000000\r\n", b"*1\r\n$4\r\nEXEC\r\n", b"x" * 300]
     found = []
     for number in range(dice.randint(1, 12)):
@@ -56,7 +56,7 @@ def damaged(dice: Random, text: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_a_sealed_log_that_was_tampered_with_gives_a_prefix_or_is_refused(part: int) -> None:
+def test_a_sealed_aof_that_was_tampered_with_gives_a_prefix_or_is_refused(part: int) -> None:
     refused = 0
     for seed in range(SEED + part, SEED + ROUNDS, 4):
         dice = Random(seed)

@@ -1,4 +1,4 @@
-"""Reading a good log back, and the files around it."""
+"""Reading a good AOF back, and the files around it."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def make_loader(root: Path, notes: Notes | None = None) -> AofLoader:
     return AofLoader(Disk(), str(root / FOLDER), NAME, listener(notes))
 
 
-def test_where_there_is_nothing_there_is_no_log(tmp_path: Path) -> None:
+def test_where_there_is_nothing_there_is_no_aof(tmp_path: Path) -> None:
     assert not make_loader(tmp_path).exists()
     (tmp_path / FOLDER).mkdir()
     for nothing in (b"", seal_all()):
@@ -128,7 +128,7 @@ def test_where_there_is_nothing_there_is_no_log(tmp_path: Path) -> None:
         assert not make_loader(tmp_path).exists()
 
 
-def test_a_log_of_an_old_redis_becomes_the_base(tmp_path: Path) -> None:
+def test_an_aof_of_an_old_redis_becomes_the_base(tmp_path: Path) -> None:
     (tmp_path / NAME).write_bytes(ONE + TWO)
     notes = Notes()
     assert make_loader(tmp_path).exists()

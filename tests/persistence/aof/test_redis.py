@@ -1,4 +1,4 @@
-"""The log and a real redis-server: what one of them wrote, the other goes on with."""
+"""The AOF and a real redis-server: what one of them wrote, the other goes on with."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def ids(client: object) -> list[bytes]:
     return [entry[0] for entry in client("XRANGE", "s", "-", "+")]  # type: ignore[operator]
 
 
-def test_redis_loads_a_log_with_checksums_and_marks(tmp_path: Path) -> None:
+def test_redis_loads_an_aof_with_checksums_and_marks(tmp_path: Path) -> None:
     aof = new_aof(Disk(), str(tmp_path))
     aof.append(*units(command("SELECT", 0) + add(1), transaction(add(2), add(3))))
     aof.sync()
@@ -111,7 +111,7 @@ def test_a_flip_in_what_redis_wrote_is_found_once_we_have_gone_on(tmp_path: Path
         load(disk, str(tmp_path))
 
 
-def test_a_log_with_timestamps_is_loaded_without_them(tmp_path: Path) -> None:
+def test_an_aof_with_timestamps_is_loaded_without_them(tmp_path: Path) -> None:
     disk = Disk()
     new_aof(disk, str(tmp_path)).close()
     with redis_on(tmp_path, *NO_SAVE, "--aof-timestamp-enabled", "yes") as client:
@@ -128,7 +128,7 @@ def test_a_log_with_timestamps_is_loaded_without_them(tmp_path: Path) -> None:
     assert check_aof(tmp_path) == ""
 
 
-def test_manifest_and_files_of_a_redis_that_has_rewritten_its_log_are_understood(
+def test_manifest_and_files_of_a_redis_that_has_rewritten_its_aof_are_understood(
     tmp_path: Path,
 ) -> None:
     with redis_on(tmp_path, *NO_SAVE, "--aof-use-rdb-preamble", "no") as client:
@@ -160,7 +160,7 @@ def test_manifest_and_files_of_a_redis_that_has_rewritten_its_log_are_understood
         assert len(ids(client)) == 4
 
 
-def test_a_torn_log_that_we_have_cut_is_good_for_redis(tmp_path: Path) -> None:
+def test_a_torn_aof_that_we_have_cut_is_good_for_redis(tmp_path: Path) -> None:
     disk = Disk()
     aof = new_aof(disk, str(tmp_path))
     aof.append(*units(command("SELECT", 0) + add(1), add(2), transaction(add(3), add(4))))

@@ -29,7 +29,7 @@ def names(client: EngineClient) -> list[bytes]:
 
 
 def same_again(client: EngineClient) -> None:
-    """Fail unless the rewritten log makes the same keyspace."""
+    """Fail unless the rewritten AOF makes the same keyspace."""
     twin = replay(rewritten(client.engine.keyspace))
     assert lasting(twin.keyspace) == lasting(client.engine.keyspace)
 
@@ -54,7 +54,7 @@ def test_a_random_keyspace_comes_back_the_same(seed: int) -> None:
     check_keyspace(twin.keyspace)
 
 
-def test_an_empty_keyspace_is_an_empty_log() -> None:
+def test_an_empty_keyspace_is_an_empty_aof() -> None:
     assert rewritten(EngineClient().engine.keyspace) == b""
 
 

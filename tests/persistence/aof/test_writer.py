@@ -1,4 +1,4 @@
-"""The live log: append, sync, rotate, adopt."""
+"""The live AOF: append, sync, rotate, adopt."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_nothing_to_append_writes_nothing(tmp_path: Path) -> None:
     aof.close()
 
 
-def test_what_was_appended_is_loaded_and_the_log_goes_on(tmp_path: Path) -> None:
+def test_what_was_appended_is_loaded_and_the_aof_goes_on(tmp_path: Path) -> None:
     disk = Disk()
     aof = new_aof(disk, str(tmp_path))
     aof.append(*units(ONE, TWO))
@@ -87,7 +87,7 @@ def test_a_closed_journal_refuses_to_write(tmp_path: Path) -> None:
         aof.append(*units(ONE))
 
 
-def test_a_log_is_not_begun_where_there_is_one(tmp_path: Path) -> None:
+def test_an_aof_is_not_begun_where_there_is_one(tmp_path: Path) -> None:
     new_aof(Disk(), str(tmp_path)).close()
     with pytest.raises(DiskError, match="there is one"):
         new_aof(Disk(), str(tmp_path))
@@ -164,7 +164,7 @@ def test_history_that_a_crash_left_is_removed_at_the_next_start() -> None:
     assert names(disk) == [f"{NAME}.1.base.aof", f"{NAME}.2.incr.aof", f"{NAME}.manifest"]
 
 
-def test_sizes_count_all_files_of_the_log() -> None:
+def test_sizes_count_all_files_of_the_aof() -> None:
     disk = ForgetfulDisk()
     aof = new_aof(disk, "data")
 
@@ -185,10 +185,10 @@ def test_sizes_count_all_files_of_the_log() -> None:
     assert (again.base_size, again.current_size) == (len(ONE), on_disk())
 
 
-# A log that begins later than its data
+# An AOF that begins later than its data
 
 
-def test_a_pending_log_does_not_touch_the_old_one_before_it_is_adopted() -> None:
+def test_a_pending_aof_does_not_touch_the_old_one_before_it_is_adopted() -> None:
     disk = ForgetfulDisk()
     old = new_aof(disk, "data")
     old.append(*units(ONE))
@@ -214,7 +214,7 @@ def test_a_pending_log_does_not_touch_the_old_one_before_it_is_adopted() -> None
     assert load(disk, "data")[0] == TWO + THREE + ONE
 
 
-def test_a_pending_log_may_be_the_first() -> None:
+def test_a_pending_aof_may_be_the_first() -> None:
     disk = ForgetfulDisk()
     aof = AofWriter(disk, IN_MEMORY, NAME, Notes())
     aof.begin()

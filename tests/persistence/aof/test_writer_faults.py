@@ -1,4 +1,4 @@
-"""The live log on a disk that fails: nothing is lost, nothing is called safe that is not."""
+"""The live AOF on a disk that fails: nothing is lost, nothing is called safe that is not."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_a_ticket_for_a_file_that_was_rotated_away_keeps_it_open(tmp_path: Path)
         ticket.run()
 
 
-def test_a_ticket_that_fails_after_the_rotation_makes_the_log_doubtful() -> None:
+def test_a_ticket_that_fails_after_the_rotation_makes_the_aof_doubtful() -> None:
     disk = ForgetfulDisk()
     aof = new_aof(disk, "data")
     aof.append(*units(ONE))
@@ -221,7 +221,7 @@ def test_behind_a_doubtful_file_the_next_one_is_empty_so_that_a_lost_end_can_be_
 
 
 def live(aof: AofWriter, disk: ForgetfulDisk, written: list[bytes]) -> None:
-    """Some life of a log; a step that fails is done again, as a server would."""
+    """Some life of an AOF; a step that fails is done again, as a server would."""
 
     def again(step: object, *args: object) -> None:
         for _ in range(2):
@@ -270,7 +270,7 @@ def test_whichever_operation_fails_once_nothing_is_lost() -> None:
         disk.before = before
         written: list[bytes] = []
         live(aof, disk, written)
-        # A base in the log holds all that came before it.
+        # A base in the AOF holds all that came before it.
         assert load(disk, "data")[0] == b"".join(written), at
 
 
@@ -295,7 +295,7 @@ def test_a_manifest_of_a_newer_number_is_never_overwritten_with_another_meaning(
     with pytest.raises(DiskError):
         aof.adopt(temp, "aof")
     disk.before = lambda operation: None
-    # The new manifest is there; the journal still believes in the old one.
+    # The new manifest is there; the AOF still believes in the old one.
     assert parse_manifest(disk.read(path), path).base_seq == 1
     assert aof.manifest.base is None
     aof.append(*units(TWO))

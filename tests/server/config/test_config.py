@@ -168,7 +168,7 @@ def test_what_resembles_nothing_gets_no_advice() -> None:
 # What somebody who comes from Redis may count on
 
 
-def test_without_the_log_a_server_has_the_save_points_of_redis_unless_it_was_told_others() -> None:
+def test_without_the_aof_a_server_has_the_save_points_of_redis_unless_it_was_told_others() -> None:
     def points(*words: str) -> str:
         return Config.load(list(words)).get([b"save"])[b"save"].decode()
 

@@ -20,7 +20,7 @@ SAVING = "Background saving started"
 
 
 def manifest(folder: Path) -> list[str]:
-    """The names in the manifest of the log."""
+    """The names in the manifest of the AOF."""
     text = (folder / "appendonlydir" / "appendonly.aof.manifest").read_text()
     return [line.split()[1] for line in text.splitlines() if line.startswith("file")]
 
@@ -248,7 +248,7 @@ def test_a_failed_rewrite_keeps_both_increments(
         assert server.client()("GET", "n") == b"4"
 
 
-def test_the_log_is_rewritten_when_it_has_grown_enough(tmp_path: Path) -> None:
+def test_the_aof_is_rewritten_when_it_has_grown_enough(tmp_path: Path) -> None:
     settings = {"auto_aof_rewrite_min_size": 2000, "auto_aof_rewrite_percentage": 100}
     with DurableServer(tmp_path, **settings) as server:
         client = server.client()
@@ -272,7 +272,7 @@ def test_the_log_is_rewritten_when_it_has_grown_enough(tmp_path: Path) -> None:
         assert server.client()("STRLEN", "a") == 50
 
 
-def test_a_rewrite_works_although_the_log_is_off(tmp_path: Path) -> None:
+def test_a_rewrite_works_although_the_aof_is_off(tmp_path: Path) -> None:
     with DurableServer(tmp_path, appendonly=False) as server:
         client = server.client()
         client("SET", "a", "1")

@@ -1,4 +1,4 @@
-"""The log while the server runs: what is acknowledged is written, and what happens if not."""
+"""The AOF while the server runs: what is acknowledged is written, and what happens if not."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_with_always_a_turn_of_many_writes_is_synced_once_before_its_replies(
         assert server.disk.syncs == before + 1
 
 
-def test_a_turn_that_only_reads_does_not_touch_the_log(tmp_path: Path) -> None:
+def test_a_turn_that_only_reads_does_not_touch_the_aof(tmp_path: Path) -> None:
     with DurableServer(tmp_path, appendfsync="always") as server:
         client = server.client()
         client("SET", "a", "1")
@@ -188,7 +188,7 @@ def test_after_a_failed_sync_writes_are_refused_until_all_data_was_written_anew(
         assert server.client()("GET", "a") == b"3"
 
 
-def test_a_rewrite_also_heals_a_log_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_rewrite_also_heals_an_aof_that_cannot_be_written(tmp_path: Path) -> None:
     """The units that never reached the old file are in the new base."""
     with DurableServer(tmp_path) as server:
         client = server.client()
@@ -216,7 +216,7 @@ def test_a_change_to_always_syncs_what_was_promised_less(tmp_path: Path) -> None
         assert server.info()["aof_unsynced_bytes"] == "0"
 
 
-def test_the_log_can_be_turned_off_and_on(tmp_path: Path) -> None:
+def test_the_aof_can_be_turned_off_and_on(tmp_path: Path) -> None:
     with DurableServer(tmp_path, enable_debug_command="yes") as server:
         client = server.client()
         client("SET", "a", "logged")
@@ -232,7 +232,7 @@ def test_the_log_can_be_turned_off_and_on(tmp_path: Path) -> None:
         assert server.client()("DEBUG", "DIGEST") == digest
 
 
-def test_a_log_that_was_turned_off_holds_all_until_then(tmp_path: Path) -> None:
+def test_an_aof_that_was_turned_off_holds_all_until_then(tmp_path: Path) -> None:
     with DurableServer(tmp_path, appendfsync="no") as server:
         client = server.client()
         data = encode("MULTI") + encode("SET", "a", "1")
@@ -243,7 +243,7 @@ def test_a_log_that_was_turned_off_holds_all_until_then(tmp_path: Path) -> None:
         assert server.client()("MGET", "a", "b", "c") == [b"1", b"2", None]
 
 
-def test_a_log_that_was_never_on_can_be_turned_on(tmp_path: Path) -> None:
+def test_an_aof_that_was_never_on_can_be_turned_on(tmp_path: Path) -> None:
     with DurableServer(tmp_path, appendonly=False) as server:
         client = server.client()
         client("RPUSH", "l", "x", "y")
@@ -269,7 +269,7 @@ def test_if_the_first_rewrite_fails_it_is_tried_again(tmp_path: Path) -> None:
         assert server.client()("GET", "a") == b"1"
 
 
-def test_who_waits_for_a_log_that_is_not_whole_yet_is_told_when_it_is(tmp_path: Path) -> None:
+def test_who_waits_for_an_aof_that_is_not_whole_yet_is_told_when_it_is(tmp_path: Path) -> None:
     with DurableServer(tmp_path, appendonly=False) as server:
         client = server.client()
         words = [["CONFIG", "SET", "appendonly", "yes"], ["SET", "a", "1"]]
@@ -337,7 +337,7 @@ def test_temporary_files_of_a_server_that_died_are_removed_at_start(tmp_path: Pa
         assert not any(path.exists() for path in stale)
 
 
-def test_the_directory_cannot_be_changed_under_the_log(tmp_path: Path) -> None:
+def test_the_directory_cannot_be_changed_under_the_aof(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     with DurableServer(tmp_path, enable_protected_configs="yes") as server:
         client = server.client()

@@ -22,7 +22,7 @@ LOADING = ReplyError("LOADING Redis is loading the dataset in memory")
 
 
 def increment(folder: Path) -> Path:
-    """The only increment of the log."""
+    """The only increment of the AOF."""
     (path,) = (folder / "appendonlydir").glob("*.incr.aof")
     return path
 
@@ -61,7 +61,7 @@ def test_settings_of_the_files_cannot_be_changed_while_loading(tmp_path: Path) -
         assert server.settings.appendonly
 
 
-def test_keys_past_their_time_are_gone_after_loading_and_the_log_says_so(tmp_path: Path) -> None:
+def test_keys_past_their_time_are_gone_after_loading_and_the_aof_says_so(tmp_path: Path) -> None:
     with DurableServer(tmp_path) as server:
         client = server.client()
         client("SET", "short", "1", "PX", "50")
@@ -77,7 +77,7 @@ def test_keys_past_their_time_are_gone_after_loading_and_the_log_says_so(tmp_pat
 # What is loaded
 
 
-def test_without_the_log_the_snapshot_is_loaded(tmp_path: Path) -> None:
+def test_without_the_aof_the_snapshot_is_loaded(tmp_path: Path) -> None:
     with DurableServer(tmp_path, appendonly=False) as server:
         client = server.client()
         client("SET", "a", "1")
@@ -88,7 +88,7 @@ def test_without_the_log_the_snapshot_is_loaded(tmp_path: Path) -> None:
         assert server.info()["rdb_last_load_keys_loaded"] == "1"
 
 
-def test_the_log_wins_over_the_snapshot(tmp_path: Path) -> None:
+def test_the_aof_wins_over_the_snapshot(tmp_path: Path) -> None:
     with DurableServer(tmp_path) as server:
         client = server.client()
         client("SET", "a", "old")
@@ -98,7 +98,7 @@ def test_the_log_wins_over_the_snapshot(tmp_path: Path) -> None:
         assert server.client()("GET", "a") == b"new"
 
 
-def test_with_the_log_on_and_no_log_there_the_snapshot_becomes_its_beginning(
+def test_with_the_aof_on_and_no_aof_there_the_snapshot_becomes_its_beginning(
     tmp_path: Path,
 ) -> None:
     """Redis would start empty, and the data of whoever moves in would seem to be lost."""
@@ -115,7 +115,7 @@ def test_with_the_log_on_and_no_log_there_the_snapshot_becomes_its_beginning(
         assert server.client()("XLEN", "s") == 2
 
 
-def test_a_log_in_one_file_is_taken_over(tmp_path: Path) -> None:
+def test_an_aof_in_one_file_is_taken_over(tmp_path: Path) -> None:
     (tmp_path / "appendonly.aof").write_bytes(encode("SELECT", "0") + encode("SET", "a", "1"))
     with DurableServer(tmp_path) as server:
         client = server.client()
@@ -147,7 +147,7 @@ def refusal(folder: Path, **settings: object) -> str:
     return str(halt.value.code)
 
 
-def test_a_flip_in_the_middle_of_the_log_stops_the_start_and_changes_nothing(
+def test_a_flip_in_the_middle_of_the_aof_stops_the_start_and_changes_nothing(
     tmp_path: Path,
 ) -> None:
     with DurableServer(tmp_path) as server:
@@ -200,7 +200,7 @@ def test_a_command_that_is_not_known_here_is_named_or_left_out(tmp_path: Path) -
 
 @pytest.mark.parametrize("line", ["SET a 2 NOSUCH", "LTRIM", "NOSUCH a", "XADD a 1-1 f v"])
 @pytest.mark.parametrize("skip", [False, True])
-def test_a_command_of_the_log_that_cannot_be_run_stops_the_start(
+def test_a_command_of_the_aof_that_cannot_be_run_stops_the_start(
     tmp_path: Path, line: str, skip: bool
 ) -> None:
     """Redis ran it, so without it the data would be wrong."""
@@ -222,7 +222,7 @@ def test_a_foreign_value_that_was_restored_is_refused_or_left_out(tmp_path: Path
         assert "1 x RESTORE" in server.log()
 
 
-def test_a_file_with_the_name_of_a_log_that_is_none_is_refused_and_left_alone(
+def test_a_file_with_the_name_of_an_aof_that_is_none_is_refused_and_left_alone(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "appendonly.aof"
@@ -292,7 +292,7 @@ def test_a_process_in_a_directory_that_is_taken_ends_with_1(
 # Again, while the server runs
 
 
-def test_loadaof_takes_all_data_from_the_log(tmp_path: Path) -> None:
+def test_loadaof_takes_all_data_from_the_aof(tmp_path: Path) -> None:
     with DurableServer(tmp_path, enable_debug_command="yes", appendfsync="no") as server:
         client = server.client()
         client("SELECT", "2")
@@ -307,7 +307,7 @@ def test_loadaof_takes_all_data_from_the_log(tmp_path: Path) -> None:
         assert client("XLEN", "s") == 2
 
 
-def test_loadaof_does_not_forget_the_data_if_there_is_no_log(tmp_path: Path) -> None:
+def test_loadaof_does_not_forget_the_data_if_there_is_no_aof(tmp_path: Path) -> None:
     with DurableServer(tmp_path, enable_debug_command="yes", appendonly=False) as server:
         client = server.client()
         client("SET", "a", "1")
@@ -315,7 +315,7 @@ def test_loadaof_does_not_forget_the_data_if_there_is_no_log(tmp_path: Path) -> 
         assert client("GET", "a") == b"1"
 
 
-def test_data_that_a_reload_brought_in_is_brought_into_the_log(tmp_path: Path) -> None:
+def test_data_that_a_reload_brought_in_is_brought_into_the_aof(tmp_path: Path) -> None:
     with DurableServer(tmp_path, enable_debug_command="yes") as server:
         client = server.client()
         client("SET", "a", "saved")

@@ -79,7 +79,7 @@ def test_a_fault_in_periodic_work_is_logged_and_the_loop_goes_on(
     assert "missed the beat" in capsys.readouterr().out
 
 
-def test_the_log_is_written_after_the_commands_and_before_the_replies(
+def test_the_aof_is_written_after_the_commands_and_before_the_replies(
     server: Server, client: Client
 ) -> None:
     seen: list[bytes] = []
@@ -90,7 +90,7 @@ def test_the_log_is_written_after_the_commands_and_before_the_replies(
     assert server.engine.keyspace.databases[0].values
 
 
-def test_a_turn_without_changes_does_not_ask_for_the_log(server: Server, client: Client) -> None:
+def test_a_turn_without_changes_does_not_ask_for_the_aof(server: Server, client: Client) -> None:
     seen: list[str] = []
     server.engine.effects.enabled = True
     server.loop.before_replies = lambda: seen.append("log")

@@ -10,7 +10,7 @@ this machine.  What works:
     PROTOCOL type                 one reply of each type, to test a client's parser
     STRINGMATCH-LEN pattern text  whether the glob pattern fits: 1 or 0
     JMAP                          nothing, but answers
-    RELOAD, LOADAOF               to the snapshot and back; all data from the log again
+    RELOAD, LOADAOF               to the snapshot and back; all data from the AOF again
 """
 
 from __future__ import annotations

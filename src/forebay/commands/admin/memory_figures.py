@@ -1,6 +1,6 @@
 """Where the memory of the server is, as far as it is known: INFO and MEMORY STATS agree on it.
 
-    used       = startup + clients + log buffer + tables + dataset
+    used       = startup + clients + AOF buffer + tables + dataset
     overhead   = all of that but the dataset
     resident   what the kernel has given to the process: more than is in use
 

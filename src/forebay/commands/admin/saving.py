@@ -2,12 +2,12 @@
 
     SAVE            write the snapshot now; nobody is served meanwhile
     BGSAVE          the same in a child; SCHEDULE waits for a child that is under way
-    BGREWRITEAOF    begin the log anew with all data as it is now, in a child
+    BGREWRITEAOF    begin the AOF anew with all data as it is now, in a child
     LASTSAVE        when the last snapshot was finished, unix time in seconds
     WAITAOF         answer when all that was written so far is on disk, whatever
                     appendfsync says; the disk is asked at once
 
-A child begins at the end of the turn of the loop, when the log holds all that
+A child begins at the end of the turn of the loop, when the AOF holds all that
 the turn has changed; in a transaction that is called "scheduled", as in Redis.
 """
 
@@ -145,7 +145,7 @@ ROWS = [
         _SAVER,
         "admin slow dangerous",
         since="1.0.0",
-        summary="Begins the log anew with the data as it is, in the background.",
+        summary="Begins the AOF anew with the data as it is, in the background.",
         group="server",
     ),
     Command(

@@ -2,7 +2,7 @@
 
     handler(ctx, argv) --+-- ctx.db, ctx.stream_at()     the data
                          +-- ctx.out                     the reply
-                         +-- ctx.propagate(), effects    what log and replicas repeat
+                         +-- ctx.propagate(), effects    what AOF and replicas repeat
                          +-- ctx.notify()                keyspace events
                          +-- ctx.block()                 wait instead of answering
                          +-- ctx.services                what lies above: config, info, clients
@@ -178,7 +178,7 @@ class Context:
     def expired(self, key: bytes) -> bool:
         """Whether the key of this database is past its time.
 
-        A log that is replayed says DEL where a key ran out of time: nothing else removes it.
+        An AOF that is replayed says DEL where a key ran out of time: nothing else removes it.
         """
         at_ms = self.db.expires.get(key)
         return at_ms is not None and self.now_ms > at_ms and not self.session.is_replaying
@@ -205,7 +205,7 @@ class Context:
     # What follows from the call
 
     def propagate(self, argv: Argv, changes: int = 1) -> None:
-        """Log and replicas run the call as it came; it made so many changes."""
+        """AOF and replicas run the call as it came; it made so many changes."""
         self.effects.changes += changes
         self.effects.verbatim(argv)
 

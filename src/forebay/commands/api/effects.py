@@ -1,8 +1,8 @@
-"""What a call leaves for the log and the replicas: deterministic commands, in RESP.
+"""What a call leaves for the AOF and the replicas: deterministic commands, in RESP.
 
     unit     one command, or MULTI command command ... EXEC
     buffer   unit unit SELECT 3 unit unit ...            all units of one turn
-    ends     the offset behind each unit, so that a log may add a note after it
+    ends     the offset behind each unit, so that an AOF may add a note after it
 
 A handler tests ``enabled`` (or lets these methods do it) and records what must
 be run elsewhere to reach the same state: itself with ``*`` replaced by the real

@@ -188,7 +188,7 @@ class Durability(Protocol):
         """Start a child for it at the end of this turn, or as soon as there is no other."""
 
     def mark(self) -> int:
-        """A mark behind everything that was recorded for the log so far."""
+        """A mark behind everything that was recorded for the AOF so far."""
 
     def is_synced(self, mark: int) -> bool:
         """Whether all before the mark is on disk."""
@@ -200,7 +200,7 @@ class Durability(Protocol):
         """DEBUG RELOAD: to the snapshot and back."""
 
     def reload_aof(self) -> None:
-        """DEBUG LOADAOF: forget all data and take it from the log."""
+        """DEBUG LOADAOF: forget all data and take it from the AOF."""
 
 
 class Payloads(Protocol):

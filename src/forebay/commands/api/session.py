@@ -82,7 +82,7 @@ class Session:
         self.query_room = 0
         self.no_evict = False
         self.no_touch = False
-        #: Its commands come from a log or a primary, which have decided already.
+        #: Its commands come from an AOF or a primary, which have decided already.
         self.is_replaying = False
         #: Answer what is in ``out``, then close.
         self.closing = False

@@ -45,8 +45,8 @@ def _default_output_limits() -> dict[str, OutputLimit]:
 class Settings:
     """One server's settings; every attribute has the default of Redis, but for these:
 
-    normal clients have an output limit; the log is on, and no save points are set, because
-    the log is the durable form of the data.
+    normal clients have an output limit; the AOF is on, and no save points are set, because
+    the AOF is the durable form of the data.
     """
 
     # Streams.  0 means no limit for the two node limits.

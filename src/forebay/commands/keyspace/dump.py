@@ -2,7 +2,7 @@
 
 What the bytes are is known below ``services.payloads`` (docs/formats/rdb.md);
 here are the key, its expiry time and who must hear of it.  RESTORE is
-propagated with an absolute time, so that a log that is read later, or a replica
+propagated with an absolute time, so that an AOF that is read later, or a replica
 that is behind, lets the key expire at the same moment.
 """
 

@@ -2,7 +2,7 @@
 
 A key is expired when the clock has gone past its time.  It is then removed by
 whoever looks at it next (``ctx.lookup``), or by `expire_cycle`, which the engine
-calls between commands.  Either way the log and the replicas get ``DEL key``: a
+calls between commands.  Either way the AOF and the replicas get ``DEL key``: a
 replica never decides by its own clock.  For the same reason every way of setting
 a time is propagated as PEXPIREAT with the absolute time.
 
@@ -12,7 +12,7 @@ a time is propagated as PEXPIREAT with the absolute time.
 
 The cycle does work only for keys that are due, and at most ``budget`` steps of
 it; the database with the most overdue key comes first.  Each key is a unit of
-its own in the log.
+its own in the AOF.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ Rules
   1. Order is by weight as a number (an element without one counts as 0), then by
      the element; with ALPHA by the weight's bytes, those without one first.
   2. A set has no order: what is stored of it unsorted is sorted by bytes, so that
-     log and replicas store the same.
+     AOF and replicas store the same.
 """
 
 from __future__ import annotations

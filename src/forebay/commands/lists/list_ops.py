@@ -2,7 +2,7 @@
 
 A list is an ``Elements`` (core/elements.py); its head is the left end.  Ends are
 told by one flag, ``left``; what happens at them is called lpush, rpush, lpop and
-rpop in events, in the log and in errors.
+rpop in events, in the AOF and in errors.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 Source and destination may be one list, which is then rotated.  Those that wait
 do so for the source alone; when they are served they leave the plain command for
-log and replicas.  A destination of another type is noticed only then, and nothing
+AOF and replicas.  A destination of another type is noticed only then, and nothing
 is taken.
 """
 

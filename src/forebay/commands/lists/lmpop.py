@@ -1,6 +1,6 @@
 """Several elements of the first list that has any: LMPOP, BLMPOP.
 
-Log and replicas see LPOP or RPOP of that one list, with the count that was taken.
+AOF and replicas see LPOP or RPOP of that one list, with the count that was taken.
 """
 
 from __future__ import annotations

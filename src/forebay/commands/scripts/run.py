@@ -5,7 +5,7 @@
       return 1                          -> one reply
 
 What a script calls are rows of the one table, run by their own handlers: expiry, keyspace
-events, WATCH and what is recorded for log and replicas follow by themselves, and all of it is
+events, WATCH and what is recorded for AOF and replicas follow by themselves, and all of it is
 one unit, that of EVAL or of the EXEC around it.
 
 Values are those of Lua, in Python: nil and false are None, numbers int or float, strings bytes, a

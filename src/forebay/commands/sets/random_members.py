@@ -4,7 +4,7 @@ Every choice is uniform: a number below the size, and the member that has it
 (``Members.listed``).  Several different ones are the first places of a shuffle of
 which only those places are computed, so k members cost k draws.
 
-SPOP leaves SREM of what it took for log and replicas, or DEL if that was all.
+SPOP leaves SREM of what it took for AOF and replicas, or DEL if that was all.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from forebay.core.members import HASHTABLE, Members
 from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
 
-#: Members that one SREM of the log names at most.
+#: Members that one SREM of the AOF names at most.
 REMOVED_AT_ONCE = 1024
 #: SPOP that leaves less than this share of a set makes the set anew in Redis.
 FEW_LEFT = 5

@@ -199,7 +199,7 @@ class AddOptions:
         raise CommandError(LIMIT_EXACT if is_add else NO_STRATEGY)
 
     def record(self, ctx: Context, argv: Argv, stream: Stream, id_at: int) -> None:
-        """Leave the command for log and replicas; of XADD, with the ID that was made (at id_at)."""
+        """Leave the command for AOF and replicas; of XADD, with the ID that was made (at id_at)."""
         makes_id = id_at != 0 and not self.seq_given
         if self.trimmer is None or not self.trimmer.depends_on_nodes():
             if makes_id:

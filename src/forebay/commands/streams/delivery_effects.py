@@ -1,4 +1,4 @@
-"""How deliveries reach the log and the replicas: as XCLAIM, one for a whole run.
+"""How deliveries reach the AOF and the replicas: as XCLAIM, one for a whole run.
 
     XCLAIM key group consumer 0 id id id ... TIME ms RETRYCOUNT n FORCE JUSTID LASTID id
 
@@ -13,7 +13,7 @@ record here, which any Redis can load.
 
 Rules
   1. Make one only if effects are enabled; flush() once at the end.
-  2. LASTID is the group's last ID when the log was made.
+  2. LASTID is the group's last ID when the AOF was made.
   3. An entry that is gone from the stream is noted with its old owner: the
      reader does not find it either and drops the record.
 """

@@ -149,7 +149,7 @@ def message_key(argv: Argv, options: AddOptions, first: int) -> tuple[bytes, byt
 def is_duplicate(ctx: Context, argv: Argv, stream: Stream, options: AddOptions, first: int) -> bool:
     """Whether this message came before; if so, answer with the entry that it became.
 
-    A log has settled that: an ID is given for a new message, and ``*`` stands in a repeated
+    An AOF has settled that: an ID is given for a new message, and ``*`` stands in a repeated
     one, even where the map has forgotten the one or not yet forgotten the other.
     """
     if ctx.session.is_replaying:

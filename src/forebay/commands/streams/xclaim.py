@@ -9,9 +9,9 @@
 
 Rules
   1. The consumer is created if it is not there, even if it then gets nothing.
-  2. Neither command is logged as such: claims become XCLAIM records (delivery_effects.py);
+  2. Neither command is recorded as such: claims become XCLAIM records (delivery_effects.py);
      a pending entry that is gone becomes one with its old owner, or XACK if it
-     had none.  A new consumer without claims is logged as CREATECONSUMER, a
+     had none.  A new consumer without claims is recorded as CREATECONSUMER, a
      raised last ID without claims as SETID.
   3. XAUTOCLAIM looks at ten times COUNT records at most, and a record that it
      removes counts; what it allocates depends on what it finds, not on COUNT.
@@ -166,7 +166,7 @@ class Claim:
         return pending.remove(slot)
 
     def end(self) -> int:
-        """Log what is not logged yet."""
+        """Record what is not recorded yet."""
         if self.claimed > 0:
             self.consumer.active_ms = self.now_ms
         effects = self.ctx.effects

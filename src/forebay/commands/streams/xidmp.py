@@ -6,7 +6,7 @@
 A stream remembers for a while which message of which producer became which
 entry (core/idmp.py).  XCFGSET says for how long and how many; a value that
 differs from the old one forgets all that was remembered, the same value again
-changes nothing.  XIDMPRECORD is for logs and tools: it puts one known message
+changes nothing.  XIDMPRECORD is for AOFs and tools: it puts one known message
 back into the map.
 """
 

@@ -387,7 +387,7 @@ class Read:
         return n
 
     def record_position(self, group: Group) -> None:
-        """How far the group has read, for log and replicas."""
+        """How far the group has read, for AOF and replicas."""
         ctx = self.ctx
         ctx.effects.record(
             b"XGROUP",

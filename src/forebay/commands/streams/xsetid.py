@@ -19,7 +19,7 @@ from forebay.wire.argv import Argv
 
 
 def xsetid(ctx: Context, argv: Argv) -> None:
-    """Set a stream's last ID and counters, as the log does when it rebuilds one."""
+    """Set a stream's last ID and counters, as the AOF does when it rebuilds one."""
     ms, seq = strict_id(argv, 2)
     entries_added = -1
     maxdel_ms = maxdel_seq = 0
@@ -84,7 +84,7 @@ ROWS = [
         "@write @stream @fast",
         Keys(1, 1, 1, "RW UPDATE"),
         "5.0.0",
-        "Sets the last ID of a stream; replicas and logs need it.",
+        "Sets the last ID of a stream; replicas and the AOF need it.",
         "stream",
         "key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]",
     ),

@@ -8,7 +8,7 @@
                               FAIL, which answers null and writes nothing
 
 All words are read before anything is done.  The string grows at once to the farthest field
-that is written, even if each of them fails, as in Redis.  Redis then tells neither log
+that is written, even if each of them fails, as in Redis.  Redis then tells neither AOF
 nor replicas of such growth; here it is propagated, so that a replay gives the same string.
 """
 

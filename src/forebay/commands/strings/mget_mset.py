@@ -1,6 +1,6 @@
 """Strings, several keys at once: MGET, MSET, MSETNX, MSETEX.
 
-All are as they came for the log and the replicas, but for the time of MSETEX, which
+All are as they came for the AOF and the replicas, but for the time of MSETEX, which
 becomes absolute: ``NX EX 10`` is ``PXAT <time>``.
 """
 

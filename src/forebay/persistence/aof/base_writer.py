@@ -1,4 +1,4 @@
-"""Commands in, the text of a log out, sealed stretch by stretch.
+"""Commands in, the text of an AOF out, sealed stretch by stretch.
 
     *3 $3 SET ...  *3 $3 SET ...  #CRC:xxxxxxxx     one stretch, given to the sink
     *3 $3 SET ...  ...                              the next one, in the making

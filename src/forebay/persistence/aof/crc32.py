@@ -6,7 +6,7 @@ look-ups that do not wait for each other replace sixteen that do.
 
     crc32(a + b) == update(update(0, a), b)
 
-The log checks every record with it; zlib itself is faster only from some
+The AOF checks every record with it; zlib itself is faster only from some
 hundred bytes on, and a call into it makes objects.
 """
 

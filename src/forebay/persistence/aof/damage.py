@@ -1,4 +1,4 @@
-"""What is wrong with a log, and whether it is only an end that was never finished.
+"""What is wrong with an AOF, and whether it is only an end that was never finished.
 
 A server that dies leaves an unfinished end; a power failure may also leave
 zeros, or take one page and keep the next.  That is nobody's fault and nobody
@@ -40,7 +40,7 @@ UNITS_OF_ONE_SEAL = 2
 WALKS = 16
 
 
-#: How a log begins: '#' lines of either server, and a command.
+#: How an AOF begins: '#' lines of either server, and a command.
 FIRST_RECORD = re.compile(rb"(#[A-Z]+:[0-9a-f]+\r\n)*\*[0-9]+\r\n\$[0-9]+\r\n")
 #: The same, if the file ends before that is all there.
 CUT_SHORT = re.compile(
@@ -49,7 +49,7 @@ CUT_SHORT = re.compile(
 
 
 class Damage:
-    """Where a log stops to be one."""
+    """Where an AOF stops being valid."""
 
     def __init__(self, path: str, offset: int, crc: int, file_size: int, reason: str) -> None:
         self.path = path
@@ -112,7 +112,7 @@ def judge(disk: Disk, path: str, scanner: AofScanner, code: int) -> Damage | Non
 
 
 def begins_like_aof(file: ReadFile) -> bool:
-    """Whether the first bytes of a file are those of a log, and not of something else."""
+    """Whether the first bytes of a file are those of an AOF, and not of something else."""
     file.seek(0)
     head = file.read(PAGE)
     return bool(FIRST_RECORD.match(head) or CUT_SHORT.fullmatch(head))

@@ -1,4 +1,4 @@
-"""Reading the log back at start: which files, in which order, and their verified commands.
+"""Reading the AOF back at start: which files, in which order, and their verified commands.
 
     loader = AofLoader(disk, folder, name, note)
     loader.prepare()
@@ -178,7 +178,7 @@ def describe(damage: Damage) -> str:
 
 
 class AofLoader:
-    """The whole log of a server that starts."""
+    """The whole AOF of a server that starts."""
 
     def __init__(
         self, disk: Disk, folder: str, name: str, note: Note, truncated_ok: bool = True
@@ -195,18 +195,18 @@ class AofLoader:
         return join(self.folder, manifest_name(self.name))
 
     def old_path(self) -> str:
-        """Where a Redis before 7 kept its whole log."""
+        """Where a Redis before 7 kept its whole AOF."""
         return join(parent(self.folder), self.name)
 
     def exists(self) -> bool:
-        """Whether there is a log, or what is left of one."""
+        """Whether there is an AOF, or what is left of one."""
         disk = self.disk
         if disk.exists(self.manifest_path()) or bool(self.strays()):
             return True
         return disk.exists(self.old_path()) and not disk.is_folder(self.old_path())
 
     def prepare(self) -> None:
-        """Find the files; a log without a manifest gets one when all of it is loaded."""
+        """Find the files; an AOF without a manifest gets one when all of it is loaded."""
         if self.disk.exists(self.manifest_path()):
             self.read_manifest()
         else:
@@ -233,7 +233,7 @@ class AofLoader:
         self.point = ResumePoint(self.manifest, 0, 0, is_sealed=False)
 
     def look_at(self, entry: Entry) -> AofPart:
-        """A file of the log, and what is in it."""
+        """A file of the AOF, and what is in it."""
         path = self.old_path() if self.is_half_upgraded() else join(self.folder, entry.name)
         if not self.disk.exists(path):
             raise CorruptDataError(
@@ -268,7 +268,7 @@ class AofLoader:
             self.point = ResumePoint(self.manifest, reader.size, reader.crc, reader.is_sealed)
 
     def resume(self) -> ResumePoint:
-        """Where the journal goes on; an old log is brought into the form of today."""
+        """Where the AOF goes on; an old AOF is brought into the form of today."""
         if self.point is None:
             raise ValueError("nothing was loaded")
         if not self.disk.exists(self.manifest_path()):
@@ -281,7 +281,7 @@ class AofLoader:
     # Logs that have no manifest
 
     def strays(self) -> list[str]:
-        """Files of the log that hold data (more than a first line), by their names."""
+        """Files of the AOF that hold data (more than a first line), by their names."""
         if not self.disk.is_folder(self.folder):
             return []
         pattern = re.compile(re.escape(self.name) + r"\.[0-9]+\.(base\.(rdb|aof)|incr\.aof)")
@@ -292,7 +292,7 @@ class AofLoader:
         ]
 
     def made_manifest(self) -> Manifest:
-        """Name the files of a log whose manifest was not written yet."""
+        """Name the files of an AOF whose manifest was not written yet."""
         if strays := self.strays():
             return self.first_files(strays)
         if not self.disk.exists(self.old_path()):
@@ -305,7 +305,7 @@ class AofLoader:
         return manifest
 
     def check_old(self) -> None:
-        """Do not take a file for a log only because of its name."""
+        """Do not take a file for an AOF only because of its name."""
         with self.disk.open_read(self.old_path()) as file:
             is_rdb = file.read(len(RDB_MAGIC)) == RDB_MAGIC
             if not is_rdb and not begins_like_aof(file):

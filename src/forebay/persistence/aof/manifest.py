@@ -1,4 +1,4 @@
-"""Which files make up the log: the manifest, as Redis 7 writes and reads it.
+"""Which files make up the AOF: the manifest, as Redis 7 writes and reads it.
 
     file appendonly.aof.3.base.rdb seq 3 type b
     file appendonly.aof.2.base.rdb seq 2 type h
@@ -39,7 +39,7 @@ SUFFIXES = {"rdb": ".base.rdb", "aof": ".base.aof"}
 
 
 class Entry:
-    """One file of the log."""
+    """One file of the AOF."""
 
     def __init__(self, name: str, seq: int, kind: str) -> None:
         self.name, self.seq, self.kind = name, seq, kind
@@ -57,7 +57,7 @@ class Entry:
 
 
 class Manifest:
-    """All files of the log, by what they are."""
+    """All files of the AOF, by what they are."""
 
     def __init__(self) -> None:
         self.base: Entry | None = None
@@ -89,7 +89,7 @@ class Manifest:
 
 
 def manifest_name(name: str) -> str:
-    """The name of the manifest of a log."""
+    """The name of the manifest of an AOF."""
     return f"{name}.manifest"
 
 

@@ -1,4 +1,4 @@
-"""The keyspace as the shortest log that makes it: the command form of a base file.
+"""The keyspace as the shortest AOF that makes it: the command form of a base file.
 
     SELECT 0
     SET greeting hello                 PEXPIREAT greeting 1700000000000
@@ -8,7 +8,7 @@
     ...
 
 Whoever runs it in an empty server, this one or a Redis, has the same data; so it
-is the base file of a log when `aof-use-rdb-preamble` is off.  A snapshot is
+is the base file of an AOF when `aof-use-rdb-preamble` is off.  A snapshot is
 smaller and quicker to load; this one can be read and edited by a person.
 
 What is lost: the times at which consumers were last seen and active, and how
@@ -98,7 +98,7 @@ def _stream(
     while writer.entries():
         yield
     # A stream with settings as built in is silent about them only if a loader is sure to
-    # agree; so Redis before 8.6, which knows none, can load the log of whoever uses none.
+    # agree; so Redis before 8.6, which knows none, can load the AOF of whoever uses none.
     settings = (stream.idmp_duration_s, stream.idmp_maxsize)
     if {settings, (defaults.idmp_duration_s, defaults.idmp_maxsize)} != {IDMP_DEFAULTS}:
         writer.idmp_settings()

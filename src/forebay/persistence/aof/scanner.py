@@ -1,4 +1,4 @@
-"""Walks through a log: where commands, units and seals end, and whether the seals fit.
+"""Walks through an AOF: where commands, units and seals end, and whether the seals fit.
 
 The scanner works on a window of the file that somebody else fills.  What it has
 walked over is packed at the front, without the '#' lines, ready to be run:
@@ -29,7 +29,7 @@ from forebay.persistence.aof.seals import SEAL_HEAD, SEAL_SIZE
 # What step() answers.
 MORE = 0  # the window ends inside a command or a line
 FULL = 1  # enough is good to run
-BAD = 2  # the bytes at pos are no log; reason says why
+BAD = 2  # the bytes at pos are no AOF; reason says why
 SHORT = 3  # the command at pos does not fit in the rest of the file
 UNFIT = 4  # the seal at pos is not that of the bytes before it
 PASSED = 5  # never: inside, for a piece that went well

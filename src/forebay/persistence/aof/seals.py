@@ -1,4 +1,4 @@
-r"""The lines that turn a log of commands into a log that can be checked.
+r"""The lines that turn an AOF of commands into an AOF that can be checked.
 
     *5 $4 XADD ... $5 hello CRLF      a unit: one command, or MULTI ... EXEC
     #CRC:1f00ab42 CRLF                its seal

@@ -1,4 +1,4 @@
-"""A log file seen through a window: a scanner, and the bytes that it asks for.
+"""An AOF file seen through a window: a scanner, and the bytes that it asks for.
 
 The window is as large as the largest command in it and no larger: it grows when
 the bytes for it are there, not because a length was announced.

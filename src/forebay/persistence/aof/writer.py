@@ -1,4 +1,4 @@
-"""The live log: units go in at the end of one increment, files come and go around it.
+"""The live AOF: units go in at the end of one increment, files come and go around it.
 
     resume --> append append append ... --> rotate --> append ... --> adopt
     begin  -->   |                           |                          |
@@ -10,7 +10,7 @@ What is where, and when it is safe
      nothing: the caller keeps the units and may try again.
   2. ``offset`` counts bytes written, ``synced_offset`` those that a power
      failure cannot take.  A sync that runs in a thread is a SyncTicket.
-  3. A failed sync makes the log doubtful, for good: the kernel may have dropped
+  3. A failed sync makes the AOF doubtful, for good: the kernel may have dropped
      the bytes and a second sync would say yes.  Only ``adopt`` ends that, because
      the new base comes from memory, not from those bytes.
   4. An increment is synced before the next one begins, so that only the last one
@@ -18,8 +18,8 @@ What is where, and when it is safe
   5. A file is named by the manifest only when it is there, and deleted only when
      no manifest names it.  Numbers are never used twice: after an error nobody
      knows which manifest the disk has, and both must stay true.
-  6. After ``begin`` the log is pending: what is on the disk does not belong to
-     the data in memory.  Units go to a temp file that ``adopt`` makes part of the log.
+  6. After ``begin`` the AOF is pending: what is on the disk does not belong to
+     the data in memory.  Units go to a temp file that ``adopt`` makes part of the AOF.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class SyncTicket:
 
 
 class AofWriter:
-    """The log of one server."""
+    """The AOF of one server."""
 
     def __init__(self, disk: Disk, folder: str, name: str, note: Note) -> None:
         self.disk, self.folder, self.name, self.note = disk, folder, name, note
@@ -141,7 +141,7 @@ class AofWriter:
 
     @property
     def current_size(self) -> int:
-        """Bytes of all files of the log."""
+        """Bytes of all files of the AOF."""
         return self.other_size + self.size
 
     @property
@@ -185,7 +185,7 @@ class AofWriter:
         return True
 
     def begin_empty(self) -> None:
-        """The log of a server that has no data yet."""
+        """The AOF of a server that has no data yet."""
         self.disk.make_folder(self.folder)
         if self.disk.exists(self.manifest_path()):
             raise DiskError(self.folder, "begin a log in", "there is one")
@@ -193,7 +193,7 @@ class AofWriter:
         self.add_increment()
 
     def begin(self) -> None:
-        """Log from now on; ``adopt`` will bring what is in memory now."""
+        """Write from now on; ``adopt`` will bring what is in memory now."""
         self.disk.make_folder(self.folder)
         if self.disk.exists(self.manifest_path()):
             path = self.manifest_path()
@@ -357,7 +357,7 @@ class AofWriter:
         self.base_size = self.current_size
 
     def adopt_pending(self, base: Entry) -> None:
-        """The log of what is in memory replaces another one, or none."""
+        """The AOF of what is in memory replaces another one, or none."""
         file = self.current()
         file.sync()
         self.manifest.increment_seq += 1
@@ -398,7 +398,7 @@ class AofWriter:
     # Files
 
     def path_of(self, entry: Entry) -> str:
-        """Where a file of the log is."""
+        """Where a file of the AOF is."""
         return join(self.folder, entry.name)
 
     def manifest_path(self) -> str:

@@ -45,7 +45,7 @@ OPCODE_NAMES = {
 
 
 class Foreign:
-    """Stands at a key for a value that was left out, while a log is read; engine/foreign.py."""
+    """Stands at a key for a value that was left out, while an AOF is read; engine/foreign.py."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind

@@ -82,11 +82,11 @@ class LoadOptions:
     """How to read a file."""
 
     now_ms: int = 0
-    #: Leave out keys that are past their time; not for the base of a log.
+    #: Leave out keys that are past their time; not for the base of an AOF.
     drop_expired: bool = False
     #: Leave out values of types that Forebay does not have, and count them.
     skip_foreign: bool = False
-    #: Let their keys hold a place: a log follows that may speak of them (engine/foreign.py).
+    #: Let their keys hold a place: an AOF follows that may speak of them (engine/foreign.py).
     hold_foreign: bool = False
     verify_checksum: bool = True
     #: Something may follow the snapshot in the same file; ``end`` says where.

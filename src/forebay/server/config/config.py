@@ -83,7 +83,7 @@ class Config:
         return config
 
     def save_without_aof(self) -> None:
-        """A stock redis.conf turns the log off and counts on save points that it does not name."""
+        """A stock redis.conf turns the AOF off and counts on save points that it does not name."""
         if not self.settings.appendonly and "save" not in self._seen:
             self.settings.save_points = REDIS_SAVE_POINTS
 

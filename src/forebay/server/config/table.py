@@ -250,7 +250,7 @@ _DISK = [
         "data_dir",
         Folder(),
         AT_ONCE,
-        "The directory of all files, made if missing. It cannot be changed while the log is on.",
+        "The directory of all files, made if missing. It cannot be changed while the AOF is on.",
         protected=True,
     ),
     Directive(
@@ -258,14 +258,14 @@ _DISK = [
         "appendonly",
         Bool(),
         AT_ONCE,
-        "Keep a log of every change: what was acknowledged survives the end of the process.",
+        "Keep the append-only file (AOF): what was acknowledged survives the end of the process.",
     ),
     Directive(
         "appendfsync",
         "appendfsync",
         Choice("everysec", "always", "no"),
         AT_ONCE,
-        "When the log is forced onto the disk: before each reply (always), once a second in the "
+        "When the AOF is forced onto the disk: before each reply (always), once a second in the "
         "background, or whenever the system likes. It is written before each reply in any case.",
     ),
     Directive(
@@ -273,14 +273,14 @@ _DISK = [
         "appendfilename",
         FileName("appendfilename"),
         AT_START,
-        "How the files of the log begin.",
+        "How the names of the files of the AOF begin.",
     ),
     Directive(
         "appenddirname",
         "appenddirname",
         FileName("appenddirname"),
         AT_START,
-        "The directory of the log, inside dir.",
+        "The directory of the AOF, inside dir.",
     ),
     Directive(
         "no-appendfsync-on-rewrite",
@@ -294,7 +294,7 @@ _DISK = [
         "auto_aof_rewrite_percentage",
         Int(),
         AT_ONCE,
-        "Rewrite the log when it grew by so many percent since the last time; 0 is never.",
+        "Rewrite the AOF when it grew by so many percent since the last time; 0 is never.",
     ),
     Directive(
         "auto-aof-rewrite-min-size",
@@ -308,14 +308,14 @@ _DISK = [
         "aof_load_truncated",
         Bool(),
         AT_ONCE,
-        "Start although the last command of the log is not whole; what is cut off is kept.",
+        "Start although the last command of the AOF is not whole; what is cut off is kept.",
     ),
     Directive(
         "aof-use-rdb-preamble",
         "aof_use_rdb_preamble",
         Bool(),
         AT_ONCE,
-        "A rewritten log begins with a snapshot; otherwise with commands, which is slower.",
+        "A rewritten AOF begins with a snapshot; otherwise with commands, which is slower.",
     ),
     Directive(
         "save",

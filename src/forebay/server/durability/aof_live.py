@@ -1,6 +1,6 @@
-"""The log while the server runs: written before replies go out, synced as the policy says.
+"""The AOF while the server runs: written before replies go out, synced as the policy says.
 
-    commands -> effects --end_turn()--> journal        every turn that changed something
+    commands -> effects --end_turn()--> AOF            every turn that changed something
                                        |
                     always    sync in the same turn      replies wait for the disk
                     everysec  sync on the thread         at most once a second
@@ -17,7 +17,7 @@ When the disk refuses
      tried again every second; clients with a reply from that turn are closed
      instead of answered, and writes are refused (MISCONF) until it is done.
   3. After a failed sync nobody knows what the disk has.  Writes are refused
-     until the whole log has been written anew into other files (on_doubt asks for that).
+     until the whole AOF has been written anew into other files (on_doubt asks for that).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ MISCONF = "MISCONF Errors writing to the AOF file: "
 
 
 class LiveAof:
-    """Owns the journal once all data is loaded."""
+    """Owns the AOF once all data is loaded."""
 
     def __init__(
         self,
@@ -84,11 +84,11 @@ class LiveAof:
 
     @property
     def aof(self) -> AofWriter | None:
-        """The log on disk, None while it is off."""
+        """The AOF on disk, None while it is off."""
         return self.turn.aof
 
     def use(self, aof: AofWriter | None) -> None:
-        """From now on write to this journal."""
+        """From now on write to this AOF."""
         self.turn.aof = aof
         if aof is not None:
             self.syncer.open()
@@ -303,5 +303,5 @@ class LiveAof:
 
 
 def misconf_text(reason: str) -> bytes:
-    """The error that refuses writes while the log is not well."""
+    """The error that refuses writes while the AOF is not well."""
     return (MISCONF + reason).encode("utf-8", "replace")

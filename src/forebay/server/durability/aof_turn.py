@@ -1,4 +1,4 @@
-"""The few lines that every turn with a change goes through: effects to the journal."""
+"""The few lines that every turn with a change goes through: effects to the AOF."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from forebay.persistence.aof.writer import AofWriter
 
 
 class TurnAof:
-    """Effects in, journal out; without a journal the effects are only counted."""
+    """Effects in, AOF out; without an AOF the effects are only counted."""
 
     def __init__(self, effects: Effects, on_fault: Callable[[DiskError], None]) -> None:
         self.effects = effects

@@ -87,7 +87,7 @@ class Background:
         self.ask_for(job)
 
     def end_of_turn(self) -> None:
-        """The log holds all that this turn changed: now a child may start."""
+        """The AOF holds all that this turn changed: now a child may start."""
         if self.wanted == SAVE:
             self.wanted = ""
             self.save.start()

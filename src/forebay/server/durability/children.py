@@ -10,7 +10,7 @@ Rules
   1. One child at a time, as in Redis: two would copy twice the memory and fight for the disk.
   2. The child keeps no descriptor but its end of the pipe: no client, no door, no lock of
      the data directory lives on in it.  It dies with its parent, by the kernel's hand.
-  3. The child removes nothing, and changes nothing of the log: the base that it wrote counts
+  3. The child removes nothing, and changes nothing of the AOF: the base that it wrote counts
      only when the parent, having seen "ok" and exit code 0, takes it over.  A snapshot it puts
      in its place itself, whole and synced, so that the server need not wait for the disk.
   4. The child never returns into the server's code: whatever happens ends in os._exit.

@@ -1,12 +1,12 @@
 """All that keeps data on disk, put together and conducted.
 
     start     lock the directory, remove stale temp files; doors open; load (loading.py)
-    a turn    effects -> log (aof_live.py), then a child may start (background.py)
-    a beat    sync of every second, another attempt, save points, growth of the log
+    a turn    effects -> AOF (aof_live.py), then a child may start (background.py)
+    a beat    sync of every second, another attempt, save points, growth of the AOF
     end       everything written and synced; a snapshot if save points are set
 
 Rules
-  1. Changes of the log itself (on, off, new files) happen at the end of a turn, when no
+  1. Changes of the AOF itself (on, off, new files) happen at the end of a turn, when no
      command is half done.
   2. Whatever the disk says is either repaired here or told to the clients as MISCONF;
      never a success that is not one.
@@ -156,7 +156,7 @@ class Durability:
     # Turns and beats
 
     def after_aof(self) -> None:
-        """The log holds all that this turn changed: now it may be replaced, or synced."""
+        """The AOF holds all that this turn changed: now it may be replaced, or synced."""
         if not self.settings.appendonly and self.live.aof is not None:
             self._turn_off()
         self.engine.effects.enabled = self.needs_disk
@@ -190,7 +190,7 @@ class Durability:
         self.refresh_gate()
 
     def check_may_change(self) -> None:
-        """Not while loading: nobody knows yet what the log will be."""
+        """Not while loading: nobody knows yet what the AOF will be."""
         if self.loading.is_running:
             raise ConfigError("not possible while the data is being loaded")
 
@@ -252,7 +252,7 @@ class Durability:
 
     @property
     def aof_is_on(self) -> bool:
-        """Whether there is a log, or soon will be."""
+        """Whether there is an AOF, or soon will be."""
         return self.settings.appendonly
 
     def save(self) -> None:
@@ -299,7 +299,7 @@ class Durability:
             self.background.ask_for(REWRITE)
 
     def reload_aof(self) -> None:
-        """DEBUG LOADAOF; a log that cannot be loaded ends the server, as its data is gone."""
+        """DEBUG LOADAOF; an AOF that cannot be loaded ends the server, as its data is gone."""
         loader = self.loading.aof_loader()
         if self.rewrite_job.needs_new_aof or not loader.exists():
             raise CommandError(b"ERR There is no log that fits the data")

@@ -1,17 +1,17 @@
 """From disk to memory at start: a slice between two turns of the loop.
 
-    appendonly yes   the log, if there is one
-                     else the snapshot, if there is one: it becomes the base of a new log
-                     else nothing: a new, empty log
+    appendonly yes   the AOF, if there is one
+                     else the snapshot, if there is one: it becomes the base of a new AOF
+                     else nothing: a new, empty AOF
     appendonly no    the snapshot, if there is one
 
 The doors are open meanwhile: commands that may run while loading (INFO, CONFIG,
-CLIENT, SHUTDOWN, ...) do, all others get -LOADING.  With ``appendonly yes`` and no log at
+CLIENT, SHUTDOWN, ...) do, all others get -LOADING.  With ``appendonly yes`` and no AOF at
 all Redis starts empty, whatever the snapshot holds; who moves in with a snapshot
 does not want that.
 
 Rules
-  1. Nothing is served before all of it is in memory and the log is open for what follows.
+  1. Nothing is served before all of it is in memory and the AOF is open for what follows.
   2. A file that does not hold together ends the start: one line says which, where and
      what to do, the exit code is 1, and the file stays as it is.
 """
@@ -59,7 +59,7 @@ class Loading:
         self.keys_loaded = 0
         self.keys_expired = 0
         self.foreign: dict[str, int] = {}
-        #: The log to go on with, when all is loaded; None if it is off.
+        #: The AOF to go on with, when all is loaded; None if it is off.
         self.aof: AofWriter | None = None
         self.progress_ms = 0
         self.source = ""
@@ -155,13 +155,13 @@ class Loading:
         self.aof = aof
 
     def new_aof(self) -> AofWriter:
-        """A journal in the place where the settings say, not open yet."""
+        """An AOF in the place where the settings say, not open yet."""
         settings = self.settings
         folder = join(settings.data_dir, settings.appenddirname)
         return AofWriter(self.disk, folder, settings.appendfilename, self.note)
 
     def aof_loader(self) -> AofLoader:
-        """Who knows the files of the log."""
+        """Who knows the files of the AOF."""
         settings = self.settings
         folder = join(settings.data_dir, settings.appenddirname)
         return AofLoader(
@@ -173,7 +173,7 @@ class Loading:
         getattr(self.log, level)(text)
 
     def _found(self, aof: AofWriter, snapshot: str) -> Iterator[None]:
-        """A new log whose base is a copy of the snapshot."""
+        """A new AOF whose base is a copy of the snapshot."""
         aof.begin()
         temp = temp_path(self.disk, aof.folder, "base", "rdb")
         copy = self.disk.create(temp)
@@ -205,7 +205,7 @@ class Loading:
         self.replayer.foreign.sweep()
 
     def _base(self, part: AofPart, done: int) -> Iterator[None]:
-        """The snapshot that a log begins with; keys past their time wait for the log's word."""
+        """The snapshot that an AOF begins with; keys past their time wait for the AOF's word."""
         options = self._options()
         options.allow_tail = True
         options.hold_foreign = options.skip_foreign

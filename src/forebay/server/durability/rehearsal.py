@@ -1,4 +1,4 @@
-"""Would a server start with this log?  It is loaded as a server does it, and no file is touched.
+"""Would a server start with this AOF?  It is loaded as a server does it, and no file is touched.
 
     outcome = rehearse(disk, parts, databases, progress)
     outcome.refusal      file, offset and command, if a server would stop there
@@ -38,7 +38,7 @@ class Outcome:
 
 
 class Onlooker(AofLoader):
-    """Reads the files of a log, and leaves an unfinished end where it is."""
+    """Reads the files of an AOF, and leaves an unfinished end where it is."""
 
     def __init__(self, disk: Disk, parts: list[AofPart]) -> None:
         super().__init__(disk, "", "", no_note)

@@ -1,12 +1,12 @@
-"""The log written anew: by a child while the server goes on, or here and now at the end.
+"""The AOF written anew: by a child while the server goes on, or here and now at the end.
 
 A rewrite in three steps
-    1  the log goes on in a new increment                aof.rotate()
+    1  the AOF goes on in a new increment                aof.rotate()
     2  the child writes all data as of this moment       temp file
     3  that file becomes the base of the new increment   aof.adopt()
-It starts at the end of a turn, when the log holds all that the turn changed:
+It starts at the end of a turn, when the AOF holds all that the turn changed:
 whatever is in the child's picture is in the old files, all later is in the new
-one.  Where the old files are no use (the log was off, or the disk has failed), the new
+one.  Where the old files are no use (the AOF was off, or the disk has failed), the new
 increment stays unnamed until step 3 instead: aof.begin().
 
 Rules
@@ -48,7 +48,7 @@ PRESYNCS = 3
 
 
 class Rewrite(Job):
-    """When the log is to be written anew, and what came of it."""
+    """When the AOF is to be written anew, and what came of it."""
 
     def __init__(
         self,
@@ -62,15 +62,15 @@ class Rewrite(Job):
     ) -> None:
         super().__init__(REWRITE, settings, engine, disk, children, log, clock)
         self.live = live
-        #: The size of the log behind the last rewrite; growth is measured from it.
+        #: The size of the AOF behind the last rewrite; growth is measured from it.
         self.base_size = 0
         self.heal_ms = 0
         self.presyncs = 0
-        #: The journal of a rewrite that was asked for although the log is off.
+        #: The AOF of a rewrite that was asked for although the AOF is off.
         self.lonely: AofWriter | None = None
-        #: A journal with files to remove.
+        #: An AOF with files to remove.
         self.has_history: AofWriter | None = None
-        #: The data was replaced behind the log's back (DEBUG RELOAD).
+        #: The data was replaced behind the AOF's back (DEBUG RELOAD).
         self.aof_is_stale = False
         self.make_aof: Callable[[], AofWriter]
 
@@ -78,7 +78,7 @@ class Rewrite(Job):
 
     @property
     def needs_new_aof(self) -> bool:
-        """Whether there is no log that fits the data, though there should be one."""
+        """Whether there is no AOF that fits the data, though there should be one."""
         aof = self.live.aof
         if aof is None:
             return self.settings.appendonly
@@ -89,7 +89,7 @@ class Rewrite(Job):
         return self.clock.monotonic_ms() >= self.heal_ms
 
     def has_grown(self) -> bool:
-        """Whether the log has become so much larger that it pays to begin it anew."""
+        """Whether the AOF has become so much larger that it pays to begin it anew."""
         aof, percent = self.live.aof, self.settings.auto_aof_rewrite_percentage
         if aof is None or not percent or not self.may_start():
             return False
@@ -213,7 +213,7 @@ class Rewrite(Job):
             aof.abandon()
 
     def drop_history(self) -> None:
-        """Remove files that the log does not need any more; the thread does it when it is free."""
+        """Remove files that the AOF does not need any more; the thread does it when it is free."""
         aof = self.has_history
         if aof is None or self.live.syncer.is_busy:
             return
@@ -233,7 +233,7 @@ class Rewrite(Job):
         self.live.syncer.start(remove, done)
 
     def finish(self) -> None:
-        """The end is near, and the log does not fit the data: write it anew, here and now."""
+        """The end is near, and the AOF does not fit the data: write it anew, here and now."""
         if not self.needs_new_aof:
             return
         aof = self.live.aof or self.make_aof()

@@ -5,7 +5,7 @@ before one:
 
     aof_last_fsync_age_ms       how long ago all that was written was on disk
     aof_unsynced_bytes          acknowledged, and lost if the power fails now
-    aof_acked_offset            bytes of log written since the start ...
+    aof_acked_offset            bytes of AOF written since the start ...
     aof_synced_offset           ... and how many of them are on disk
     aof_last_error              what the disk said last; empty if it never complained
     aof_rewrite_progress_perc   how far the child is

@@ -3,10 +3,10 @@
     turn:  1  wait       for sockets that are ready, at most until the nearest deadline
            2  run        every whole command of every ready socket         (connection.read)
            3  engine     wakes who waited for a key, ends who waited too long (before_sleep)
-           4  log        what was changed is written before a reply goes out (before_replies)
+           4  AOF        what was changed is written before a reply goes out (before_replies)
            5  settle     one send for each client that has output          (settle)
 
-It is the order in which Redis works, and the reason why one write of the log
+It is the order in which Redis works, and the reason why one write of the AOF
 and one send per client serve a whole pipeline.
 
 Rules
@@ -22,7 +22,7 @@ Rules
      by the monotonic clock: when the wall clock is set, they move with it.
   6. A fault of ours is logged and ends the connection it met, not the loop.
   7. Step 4 happens when commands left effects: a turn that only reads does not pay for the
-     log.  What must wait until the log has all of the turn sets ``is_aof_due`` (after_aof).
+     AOF.  What must wait until the AOF has all of the turn sets ``is_aof_due`` (after_aof).
   8. After stop() no more commands are run: the turn ends with what was run so far.
 """
 
@@ -187,7 +187,7 @@ class Loop:
         return 0
 
     def run_after_aof(self) -> None:
-        """What somebody wanted done when the log holds all of this turn."""
+        """What somebody wanted done when the AOF holds all of this turn."""
         self.is_aof_due = False
         if self.after_aof is not None:
             self.after_aof()
