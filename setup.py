@@ -30,7 +30,7 @@ COMPILED = [
     "forebay.wire.argv",
     "forebay.wire.inline",
     "forebay.wire.request",
-    "forebay.wire.reply",
+    "forebay.wire.resp_writer",
     "forebay.commands.api.spec",
     "forebay.commands.api.session",
     "forebay.commands.api.context",

@@ -35,7 +35,7 @@ HOT = {
     "core.pel": ["add", "remove", "find", "count_delivery"],
     "core.group": ["deliver", "advance", "ack"],
     "wire.request": ["next", "next_bulks"],
-    "wire.reply": ["need", "header", "span", "put_bulk", "put_id", "integer"],
+    "wire.resp_writer": ["need", "header", "span", "put_bulk", "put_id", "integer"],
     "commands.api.context": ["use", "stream_at", "slot"],
     "commands.api.spec": ["ran", "takes"],
     "commands.streams.xadd": ["xadd", "finish_add", "choose_id", "payload_size"],

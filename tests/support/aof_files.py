@@ -9,7 +9,7 @@ from pathlib import Path
 from forebay.persistence.aof.loader import AofLoader
 from forebay.persistence.aof.writer import AofWriter
 from forebay.persistence.files import Disk
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 from testkit.forgetful_disk import ForgetfulDisk
 
 FOLDER = "appendonlydir"

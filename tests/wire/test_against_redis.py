@@ -11,8 +11,8 @@ import socket
 import pytest
 
 from forebay.errors import ProtocolError
-from forebay.wire.reply import Reply
 from forebay.wire.request import Limits, RequestParser
+from forebay.wire.resp_writer import Reply
 from testkit.servers import ServerProcess
 
 pytestmark = pytest.mark.oracle

@@ -38,7 +38,7 @@ from forebay.core.stream import Stream
 from forebay.engine.deadlines import Deadlines, Entry
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv, argv_of
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 TIMEOUT_TOO_LARGE = b"ERR timeout is out of range"
 LATEST_TIME_MS = (1 << 63) - 1

@@ -13,7 +13,7 @@ from forebay.engine.stats cimport Stats
 from forebay.engine.ticker cimport Ticker
 from forebay.mem cimport i64
 from forebay.wire.argv cimport Argv
-from forebay.wire.reply cimport Reply
+from forebay.wire.resp_writer cimport Reply
 
 cdef int DASH
 cdef int ADMIN_FLAG

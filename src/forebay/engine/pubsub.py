@@ -17,7 +17,7 @@ from forebay.commands.api.glob import matches
 from forebay.commands.api.notify_flags import KEYEVENT, KEYSPACE
 from forebay.commands.api.session import Session
 from forebay.engine.sessions import Sessions
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 Listeners = dict[bytes, dict[Session, None]]
 

@@ -8,7 +8,7 @@ from forebay.commands.api.spec cimport Command
 from forebay.engine.engine cimport Engine
 from forebay.mem cimport i64
 from forebay.wire.argv cimport Argv
-from forebay.wire.reply cimport Reply
+from forebay.wire.resp_writer cimport Reply
 from forebay.wire.request cimport RequestParser
 
 cdef int DASH

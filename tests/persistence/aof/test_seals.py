@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay.persistence.aof.seals import SEAL_SIZE, Sealer, mark_line, seal_line
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 from tests.support.aof_files import command, transaction, units
 
 ONE, TWO = command("XADD", "s", "1-1", "f", "v"), command("DEL", "k")

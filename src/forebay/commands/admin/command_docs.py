@@ -8,7 +8,7 @@ from forebay.commands.admin.command_facts import REPLACED, history_of, since_of
 from forebay.commands.admin.command_keys import flags_of
 from forebay.commands.admin.command_syntax import Argument, arguments_of
 from forebay.commands.api.spec import Command
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 
 def write_docs(out: Reply, row: Command) -> None:

@@ -40,7 +40,7 @@ from forebay.commands.api.spec import (
 )
 from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 ROW_FIELDS = 10
 #: In the order in which they are printed.

@@ -26,7 +26,7 @@ from forebay.commands.api.spec import ADMIN, LOADING, NOSCRIPT, STALE, Command, 
 from forebay.commands.keyspace.encodings import encoding, value_bytes
 from forebay.errors import NO_SUCH_KEY, CommandError
 from forebay.wire.argv import Argv
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 BAD_RELOAD = b"ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options."
 BAD_TYPE = (

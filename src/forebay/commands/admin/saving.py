@@ -29,7 +29,7 @@ from forebay.commands.api.spec import (
 )
 from forebay.errors import NOT_AN_INTEGER, CommandError
 from forebay.wire.argv import Argv
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 SAVE_UNDER_WAY = b"ERR Background save already in progress"
 REWRITE_UNDER_WAY = b"ERR Background append only file rewriting already in progress"

@@ -9,7 +9,7 @@ from forebay.core.keyspace cimport Database, Keyspace
 from forebay.core.stream cimport Stream
 from forebay.mem cimport i64, u8, u64
 from forebay.wire.argv cimport Argv
-from forebay.wire.reply cimport Reply
+from forebay.wire.resp_writer cimport Reply
 
 cdef Py_ssize_t CACHE_SLOTS
 cdef Py_ssize_t CACHED_KEY_BYTES

@@ -44,7 +44,7 @@ from forebay.core.keyspace import Database, Keyspace, Value
 from forebay.core.stream import Stream
 from forebay.errors import WRONGTYPE, CommandError
 from forebay.wire.argv import Argv
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 if TYPE_CHECKING:
     from forebay.commands.api.services import Services

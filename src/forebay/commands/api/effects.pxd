@@ -3,9 +3,9 @@ cimport cython
 from cpython cimport array
 
 from forebay.mem cimport u8, u64
-from forebay.wire cimport reply
+from forebay.wire cimport resp_writer
 from forebay.wire.argv cimport Argv
-from forebay.wire.reply cimport Reply
+from forebay.wire.resp_writer cimport Reply
 
 cdef int NO_DATABASE
 cdef Py_ssize_t BULK_ROOM

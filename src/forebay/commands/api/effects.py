@@ -22,9 +22,9 @@ from __future__ import annotations
 
 from array import array
 
-from forebay.wire import reply
+from forebay.wire import resp_writer
 from forebay.wire.argv import Argv
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 MULTI = b"*1\r\n$5\r\nMULTI\r\n"
 EXEC = b"*1\r\n$4\r\nEXEC\r\n"
@@ -97,7 +97,7 @@ class Effects:
         p = out.p
         o = out.size
         for i in range(first, end):
-            o = reply.put_bulk(p, o, src, w[2 * i], w[2 * i + 1])
+            o = resp_writer.put_bulk(p, o, src, w[2 * i], w[2 * i + 1])
         out.size = o
         return 0
 

@@ -7,7 +7,7 @@ from forebay.commands.api.context import Context
 from forebay.commands.api.spec import LOADING, STALE, Command
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 HEADING = "{} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"
 # Redis prints no more of a subcommand's name than this.

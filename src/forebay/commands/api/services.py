@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from forebay.commands.api.spec import Command
     from forebay.core.keyspace import Value
     from forebay.wire.argv import Argv
-    from forebay.wire.reply import Reply
+    from forebay.wire.resp_writer import Reply
 
 
 #: What a child may be doing: see Durability.job.

@@ -1,6 +1,6 @@
 # Types of session.py; see there.
 from forebay.core.keyspace cimport Database
-from forebay.wire.reply cimport Reply
+from forebay.wire.resp_writer cimport Reply
 
 
 cdef class Watch:

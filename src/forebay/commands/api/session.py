@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.commands.api import gates
 from forebay.core.keyspace import Database
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 if TYPE_CHECKING:
     from forebay.commands.api.spec import Command

@@ -23,7 +23,7 @@ from forebay.commands.api.context import Context
 from forebay.commands.api.spec import WRITE
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv, argv_of
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 NOT_WORDS = b"ERR Lua redis lib command arguments must be strings or integers"
 READ_ONLY = b"ERR Write commands are not allowed from read-only scripts."

@@ -10,7 +10,7 @@ from forebay.core.node cimport Node
 from forebay.core.stream cimport Stream
 from forebay.mem cimport i64, u8, u32, u64
 from forebay.wire.argv cimport Argv
-from forebay.wire.reply cimport Reply
+from forebay.wire.resp_writer cimport Reply
 
 cdef i64 ANSWER_BYTES
 cdef u32 NOWHERE

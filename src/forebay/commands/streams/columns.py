@@ -39,7 +39,7 @@ from forebay.core import ids, listpack
 from forebay.core.cursor import Cursor
 from forebay.core.node import Node
 from forebay.wire.argv import Argv
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 #: No answer is much longer: the server has others to serve, and offsets have 32 bits.
 ANSWER_BYTES = 32 << 20

@@ -6,7 +6,7 @@ from forebay cimport mem
 from forebay.commands.api.effects cimport Effects
 from forebay.core.group cimport Group
 from forebay.mem cimport i64, u64
-from forebay.wire.reply cimport Reply
+from forebay.wire.resp_writer cimport Reply
 
 cdef Py_ssize_t FEW_IDS, FIXED_ARGS
 

@@ -5,8 +5,8 @@ from forebay.core cimport listpack
 from forebay.core.cursor cimport Cursor
 from forebay.core.node cimport Node
 from forebay.mem cimport i64, u8, u64
-from forebay.wire cimport reply
-from forebay.wire.reply cimport Reply
+from forebay.wire cimport resp_writer
+from forebay.wire.resp_writer cimport Reply
 
 cdef Py_ssize_t ELEMENT_ROOM, ENTRY_ROOM
 cdef int DOLLAR, STAR

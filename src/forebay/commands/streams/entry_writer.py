@@ -15,8 +15,8 @@ from __future__ import annotations
 from forebay import mem
 from forebay.core import listpack
 from forebay.core.cursor import Cursor
-from forebay.wire import reply
-from forebay.wire.reply import Reply
+from forebay.wire import resp_writer
+from forebay.wire.resp_writer import Reply
 
 ELEMENT_ROOM = 24
 # The ID, three headers, and what copy_short() may touch behind the last byte.
@@ -84,7 +84,7 @@ def put_wide(d: mem.Pointer, o: int, p: mem.Pointer, at: int) -> tuple[int, int]
         value, at = listpack.read_int(p, at)
         return put_integer(d, o, value), at
     start, n = listpack.read_string(p, at)
-    return reply.put_bulk(d, o, p, start, n), listpack.skip(p, at)
+    return resp_writer.put_bulk(d, o, p, start, n), listpack.skip(p, at)
 
 
 def entry(out: Reply, cursor: Cursor, size: int) -> int:
@@ -110,7 +110,7 @@ def entry(out: Reply, cursor: Cursor, size: int) -> int:
     d[o + 1] = 48 + size
     d[o + 2] = 13
     d[o + 3] = 10
-    o = reply.put_id(d, o + 4, cursor.ms, cursor.seq)
+    o = resp_writer.put_id(d, o + 4, cursor.ms, cursor.seq)
     d[o] = STAR
     o = mem.put_uint(d, o + 1, 2 * pairs)
     d[o] = 13

@@ -15,7 +15,7 @@ from forebay.core.pel cimport Pending
 from forebay.core.stream cimport Stream
 from forebay.mem cimport i64, u64
 from forebay.wire.argv cimport Argv
-from forebay.wire.reply cimport Reply
+from forebay.wire.resp_writer cimport Reply
 
 cdef Py_ssize_t CONSUMER, MIN_IDLE, FIRST_ID, START, AUTO_OPTIONS
 cdef i64 DEFAULT_COUNT, ATTEMPTS_FACTOR, MOST_COUNT, NO_RETRYCOUNT

@@ -34,7 +34,7 @@ from forebay.core.group import Consumer, Group
 from forebay.core.stream import Stream
 from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 CONSUMER, MIN_IDLE = 3, 4
 FIRST_ID = 5

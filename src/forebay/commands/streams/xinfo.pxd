@@ -8,7 +8,7 @@ from forebay.core.group cimport Consumer, Group
 from forebay.core.stream cimport Stream
 from forebay.mem cimport i64, u64
 from forebay.wire.argv cimport Argv
-from forebay.wire.reply cimport Reply
+from forebay.wire.resp_writer cimport Reply
 
 @cython.locals(stream=Stream, out=Reply, group=Group)
 cpdef xinfo_stream(Context ctx, Argv argv)

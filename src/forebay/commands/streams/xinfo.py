@@ -25,7 +25,7 @@ from forebay.core.group import Consumer, Group, lag
 from forebay.core.stream import Stream
 from forebay.errors import NO_SUCH_KEY, NOT_AN_INTEGER, CommandError
 from forebay.wire.argv import Argv
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 KEY, GROUP = 2, 3
 # "XINFO STREAM key", then with "FULL", then with "COUNT n".

@@ -10,7 +10,7 @@ from forebay.core.slab cimport Slab
 from forebay.core.view cimport View
 from forebay.mem cimport i64, u64
 from forebay.wire.argv cimport Argv
-from forebay.wire.reply cimport Reply
+from forebay.wire.resp_writer cimport Reply
 
 cdef Py_ssize_t SUMMARY_ARGS, LEAST_ARGS, MOST_ARGS, LEAST_IDLE_ARGS, FIRST_OPTION
 

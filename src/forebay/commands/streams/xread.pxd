@@ -14,7 +14,7 @@ from forebay.core.pel cimport Pending
 from forebay.core.stream cimport Stream
 from forebay.mem cimport i64, u8, u64
 from forebay.wire.argv cimport Argv
-from forebay.wire.reply cimport Reply
+from forebay.wire.resp_writer cimport Reply
 
 cdef u64 U64_MAX
 cdef int DOLLAR, PLUS, GREATER

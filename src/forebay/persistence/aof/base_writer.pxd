@@ -3,7 +3,7 @@ cimport cython
 
 from forebay.mem cimport u32
 from forebay.persistence.aof cimport crc32
-from forebay.wire.reply cimport Reply
+from forebay.wire.resp_writer cimport Reply
 
 cdef Py_ssize_t STRETCH_BYTES
 

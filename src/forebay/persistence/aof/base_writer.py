@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from forebay.persistence.aof import crc32
 from forebay.persistence.aof.seals import seal_line
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 STRETCH_BYTES = 16 << 10
 

@@ -12,7 +12,7 @@ from forebay.core.stream cimport Stream
 from forebay.core.view cimport View
 from forebay.mem cimport i64, u64
 from forebay.persistence.aof.base_writer cimport BaseWriter
-from forebay.wire.reply cimport Reply
+from forebay.wire.resp_writer cimport Reply
 
 cdef u64 U64_MAX
 cdef Py_ssize_t IDS_PER_COMMAND, ADD_ARGS, CLAIM_ARGS, NACK_ARGS

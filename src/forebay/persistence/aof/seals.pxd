@@ -5,7 +5,7 @@ from cpython cimport array
 from forebay cimport mem
 from forebay.mem cimport u8, u32, u64
 from forebay.persistence.aof cimport crc32
-from forebay.wire.reply cimport Reply
+from forebay.wire.resp_writer cimport Reply
 
 cdef Py_ssize_t SEAL
 cdef u64 HALVES, QUARTERS, NIBBLES, SIXES, ONES, ZEROS, LETTER_GAP

@@ -30,7 +30,7 @@ from array import array
 
 from forebay import mem
 from forebay.persistence.aof import crc32
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 #: A seal: "#CRC:", eight digits, CR, LF.
 SEAL = 15

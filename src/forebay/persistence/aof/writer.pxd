@@ -5,7 +5,7 @@ from cpython cimport array
 from forebay.mem cimport u8, u32
 from forebay.persistence cimport files
 from forebay.persistence.aof.seals cimport Sealer
-from forebay.wire.reply cimport Reply
+from forebay.wire.resp_writer cimport Reply
 
 
 @cython.final

@@ -41,7 +41,7 @@ from forebay.persistence.aof.manifest import (
 )
 from forebay.persistence.aof.seals import Sealer, mark_line, seal_line
 from forebay.persistence.files import Disk, WriteFile, join, replace_file, temp_path
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 #: A line for the log of the server: its level (notice, warning) and the text.
 Note = Callable[[str, str], None]

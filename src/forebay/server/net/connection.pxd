@@ -7,7 +7,7 @@ from forebay.engine.engine cimport Engine
 from forebay.mem cimport u8
 from forebay.server.net cimport sysio
 from forebay.wire.argv cimport Argv
-from forebay.wire.reply cimport Reply
+from forebay.wire.resp_writer cimport Reply
 from forebay.wire.request cimport Limits, RequestParser
 
 cdef Py_ssize_t READ_BYTES, LARGE_READ_BYTES, SMALL_BYTES, RUN_BYTES, BURST_BYTES, PAUSE_BYTES

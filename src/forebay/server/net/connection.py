@@ -33,8 +33,8 @@ from forebay.commands.api.session import Session
 from forebay.engine.engine import Engine
 from forebay.errors import ProtocolError
 from forebay.server.net import sysio
-from forebay.wire.reply import Reply
 from forebay.wire.request import Limits, RequestParser
+from forebay.wire.resp_writer import Reply
 
 # One receive.  Larger ones only add latency for the others.
 READ_BYTES = 64 << 10

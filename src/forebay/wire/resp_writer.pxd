@@ -1,4 +1,4 @@
-# Types of reply.py; see there.
+# Types of resp_writer.py; see there.
 cimport cython
 
 from forebay cimport mem

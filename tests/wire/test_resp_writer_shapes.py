@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 #: What is written, what RESP2 shows, what RESP3 shows.
 Shape = tuple[Callable[[Reply], Any], bytes, bytes]

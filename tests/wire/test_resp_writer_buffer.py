@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forebay.wire.reply import Reply
+from forebay.wire.resp_writer import Reply
 
 
 def numbers(count: int) -> bytes:
