@@ -9,7 +9,7 @@ from pathlib import Path
 from forebay.persistence.aof.loader import AofLoader
 from forebay.persistence.aof.writer import AofWriter
 from forebay.persistence.files import Disk
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 from testkit.forgetful_disk import ForgetfulDisk
 
 FOLDER = "appendonlydir"
@@ -27,9 +27,9 @@ def transaction(*commands: bytes) -> bytes:
     return command("MULTI") + b"".join(commands) + command("EXEC")
 
 
-def units(*parts: bytes) -> tuple[Reply, array[int]]:
+def units(*parts: bytes) -> tuple[RespWriter, array[int]]:
     """Units as the engine hands them over."""
-    out = Reply()
+    out = RespWriter()
     ends: array[int] = array("Q")
     for part in parts:
         out.raw(part)

@@ -12,7 +12,7 @@ import pytest
 
 from forebay.errors import ProtocolError
 from forebay.wire.request import Limits, RequestParser
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 from testkit.servers import ServerProcess
 
 pytestmark = pytest.mark.oracle
@@ -60,7 +60,7 @@ def answer_of_redis(path: str, data: bytes) -> bytes:
 def our_answer(data: bytes, authenticated: bool = True) -> bytes:
     parser = RequestParser(Limits(authenticated=authenticated))
     parser.load(bytearray(data), 0, len(data))
-    reply = Reply()
+    reply = RespWriter()
     try:
         while parser.next():
             match parser.argv.list():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 
 def numbers(count: int) -> bytes:
@@ -14,14 +14,14 @@ def numbers(count: int) -> bytes:
 
 
 def test_a_new_reply_is_empty_and_owns_nothing() -> None:
-    reply = Reply()
+    reply = RespWriter()
     assert (reply.size, reply.cap, reply.pending()) == (0, 0, 0)
     assert reply.take() == b""
     assert bytes(reply.view()) == b""
 
 
 def test_it_grows_as_it_must() -> None:
-    reply = Reply()
+    reply = RespWriter()
     for i in range(50_000):
         reply.integer(i)
     assert reply.pending() == reply.size == len(numbers(50_000))
@@ -29,7 +29,7 @@ def test_it_grows_as_it_must() -> None:
 
 
 def test_one_piece_larger_than_any_doubling() -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.ok()
     reply.bulk(b"x" * 1_000_000)
     assert reply.take() == b"+OK\r\n$1000000\r\n" + b"x" * 1_000_000 + b"\r\n"
@@ -37,7 +37,7 @@ def test_one_piece_larger_than_any_doubling() -> None:
 
 @pytest.mark.parametrize("size", range(4060, 4100))
 def test_pieces_that_end_near_the_end_of_the_first_buffer(size: int) -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.raw(b"x" * size)
     reply.integer(-(2**63))
     reply.stream_id(2**64 - 1, 2**64 - 1)
@@ -51,7 +51,7 @@ def test_pieces_that_end_near_the_end_of_the_first_buffer(size: int) -> None:
 
 
 def test_taking_empties_it() -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.ok()
     assert reply.take() == b"+OK\r\n"
     assert (reply.size, reply.cap) == (0, 0)
@@ -60,7 +60,7 @@ def test_taking_empties_it() -> None:
 
 
 def test_a_view_shows_what_waits_and_is_not_a_copy() -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.raw(b"abcdef")
     reply.consume(2)
     with reply.view() as view:
@@ -70,7 +70,7 @@ def test_a_view_shows_what_waits_and_is_not_a_copy() -> None:
 
 @given(st.lists(st.integers(1, 5000), max_size=30), st.lists(st.integers(1, 9000), max_size=30))
 def test_sending_in_parts_sends_every_byte_once(writes: list[int], sends: list[int]) -> None:
-    reply = Reply()
+    reply = RespWriter()
     written = sent = b""
     for i in range(max(len(writes), len(sends))):
         if i < len(writes):
@@ -88,7 +88,7 @@ def test_sending_in_parts_sends_every_byte_once(writes: list[int], sends: list[i
 
 
 def test_a_slow_reader_does_not_make_the_buffer_grow() -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.raw(b"x" * 5000)
     cap = reply.cap
     for _ in range(1000):
@@ -99,7 +99,7 @@ def test_a_slow_reader_does_not_make_the_buffer_grow() -> None:
 
 @pytest.mark.parametrize("n", [-1, 6, 100])
 def test_more_than_waits_cannot_be_consumed(n: int) -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.ok()
     with pytest.raises(ValueError, match="more consumed"):
         reply.consume(n)
@@ -107,14 +107,14 @@ def test_more_than_waits_cannot_be_consumed(n: int) -> None:
 
 
 def test_all_consumed_means_that_nothing_is_owned() -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.ok()
     reply.consume(5)
     assert (reply.start, reply.size, reply.cap) == (0, 0, 0)
 
 
 def test_a_cleared_buffer_is_used_again_by_another() -> None:
-    first, second = Reply(), Reply()
+    first, second = RespWriter(), RespWriter()
     first.raw(b"x" * 100_000)
     cap = first.cap
     first.clear()
@@ -124,7 +124,7 @@ def test_a_cleared_buffer_is_used_again_by_another() -> None:
 
 
 def test_a_very_large_buffer_goes_back_to_the_system() -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.raw(b"x" * 3_000_000)
     reply.clear()
     reply.ok()
@@ -132,7 +132,7 @@ def test_a_very_large_buffer_goes_back_to_the_system() -> None:
 
 
 def test_unused_buffers_are_kept_within_a_bound() -> None:
-    replies = [Reply() for _ in range(40)]
+    replies = [RespWriter() for _ in range(40)]
     for reply in replies:
         reply.raw(b"x" * 600_000)
     for reply in replies:
@@ -146,7 +146,7 @@ def test_unused_buffers_are_kept_within_a_bound() -> None:
 
 
 def test_rewinding_unwrites() -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.ok()
     mark = reply.size
     reply.array(2)
@@ -157,7 +157,7 @@ def test_rewinding_unwrites() -> None:
 
 
 def test_rewinding_to_the_beginning_owns_nothing() -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.ok()
     reply.rewind(0)
     assert (reply.size, reply.cap) == (0, 0)
@@ -165,7 +165,7 @@ def test_rewinding_to_the_beginning_owns_nothing() -> None:
 
 @pytest.mark.parametrize("mark", [-1, 0, 1, 11])
 def test_a_mark_outside_of_what_waits_is_refused(mark: int) -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.raw(b"0123456789")
     reply.consume(2)
     with pytest.raises(ValueError, match="mark"):
@@ -178,7 +178,7 @@ WIDTHS = [0, 1, 9, 10, 11, 99, 100, 12345]
 @pytest.mark.parametrize("guess", WIDTHS)
 @pytest.mark.parametrize("n", WIDTHS)
 def test_an_array_may_learn_its_length_at_its_end(guess: int, n: int) -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.ok()
     mark = reply.open_array(guess)
     reply.raw(numbers(20))
@@ -190,7 +190,7 @@ def test_an_array_may_learn_its_length_at_its_end(guess: int, n: int) -> None:
 @pytest.mark.parametrize("resp", [2, 3])
 @pytest.mark.parametrize(("guess", "n"), [(1, 5), (5, 1), (4, 500), (500, 4)])
 def test_a_map_may_learn_its_length_at_its_end(resp: int, guess: int, n: int) -> None:
-    reply = Reply(resp)
+    reply = RespWriter(resp)
     mark = reply.open_map(guess)
     reply.raw(b"...")
     reply.close_map(mark, n)
@@ -199,7 +199,7 @@ def test_a_map_may_learn_its_length_at_its_end(resp: int, guess: int, n: int) ->
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 9000))
 def test_open_arrays_may_be_nested(outer: int, inner: int, guess: int, size: int) -> None:
-    reply = Reply()
+    reply = RespWriter()
     first = reply.open_array(guess)
     reply.integer(1)
     second = reply.open_array(guess)
@@ -212,7 +212,7 @@ def test_open_arrays_may_be_nested(outer: int, inner: int, guess: int, size: int
 
 @pytest.mark.parametrize("fill", range(4070, 4097))
 def test_a_header_that_widens_at_the_end_of_the_buffer(fill: int) -> None:
-    reply = Reply()
+    reply = RespWriter()
     mark = reply.open_array(1)
     reply.raw(b"x" * (fill - reply.size))
     reply.close_array(mark, 10**9)

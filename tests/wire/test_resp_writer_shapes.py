@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 #: What is written, what RESP2 shows, what RESP3 shows.
-Shape = tuple[Callable[[Reply], Any], bytes, bytes]
+Shape = tuple[Callable[[RespWriter], Any], bytes, bytes]
 
 SHAPES: dict[str, Shape] = {
     "ok": (lambda r: r.ok(), b"+OK\r\n", b"+OK\r\n"),
@@ -47,21 +47,21 @@ SHAPES: dict[str, Shape] = {
 @pytest.mark.parametrize("resp", [2, 3])
 def test_a_shape_in_both_protocols(name: str, resp: int) -> None:
     write, in_resp2, in_resp3 = SHAPES[name]
-    reply = Reply(resp)
+    reply = RespWriter(resp)
     write(reply)
     assert reply.take() == (in_resp2 if resp == 2 else in_resp3)
 
 
 @pytest.mark.parametrize("resp", [2, 3])
 def test_all_shapes_one_behind_the_other(resp: int) -> None:
-    reply = Reply(resp)
+    reply = RespWriter(resp)
     for write, _, _ in SHAPES.values():
         write(reply)
     assert reply.take() == b"".join(shape[resp - 1] for shape in SHAPES.values())
 
 
 def test_the_protocol_may_change_between_two_replies() -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.null()
     reply.resp = 3
     reply.null()
@@ -73,14 +73,14 @@ EDGES = sorted({edge for k in range(20) for edge in (10**k - 1, 10**k, 10**k + 1
 
 @pytest.mark.parametrize("value", [v for v in EDGES if v < 2**63] + [2**63 - 1])
 def test_integers_of_every_width(value: int) -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.integer(value)
     reply.integer(-value)
     assert reply.take() == b":%d\r\n:%d\r\n" % (value, -value)
 
 
 def test_the_smallest_integer() -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.integer(-(2**63))
     assert reply.take() == b":-9223372036854775808\r\n"
 
@@ -88,12 +88,12 @@ def test_the_smallest_integer() -> None:
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 2**64])
 def test_an_integer_of_more_than_64_bits_is_a_mistake_of_the_caller(value: int) -> None:
     with pytest.raises((OverflowError, AssertionError)):
-        Reply().integer(value)
+        RespWriter().integer(value)
 
 
 @pytest.mark.parametrize("n", [0, 9, 10, 99, 100, 65535, 2**31, 2**32, 2**62])
 def test_headers_of_every_width(n: int) -> None:
-    reply = Reply(3)
+    reply = RespWriter(3)
     reply.array(n)
     reply.map(n)
     assert reply.take() == b"*%d\r\n%%%d\r\n" % (n, n)
@@ -101,13 +101,13 @@ def test_headers_of_every_width(n: int) -> None:
 
 def test_a_length_below_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="below zero"):
-        Reply().array(-1)
+        RespWriter().array(-1)
 
 
 @pytest.mark.parametrize("ms", [v for v in EDGES if v < 2**64] + [2**64 - 1])
 @pytest.mark.parametrize("seq", [0, 9, 10, 2**63, 2**64 - 1])
 def test_stream_ids_of_every_width(ms: int, seq: int) -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.stream_id(ms, seq)
     text = b"%d-%d" % (ms, seq)
     assert reply.take() == b"$%d\r\n%b\r\n" % (len(text), text)
@@ -118,7 +118,7 @@ U64 = st.integers(0, 64).flatmap(lambda bits: st.integers(0, 2**bits - 1))
 
 @given(U64, U64)
 def test_any_stream_id(ms: int, seq: int) -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.stream_id(ms, seq)
     text = b"%d-%d" % (ms, seq)
     assert reply.take() == b"$%d\r\n%b\r\n" % (len(text), text)
@@ -126,7 +126,7 @@ def test_any_stream_id(ms: int, seq: int) -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 9, 10, 99, 100, 4090, 4096, 70000])
 def test_bulk_strings_of_every_width(size: int) -> None:
-    reply = Reply()
+    reply = RespWriter()
     data = bytes(range(256)) * 300
     reply.bulk(data[:size])
     reply.bulk(b"next")
@@ -149,7 +149,7 @@ DOUBLES = [
 
 @pytest.mark.parametrize(("value", "text"), DOUBLES)
 def test_doubles(value: float, text: bytes) -> None:
-    reply = Reply(3)
+    reply = RespWriter(3)
     reply.double(value)
     assert reply.take() == b",%b\r\n" % text
 
@@ -159,8 +159,8 @@ HOSTILE = [b"a\r\nb", b"\r\n", b"a\n", b"\rb", b"x\r\n+OK\r\n:1", b"\n\n\r\r", b
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_text_of_a_user_never_ends_a_line(text: bytes) -> None:
-    for write in (Reply.status, Reply.error):
-        reply = Reply()
+    for write in (RespWriter.status, RespWriter.error):
+        reply = RespWriter()
         write(reply, text)
         reply.status(b"END")
         body = reply.take()
@@ -171,14 +171,14 @@ def test_text_of_a_user_never_ends_a_line(text: bytes) -> None:
 
 
 def test_line_ends_inside_an_error_become_spaces() -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.error(b"ERR unknown command 'a\r\nb'\r\n")
     assert reply.take() == b"-ERR unknown command 'a  b'\r\n"
 
 
 @given(st.binary(max_size=200))
 def test_one_line_stays_one_line(text: bytes) -> None:
-    reply = Reply()
+    reply = RespWriter()
     reply.error(text)
     body = reply.take()
     assert body.count(b"\r") == body.count(b"\n") == 1
@@ -203,11 +203,11 @@ VALUE = [1, b"b", "OK", None, True, 2.5, [b"x", [b"y"]], (1, 2), {b"k": 1}, {b"m
     ],
 )
 def test_nested_values(resp: int, expected: bytes) -> None:
-    reply = Reply(resp)
+    reply = RespWriter(resp)
     reply.value(VALUE)
     assert reply.take() == expected
 
 
 def test_a_value_that_is_no_reply_is_refused() -> None:
     with pytest.raises(TypeError, match="object"):
-        Reply().value(object())
+        RespWriter().value(object())

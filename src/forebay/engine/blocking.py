@@ -38,7 +38,7 @@ from forebay.core.stream import Stream
 from forebay.engine.deadlines import Deadlines, Entry
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv, argv_of
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 TIMEOUT_TOO_LARGE = b"ERR timeout is out of range"
 LATEST_TIME_MS = (1 << 63) - 1
@@ -80,7 +80,7 @@ class Blocked:
         self.call: Argv | None = None
         self.row: Command | None = None
         self.on_missing_key = False
-        self.on_timeout: Callable[[Reply], object] | None = None
+        self.on_timeout: Callable[[RespWriter], object] | None = None
         self.deadline: Entry | None = None
         #: Time spent in runs that found nothing.
         self.spent_us = 0
@@ -115,7 +115,7 @@ class Blocking:
         argv: list[bytes],
         on_missing_key: bool = False,
         wake_at_ms: Mapping[bytes, int] | int | None = None,
-        on_timeout: Callable[[Reply], object] | None = None,
+        on_timeout: Callable[[RespWriter], object] | None = None,
     ) -> None:
         """Put the session at the tail of the queues of its keys."""
         before = self.before

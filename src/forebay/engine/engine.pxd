@@ -13,7 +13,7 @@ from forebay.engine.stats cimport Stats
 from forebay.engine.ticker cimport Ticker
 from forebay.mem cimport i64
 from forebay.wire.argv cimport Argv
-from forebay.wire.resp_writer cimport Reply
+from forebay.wire.resp_writer cimport RespWriter
 
 cdef int DASH
 cdef int ADMIN_FLAG
@@ -53,7 +53,7 @@ cdef class Engine:
     cpdef int enqueue(self, Session session, Command row, Argv argv) except -1
     @cython.locals(ctx=Context)
     cdef int execute(self, Session session, Command row, Argv argv) except -1
-    @cython.locals(out=Reply, mark=Py_ssize_t, started=i64, ended=i64)
+    @cython.locals(out=RespWriter, mark=Py_ssize_t, started=i64, ended=i64)
     cdef int run(self, Session session, Command row, Argv argv) except -1
     @cython.locals(mark=Py_ssize_t)
     cdef guarded(self, Session session, Argv argv, Command row)

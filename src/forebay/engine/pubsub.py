@@ -17,7 +17,7 @@ from forebay.commands.api.glob import matches
 from forebay.commands.api.notify_flags import KEYEVENT, KEYSPACE
 from forebay.commands.api.session import Session
 from forebay.engine.sessions import Sessions
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 Listeners = dict[bytes, dict[Session, None]]
 
@@ -101,13 +101,13 @@ class Pubsub:
                     count += 1
         return count
 
-    def output(self, session: Session) -> Reply:
+    def output(self, session: Session) -> RespWriter:
         """Where a message to this session is written now."""
         self.sessions.touched(session)
         if session is not self.turn.running():
             return session.out
         if session.pushes is None:
-            session.pushes = Reply(session.out.resp)
+            session.pushes = RespWriter(session.out.resp)
         return session.pushes
 
     def publish_event(self, flags: int, event: bytes, key: bytes, db_index: int) -> None:

@@ -47,7 +47,7 @@ cdef Py_ssize_t put_bulk(u8* d, Py_ssize_t o, const u8* src, Py_ssize_t at, Py_s
 
 
 @cython.final
-cdef class Reply:
+cdef class RespWriter:
     cdef public int resp                # 2 or 3
     cdef bytearray buf                  # NOTHING while nothing waits
     cdef u8* p                          # its bytes; need() may change it

@@ -1,4 +1,4 @@
-"""Values in, protocol bytes out: what one client has coming to it.
+"""Values in, protocol bytes out: the replies of one client, or what the AOF is given.
 
     buf   [ sent already | waiting to be sent | free ]
           0           start                size    cap
@@ -21,7 +21,7 @@ Rules
   2. Bytes before ``size`` stay where they are until the next ``consume`` or
      ``clear``: a mark taken by ``open_array`` is a plain index.
   3. A client that waits for nothing owns no buffer.  Empty buffers go to
-     ``SPARE``, which all replies share, and the next writer takes the one used
+     ``SPARE``, which all writers share, and the next writer takes the one used
      last: it has the right size and is still in the cache.
   4. Text from a user never ends a line: CR and LF in a status or an error
      become spaces.
@@ -144,8 +144,8 @@ def put_bulk(d: mem.Pointer, o: int, src: mem.Pointer, at: int, n: int) -> int:
     return o + 2
 
 
-class Reply:
-    """The output of one client: one growing buffer."""
+class RespWriter:
+    """The output of one client, or of the effects: one growing buffer."""
 
     def __init__(self, resp: int = 2) -> None:
         self.resp = resp

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay.persistence.aof.seals import SEAL_SIZE, Sealer, mark_line, seal_line
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 from tests.support.aof_files import command, transaction, units
 
 ONE, TWO = command("XADD", "s", "1-1", "f", "v"), command("DEL", "k")
@@ -107,5 +107,5 @@ def test_a_large_unit_does_not_leave_a_large_buffer_behind() -> None:
 
 
 def test_no_units_are_no_bytes() -> None:
-    out, ends = Reply(), units()[1]
+    out, ends = RespWriter(), units()[1]
     assert Sealer(0, True).seal(out, ends, b"", False) == 0

@@ -8,10 +8,10 @@ from forebay.commands.admin.command_facts import REPLACED, history_of, since_of
 from forebay.commands.admin.command_keys import flags_of
 from forebay.commands.admin.command_syntax import Argument, arguments_of
 from forebay.commands.api.spec import Command
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 
-def write_docs(out: Reply, row: Command) -> None:
+def write_docs(out: RespWriter, row: Command) -> None:
     """One command: its full name and the map of what is known of it."""
     name = row.full_name.decode()
     arguments = arguments_of(row.syntax, row.group)
@@ -36,25 +36,25 @@ def write_docs(out: Reply, row: Command) -> None:
             write_docs(out, subcommand)
 
 
-def _pair(out: Reply, name: str, value: str) -> None:
+def _pair(out: RespWriter, name: str, value: str) -> None:
     out.bulk(name.encode())
     out.bulk(value.encode())
 
 
-def _write_words(out: Reply, name: str, words: list[str]) -> None:
+def _write_words(out: RespWriter, name: str, words: list[str]) -> None:
     out.bulk(name.encode())
     out.set(len(words))
     for word in words:
         out.status(word.encode())
 
 
-def _write_replaced(out: Reply, since: str, by: str) -> None:
+def _write_replaced(out: RespWriter, since: str, by: str) -> None:
     _write_words(out, "doc_flags", ["deprecated"])
     _pair(out, "deprecated_since", since)
     _pair(out, "replaced_by", by)
 
 
-def _write_history(out: Reply, history: list[tuple[str, list[str]]]) -> None:
+def _write_history(out: RespWriter, history: list[tuple[str, list[str]]]) -> None:
     out.bulk(b"history")
     out.set(len(history))
     for version, added in history:
@@ -66,7 +66,7 @@ def _write_history(out: Reply, history: list[tuple[str, list[str]]]) -> None:
 class _Writer:
     """The arguments of one command; the keys among them are counted on the way."""
 
-    def __init__(self, out: Reply, row: Command) -> None:
+    def __init__(self, out: RespWriter, row: Command) -> None:
         self.out = out
         self.name = row.full_name.decode()
         self.keys = count()

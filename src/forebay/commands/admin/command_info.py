@@ -40,7 +40,7 @@ from forebay.commands.api.spec import (
 )
 from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 ROW_FIELDS = 10
 #: In the order in which they are printed.
@@ -126,7 +126,7 @@ def command_docs(ctx: Context, argv: Argv) -> None:
         write_docs(ctx.out, row)
 
 
-def write_row(out: Reply, row: Command) -> None:
+def write_row(out: RespWriter, row: Command) -> None:
     """The array of ten."""
     out.array(ROW_FIELDS)
     out.bulk(row.full_name)
@@ -146,13 +146,13 @@ def write_row(out: Reply, row: Command) -> None:
         write_row(out, subcommand)
 
 
-def _write_words(out: Reply, words: list[str]) -> None:
+def _write_words(out: RespWriter, words: list[str]) -> None:
     out.set(len(words))
     for word in words:
         out.status(word.encode())
 
 
-def _write_key_specs(out: Reply, row: Command) -> None:
+def _write_key_specs(out: RespWriter, row: Command) -> None:
     specs = specs_of(row)
     out.set(len(specs))
     for flags, begin, find in specs:

@@ -26,7 +26,7 @@ from forebay.commands.api.spec import ADMIN, LOADING, NOSCRIPT, STALE, Command, 
 from forebay.commands.keyspace.encodings import encoding, value_bytes
 from forebay.errors import NO_SUCH_KEY, CommandError
 from forebay.wire.argv import Argv
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 BAD_RELOAD = b"ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options."
 BAD_TYPE = (
@@ -135,29 +135,29 @@ def debug_protocol(ctx: Context, argv: Argv) -> None:
     write(ctx.out)
 
 
-def _write_three(out: Reply) -> None:
+def _write_three(out: RespWriter) -> None:
     for number in range(3):
         out.integer(number)
 
 
-def _array(out: Reply) -> None:
+def _array(out: RespWriter) -> None:
     out.array(3)
     _write_three(out)
 
 
-def _set(out: Reply) -> None:
+def _set(out: RespWriter) -> None:
     out.set(3)
     _write_three(out)
 
 
-def _map(out: Reply) -> None:
+def _map(out: RespWriter) -> None:
     out.map(3)
     for number in range(3):
         out.integer(number)
         out.boolean(number == 1)
 
 
-def _push(out: Reply) -> None:
+def _push(out: RespWriter) -> None:
     if out.resp == 2:
         raise CommandError(b"ERR RESP2 is not supported by this command")
     out.push(2)
@@ -166,20 +166,20 @@ def _push(out: Reply) -> None:
     out.bulk(AFTER_PUSH)
 
 
-def _attribute(out: Reply) -> None:
+def _attribute(out: RespWriter) -> None:
     if out.resp == 3:
         out.raw(b"|1\r\n$14\r\nkey-popularity\r\n*2\r\n$7\r\nkey:123\r\n:90\r\n")
     out.bulk(AFTER_ATTRIBUTE)
 
 
-def _big_number(out: Reply) -> None:
+def _big_number(out: RespWriter) -> None:
     if out.resp == 3:
         out.raw(b"(" + BIG_NUMBER + b"\r\n")
     else:
         out.bulk(BIG_NUMBER)
 
 
-_PROTOCOL: dict[bytes, Callable[[Reply], object]] = {
+_PROTOCOL: dict[bytes, Callable[[RespWriter], object]] = {
     b"string": lambda out: out.bulk(b"Hello World"),
     b"integer": lambda out: out.integer(12345),
     b"double": lambda out: out.double(3.141),

@@ -29,7 +29,7 @@ from forebay.commands.api.spec import (
 )
 from forebay.errors import NOT_AN_INTEGER, CommandError
 from forebay.wire.argv import Argv
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 SAVE_UNDER_WAY = b"ERR Background save already in progress"
 REWRITE_UNDER_WAY = b"ERR Background append only file rewriting already in progress"
@@ -106,7 +106,7 @@ def waitaof(ctx: Context, argv: Argv) -> None:
         ctx.out.value([acked, 0])
         return
 
-    def answer(out: Reply) -> None:
+    def answer(out: RespWriter) -> None:
         out.value([int(durability.is_synced(mark)), 0])
 
     ctx.block(BLOCK_TIME, [], timeout_ms, argv.list(), on_timeout=answer)

@@ -9,7 +9,7 @@ from forebay.core.keyspace cimport Database, Keyspace
 from forebay.core.stream cimport Stream
 from forebay.mem cimport i64, u8, u64
 from forebay.wire.argv cimport Argv
-from forebay.wire.resp_writer cimport Reply
+from forebay.wire.resp_writer cimport RespWriter
 
 cdef Py_ssize_t CACHE_SLOTS
 cdef Py_ssize_t CACHED_KEY_BYTES
@@ -31,7 +31,7 @@ cdef class Context:
     cdef public Effects effects
     cdef public Database db
     cdef public Session session
-    cdef public Reply out
+    cdef public RespWriter out
     cdef public i64 now_ms
     cdef public bint may_block, keeps_expired
     cdef public Command queued

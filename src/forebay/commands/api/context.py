@@ -44,7 +44,7 @@ from forebay.core.keyspace import Database, Keyspace, Value
 from forebay.core.stream import Stream
 from forebay.errors import WRONGTYPE, CommandError
 from forebay.wire.argv import Argv
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 if TYPE_CHECKING:
     from forebay.commands.api.services import Services
@@ -76,7 +76,7 @@ class Context:
         self.effects = Effects()
         self.db: Database = keyspace.databases[0]
         self.session: Session = None  # type: ignore[assignment]
-        self.out: Reply = None  # type: ignore[assignment]
+        self.out: RespWriter = None  # type: ignore[assignment]
         self.now_ms = 0
         self.may_block = True
         #: CLIENT PAUSE: keys past their time are gone for readers, but nobody removes them.
@@ -227,7 +227,7 @@ class Context:
         argv: list[bytes],
         on_missing_key: bool = False,
         wake_at_ms: Mapping[bytes, int] | int | None = None,
-        on_timeout: Callable[[Reply], object] | None = None,
+        on_timeout: Callable[[RespWriter], object] | None = None,
     ) -> None:
         """Answer later: when a key is ready ``argv`` is run again from the start.
 

@@ -5,7 +5,7 @@ from cpython cimport array
 from forebay.mem cimport u8, u64
 from forebay.wire cimport resp_writer
 from forebay.wire.argv cimport Argv
-from forebay.wire.resp_writer cimport Reply
+from forebay.wire.resp_writer cimport RespWriter
 
 cdef int NO_DATABASE
 cdef Py_ssize_t BULK_ROOM
@@ -17,14 +17,14 @@ cdef class Effects:
     cdef public Py_ssize_t count
     cdef public long long total, changes
     cdef public int db_index, selected
-    cdef public Reply out
+    cdef public RespWriter out
     cdef public Py_ssize_t mark
     cdef public array.array ends
     cpdef int begin(self) except -1
     cpdef int end(self) except -1
     cpdef verbatim(self, Argv argv)
     cpdef with_id(self, Argv argv, Py_ssize_t at, u64 ms, u64 seq)
-    @cython.locals(out=Reply, src="const u8*", w="u64*", room=Py_ssize_t, i=Py_ssize_t, p="u8*", o=Py_ssize_t)
+    @cython.locals(out=RespWriter, src="const u8*", w="u64*", room=Py_ssize_t, i=Py_ssize_t, p="u8*", o=Py_ssize_t)
     cdef int copy(self, Argv argv, Py_ssize_t first, Py_ssize_t end) except -1
     cpdef int head(self, Py_ssize_t n) except -1
     cpdef int select(self) except -1

@@ -24,7 +24,7 @@ from array import array
 
 from forebay.wire import resp_writer
 from forebay.wire.argv import Argv
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 MULTI = b"*1\r\n$5\r\nMULTI\r\n"
 EXEC = b"*1\r\n$4\r\nEXEC\r\n"
@@ -47,7 +47,7 @@ class Effects:
         #: The database that the commands are for; set by the engine.
         self.db_index = 0
         self.selected = NO_DATABASE
-        self.out = Reply()
+        self.out = RespWriter()
         self.mark = 0
         self.is_open = False
         self.ends: array[int] = array("Q")

@@ -7,7 +7,7 @@ from forebay.commands.api.context import Context
 from forebay.commands.api.spec import LOADING, STALE, Command
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 HEADING = "{} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"
 # Redis prints no more of a subcommand's name than this.
@@ -15,7 +15,7 @@ SHOWN_SUBCOMMAND = 128
 FOOT = ("HELP", "    Print this help.")
 
 
-def write_help(out: Reply, container: str, text: str) -> None:
+def write_help(out: RespWriter, container: str, text: str) -> None:
     """The help of a container; ``text`` has one line for each line of the reply."""
     lines = [HEADING.format(container.upper()), *text.strip("\n").splitlines(), *FOOT]
     out.array(len(lines))

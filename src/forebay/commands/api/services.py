@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from forebay.commands.api.spec import Command
     from forebay.core.keyspace import Value
     from forebay.wire.argv import Argv
-    from forebay.wire.resp_writer import Reply
+    from forebay.wire.resp_writer import RespWriter
 
 
 #: What a child may be doing: see Durability.job.
@@ -56,7 +56,7 @@ class Pubsub(Protocol):
     def channel_names(self, pattern: bytes | None, shard: bool = False) -> list[bytes]: ...
     def subscribers(self, channel: bytes, shard: bool = False) -> int: ...
     def pattern_count(self) -> int: ...
-    def output(self, session: Session) -> Reply:
+    def output(self, session: Session) -> RespWriter:
         """Where a message to this client is written now."""
 
 
@@ -72,7 +72,7 @@ class Blocking(Protocol):
         argv: list[bytes],
         on_missing_key: bool,
         wake_at_ms: Mapping[bytes, int] | int | None,
-        on_timeout: Callable[[Reply], object] | None,
+        on_timeout: Callable[[RespWriter], object] | None,
     ) -> None: ...
     def unblock(self, session: Session, error: bytes | None) -> bool:
         """CLIENT UNBLOCK: as if time were up, or with an error; false if it did not wait."""

@@ -1,6 +1,6 @@
 # Types of session.py; see there.
 from forebay.core.keyspace cimport Database
-from forebay.wire.resp_writer cimport Reply
+from forebay.wire.resp_writer cimport RespWriter
 
 
 cdef class Watch:
@@ -15,7 +15,7 @@ cdef class Watch:
 cdef class Session:
     cdef public long long id
     cdef public Database db
-    cdef public Reply out
+    cdef public RespWriter out
     cdef public int gate
     cdef public bytes name, user, addr, laddr, lib_name, lib_ver
     cdef public bint authenticated, no_evict, no_touch, closing, is_replaying

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.commands.api import gates
 from forebay.core.keyspace import Database
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 if TYPE_CHECKING:
     from forebay.commands.api.spec import Command
@@ -61,7 +61,7 @@ class Session:
     def __init__(self, number: int, db: Database, now_ms: int = 0) -> None:
         self.id = number
         self.db = db
-        self.out = Reply()
+        self.out = RespWriter()
         self.gate = 0
         self.name = b""
         self.user = b"default"
@@ -98,7 +98,7 @@ class Session:
         self.patterns: dict[bytes, None] = {}
         self.shard_channels: dict[bytes, None] = {}
         #: Push messages that came while its own command ran; sent behind the reply.
-        self.pushes: Reply | None = None
+        self.pushes: RespWriter | None = None
         #: engine.blocking.Blocked while the client waits.
         self.blocked: Any = None
 

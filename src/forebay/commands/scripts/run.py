@@ -23,7 +23,7 @@ from forebay.commands.api.context import Context
 from forebay.commands.api.spec import WRITE
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv, argv_of
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 NOT_WORDS = b"ERR Lua redis lib command arguments must be strings or integers"
 READ_ONLY = b"ERR Write commands are not allowed from read-only scripts."
@@ -80,7 +80,7 @@ class Run:
         if refusal is not None:
             self.fail(place, refusal)
         out = self.ctx.out
-        self.ctx.out = reply = Reply()
+        self.ctx.out = reply = RespWriter()
         try:
             row.handler(self.ctx, argv)  # type: ignore[misc]
         except CommandError as error:
@@ -138,7 +138,7 @@ def number_text(value: float) -> bytes:
     return b"%d" % value if whole else b"%.17g" % value
 
 
-def write_value(out: Reply, value: Value) -> None:
+def write_value(out: RespWriter, value: Value) -> None:
     """The reply that a script's value becomes."""
     if value is None:
         out.null()

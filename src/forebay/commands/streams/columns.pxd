@@ -10,7 +10,7 @@ from forebay.core.node cimport Node
 from forebay.core.stream cimport Stream
 from forebay.mem cimport i64, u8, u32, u64
 from forebay.wire.argv cimport Argv
-from forebay.wire.resp_writer cimport Reply
+from forebay.wire.resp_writer cimport RespWriter
 
 cdef i64 ANSWER_BYTES
 cdef u32 NOWHERE
@@ -49,9 +49,9 @@ cdef class Column:
     @cython.locals(had=Py_ssize_t)
     cdef int widen(self) except -1
     cdef Py_ssize_t wire_bytes(self) except -1
-    cdef int write_offsets(self, Reply out) except -1
-    cdef int write_data(self, Reply out) except -1
-    cdef int write(self, Reply out, Py_ssize_t rows) except -1
+    cdef int write_offsets(self, RespWriter out) except -1
+    cdef int write_data(self, RespWriter out) except -1
+    cdef int write(self, RespWriter out, Py_ssize_t rows) except -1
 
 
 cdef list SPARE
@@ -79,7 +79,7 @@ cdef class Pairs:
     @cython.locals(_=Py_ssize_t, i=Py_ssize_t)
     cdef int unfold(self) except -1
     cdef Py_ssize_t wire_bytes(self) except -1
-    cdef int write(self, Reply out) except -1
+    cdef int write(self, RespWriter out) except -1
 
 
 @cython.locals(node=Node)
@@ -109,7 +109,7 @@ cdef class Sheet:
     @cython.locals(i=Py_ssize_t, name=bytes)
     cdef u32 place_of(self, const u8* p, Py_ssize_t at) except? 0
     @cython.locals(room=Py_ssize_t, i=Py_ssize_t, column=Column)
-    cdef int write(self, Reply out) except -1
+    cdef int write(self, RespWriter out) except -1
     @cython.locals(pairs=Pairs, column=Column)
     cdef give_back(self)
 

@@ -39,7 +39,7 @@ from forebay.core import ids, listpack
 from forebay.core.cursor import Cursor
 from forebay.core.node import Node
 from forebay.wire.argv import Argv
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 #: No answer is much longer: the server has others to serve, and offsets have 32 bits.
 ANSWER_BYTES = 32 << 20
@@ -198,15 +198,15 @@ class Column:
         """No part of an answer made of this column is longer, all heads included."""
         return self.size + 5 * self.rows + PART_ROOM
 
-    def write_offsets(self, out: Reply) -> int:
+    def write_offsets(self, out: RespWriter) -> int:
         """Where each text begins, and the last one ends."""
         return out.span(self.o, 0, 4 * self.rows + 4)
 
-    def write_data(self, out: Reply) -> int:
+    def write_data(self, out: RespWriter) -> int:
         """The texts."""
         return out.span(self.p, 0, self.size)
 
-    def write(self, out: Reply, rows: int) -> int:
+    def write(self, out: RespWriter, rows: int) -> int:
         """So many rows: where they begin, their texts, which ones have one."""
         if self.rows < rows:
             self.turn_to(rows)
@@ -316,7 +316,7 @@ class Pairs:
         """No answer with this map is longer."""
         return self.keys.wire_bytes() + self.values.wire_bytes() + self.edges.wire_bytes()
 
-    def write(self, out: Reply) -> int:
+    def write(self, out: RespWriter) -> int:
         """The five parts of the map."""
         if self.alike and self.rows:
             out.bulk(b"")
@@ -420,7 +420,7 @@ class Sheet:
                 return i
         return NOWHERE
 
-    def write(self, out: Reply) -> int:
+    def write(self, out: RespWriter) -> int:
         """The answer; see the head of this file."""
         # Room for all of it at once: a reply that grows by doubling is copied again and again.
         room = self.ms.wire_bytes() + self.seq.wire_bytes() + self.ids.wire_bytes()

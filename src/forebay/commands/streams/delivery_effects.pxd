@@ -6,7 +6,7 @@ from forebay cimport mem
 from forebay.commands.api.effects cimport Effects
 from forebay.core.group cimport Group
 from forebay.mem cimport i64, u64
-from forebay.wire.resp_writer cimport Reply
+from forebay.wire.resp_writer cimport RespWriter
 
 cdef Py_ssize_t FEW_IDS, FIXED_ARGS
 
@@ -25,5 +25,5 @@ cdef class DeliveryEffects:
     cpdef int note(self, u64 ms, u64 seq, bytes owner, i64 time_ms, i64 deliveries) except -1
     cdef bint is_same(self, bytes owner, i64 time_ms, i64 deliveries) except -1
     cdef int widen(self) except -1
-    @cython.locals(effects=Effects, out=Reply, i=Py_ssize_t)
+    @cython.locals(effects=Effects, out=RespWriter, i=Py_ssize_t)
     cpdef int flush(self) except -1

@@ -6,7 +6,7 @@ from forebay.core.cursor cimport Cursor
 from forebay.core.node cimport Node
 from forebay.mem cimport i64, u8, u64
 from forebay.wire cimport resp_writer
-from forebay.wire.resp_writer cimport Reply
+from forebay.wire.resp_writer cimport RespWriter
 
 cdef Py_ssize_t ELEMENT_ROOM, ENTRY_ROOM
 cdef int DOLLAR, STAR
@@ -21,7 +21,7 @@ cdef (Py_ssize_t, Py_ssize_t) put_element(u8* d, Py_ssize_t o, const u8* p, Py_s
 cdef (Py_ssize_t, Py_ssize_t) put_wide(u8* d, Py_ssize_t o, const u8* p, Py_ssize_t at) noexcept
 
 @cython.locals(node=Node, pairs="Py_ssize_t", d="u8*", p="const u8*", o="Py_ssize_t", at="Py_ssize_t", f="Py_ssize_t", _="Py_ssize_t")
-cpdef int entry(Reply out, Cursor cursor, int size) except -1
+cpdef int entry(RespWriter out, Cursor cursor, int size) except -1
 
 @cython.locals(mark="Py_ssize_t", n="i64")
-cpdef i64 entries(Reply out, Cursor cursor, i64 limit, i64 guess) except -1
+cpdef i64 entries(RespWriter out, Cursor cursor, i64 limit, i64 guess) except -1

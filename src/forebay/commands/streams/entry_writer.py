@@ -16,7 +16,7 @@ from forebay import mem
 from forebay.core import listpack
 from forebay.core.cursor import Cursor
 from forebay.wire import resp_writer
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 ELEMENT_ROOM = 24
 # The ID, three headers, and what copy_short() may touch behind the last byte.
@@ -87,7 +87,7 @@ def put_wide(d: mem.Pointer, o: int, p: mem.Pointer, at: int) -> tuple[int, int]
     return resp_writer.put_bulk(d, o, p, start, n), listpack.skip(p, at)
 
 
-def entry(out: Reply, cursor: Cursor, size: int) -> int:
+def entry(out: RespWriter, cursor: Cursor, size: int) -> int:
     """The entry under the cursor: [id, [field, value, ...]].
 
     ``size`` is the length of the outer array: 2, or 4 if the caller adds two elements.
@@ -130,7 +130,7 @@ def entry(out: Reply, cursor: Cursor, size: int) -> int:
     return 0
 
 
-def entries(out: Reply, cursor: Cursor, limit: int, guess: int) -> int:
+def entries(out: RespWriter, cursor: Cursor, limit: int, guess: int) -> int:
     """An array of the entries that the cursor walks, at most ``limit`` (-1: all); how many.
 
     ``guess`` is the number of entries to expect; a good one saves a move of the bytes.

@@ -15,7 +15,7 @@ from forebay.core.pel cimport Pending
 from forebay.core.stream cimport Stream
 from forebay.mem cimport i64, u64
 from forebay.wire.argv cimport Argv
-from forebay.wire.resp_writer cimport Reply
+from forebay.wire.resp_writer cimport RespWriter
 
 cdef Py_ssize_t CONSUMER, MIN_IDLE, FIRST_ID, START, AUTO_OPTIONS
 cdef i64 DEFAULT_COUNT, ATTEMPTS_FACTOR, MOST_COUNT, NO_RETRYCOUNT
@@ -24,7 +24,7 @@ cdef i64 DEFAULT_COUNT, ATTEMPTS_FACTOR, MOST_COUNT, NO_RETRYCOUNT
 @cython.final
 cdef class Claim:
     cdef Context ctx
-    cdef Reply out
+    cdef RespWriter out
     cdef Group group
     cdef Pending pending
     cdef Finder finder
@@ -60,7 +60,7 @@ cpdef xclaim(Context ctx, Argv argv)
 cdef int claim_one(Claim claim, u64 ms, u64 seq) except -1
 
 @cython.locals(min_idle_ms=i64, ms=u64, seq=u64, count=i64, justid=bint, stream=Stream,
-               group=Group, claim=Claim, out=Reply, deleted=array.array, front=Py_ssize_t,
+               group=Group, claim=Claim, out=RespWriter, deleted=array.array, front=Py_ssize_t,
                mark=Py_ssize_t, slot=i64, i=Py_ssize_t, records=i64)
 cpdef xautoclaim(Context ctx, Argv argv)
 
@@ -71,4 +71,4 @@ cdef (i64, bint) auto_options(Argv argv) except *
 cdef i64 scan(Claim claim, u64 ms, u64 seq, i64 count, array.array deleted) except -2
 
 @cython.locals(text=bytes)
-cdef int insert_id(Reply out, Py_ssize_t mark, u64 ms, u64 seq) except -1
+cdef int insert_id(RespWriter out, Py_ssize_t mark, u64 ms, u64 seq) except -1

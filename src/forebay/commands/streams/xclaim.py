@@ -34,7 +34,7 @@ from forebay.core.group import Consumer, Group
 from forebay.core.stream import Stream
 from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 CONSUMER, MIN_IDLE = 3, 4
 FIRST_ID = 5
@@ -306,7 +306,7 @@ def scan(claim: Claim, ms: int, seq: int, count: int, deleted: array[int]) -> in
     return slot
 
 
-def insert_id(out: Reply, mark: int, ms: int, seq: int) -> int:
+def insert_id(out: RespWriter, mark: int, ms: int, seq: int) -> int:
     """Put an ID before what was written since ``mark``: the cursor is known last."""
     text = ids.text(ms, seq)
     return out.insert(mark, b"$%d\r\n%b\r\n" % (len(text), text))

@@ -25,7 +25,7 @@ from forebay.core.group import Consumer, Group, lag
 from forebay.core.stream import Stream
 from forebay.errors import NO_SUCH_KEY, NOT_AN_INTEGER, CommandError
 from forebay.wire.argv import Argv
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 KEY, GROUP = 2, 3
 # "XINFO STREAM key", then with "FULL", then with "COUNT n".
@@ -118,12 +118,12 @@ def _full_count(argv: Argv) -> int | None:
     return count if count > 0 else EVERYTHING
 
 
-def _name(out: Reply, name: bytes) -> None:
+def _name(out: RespWriter, name: bytes) -> None:
     out.bulk(b"name")
     out.bulk(name)
 
 
-def _number(out: Reply, field: bytes, value: int | None) -> None:
+def _number(out: RespWriter, field: bytes, value: int | None) -> None:
     out.bulk(field)
     if value is None:
         out.null()
@@ -132,12 +132,12 @@ def _number(out: Reply, field: bytes, value: int | None) -> None:
         out.integer(value if value <= I64_MAX else value - TWO_TO_64)
 
 
-def _id(out: Reply, field: bytes, ms: int, seq: int) -> None:
+def _id(out: RespWriter, field: bytes, ms: int, seq: int) -> None:
     out.bulk(field)
     out.stream_id(ms, seq)
 
 
-def _common(out: Reply, stream: Stream) -> None:
+def _common(out: RespWriter, stream: Stream) -> None:
     """The fields that both forms of STREAM begin with."""
     _number(out, b"length", stream.length)
     _number(out, b"radix-tree-keys", stream.nodes.count)
@@ -160,7 +160,7 @@ def _all_entries(stream: Stream, reverse: bool) -> Cursor:
     return cursor
 
 
-def _end_entry(out: Reply, field: bytes, stream: Stream, reverse: bool) -> None:
+def _end_entry(out: RespWriter, field: bytes, stream: Stream, reverse: bool) -> None:
     """The first entry, or the last; null in an empty stream."""
     out.bulk(field)
     cursor = _all_entries(stream, reverse)
@@ -170,14 +170,14 @@ def _end_entry(out: Reply, field: bytes, stream: Stream, reverse: bool) -> None:
         out.null()
 
 
-def _progress(out: Reply, stream: Stream, group: Group) -> None:
+def _progress(out: RespWriter, stream: Stream, group: Group) -> None:
     """How far a group has come; a count that cannot be known is null."""
     _id(out, b"last-delivered-id", group.last_ms, group.last_seq)
     _number(out, b"entries-read", None if group.entries_read < 0 else group.entries_read)
     _number(out, b"lag", lag(stream, group))
 
 
-def _full_group(out: Reply, stream: Stream, group: Group, count: int) -> None:
+def _full_group(out: RespWriter, stream: Stream, group: Group, count: int) -> None:
     out.map(8)
     _name(out, group.name)
     _progress(out, stream, group)
@@ -195,7 +195,7 @@ def _full_group(out: Reply, stream: Stream, group: Group, count: int) -> None:
         _pending(out, group, consumer, count)
 
 
-def _pending(out: Reply, group: Group, consumer: Consumer | None, count: int) -> None:
+def _pending(out: RespWriter, group: Group, consumer: Consumer | None, count: int) -> None:
     """The records of a group, each with its owner; or those of one consumer."""
     view = group.pending.by_id if consumer is None else consumer.view
     records = group.pending

@@ -14,7 +14,7 @@ from forebay.core.pel cimport Pending
 from forebay.core.stream cimport Stream
 from forebay.mem cimport i64, u8, u64
 from forebay.wire.argv cimport Argv
-from forebay.wire.resp_writer cimport Reply
+from forebay.wire.resp_writer cimport RespWriter
 
 cdef u64 U64_MAX
 cdef int DOLLAR, PLUS, GREATER
@@ -25,7 +25,7 @@ cdef class Read:
     cdef Context ctx
     cdef Argv argv
     cdef bint is_group
-    cdef Reply out
+    cdef RespWriter out
     cdef ReadOptions options
     cdef Py_ssize_t start, mark
     cdef i64 written, served
@@ -69,10 +69,10 @@ cdef class Read:
     @cython.locals(group=Group, ctx=Context, recorded="Py_ssize_t", name=bytes, consumer=Consumer, is_new="bint", ms="u64", seq="u64")
     cdef int serve_group(self, Stream stream, Py_ssize_t i, int sign) except -1
 
-    @cython.locals(out=Reply, pending=Pending, limit="i64", ms="u64", seq="u64", ok="bint", mark="Py_ssize_t", finder=Finder, slot="i64", n="i64")
+    @cython.locals(out=RespWriter, pending=Pending, limit="i64", ms="u64", seq="u64", ok="bint", mark="Py_ssize_t", finder=Finder, slot="i64", n="i64")
     cdef int serve_history(self, Stream stream, Group group, Consumer consumer, Py_ssize_t i) except -1
 
-    @cython.locals(claims="bint", has_new="bint", out=Reply, before="Py_ssize_t", recorder=DeliveryEffects, limit="i64", mark="Py_ssize_t", n="i64")
+    @cython.locals(claims="bint", has_new="bint", out=RespWriter, before="Py_ssize_t", recorder=DeliveryEffects, limit="i64", mark="Py_ssize_t", n="i64")
     cdef int serve_new(self, Stream stream, Group group, Consumer consumer, Py_ssize_t i) except -1
 
     @cython.locals(now_ms="i64", pending=Pending, taken=list, slot="i64", idle_ms="i64", cursor=Cursor)
@@ -81,7 +81,7 @@ cdef class Read:
     @cython.locals(now_ms="i64", pending=Pending, slot="i64")
     cdef int take_over(self, Group group, Consumer consumer, list taken, DeliveryEffects recorder) except -1
 
-    @cython.locals(out=Reply, noack="bint", with_claims="bint", now_ms="i64", ms="u64", seq="u64", cursor=Cursor, n="i64", _="bint")
+    @cython.locals(out=RespWriter, noack="bint", with_claims="bint", now_ms="i64", ms="u64", seq="u64", cursor=Cursor, n="i64", _="bint")
     cdef i64 deliver(self, Stream stream, Group group, Consumer consumer, i64 limit, DeliveryEffects recorder) except -1
     cdef record_position(self, Group group)
 

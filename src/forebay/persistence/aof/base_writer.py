@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from forebay.persistence.aof import crc32
 from forebay.persistence.aof.seals import seal_line
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 STRETCH_BYTES = 16 << 10
 
@@ -24,7 +24,7 @@ class BaseWriter:
 
     def __init__(self, sink: Callable[[bytes], object]) -> None:
         self.sink = sink
-        self.out = Reply()
+        self.out = RespWriter()
         self.crc = 0
 
     def command(self, words: list[bytes]) -> int:

@@ -12,7 +12,7 @@ from forebay.core.stream cimport Stream
 from forebay.core.view cimport View
 from forebay.mem cimport i64, u64
 from forebay.persistence.aof.base_writer cimport BaseWriter
-from forebay.wire.resp_writer cimport Reply
+from forebay.wire.resp_writer cimport RespWriter
 
 cdef u64 U64_MAX
 cdef Py_ssize_t IDS_PER_COMMAND, ADD_ARGS, CLAIM_ARGS, NACK_ARGS
@@ -33,7 +33,7 @@ cdef class Run:
 @cython.final
 cdef class StreamRewriter:
     cdef BaseWriter base
-    cdef Reply out
+    cdef RespWriter out
     cdef bytes key
     cdef Stream stream
     cdef Cursor cursor
@@ -43,7 +43,7 @@ cdef class StreamRewriter:
 
     @cython.locals(cursor=Cursor)
     cpdef bint entries(self) except -1
-    @cython.locals(fields=list, out=Reply, text=bytes)
+    @cython.locals(fields=list, out=RespWriter, text=bytes)
     cdef int entry(self, Cursor cursor) except -1
     @cython.locals(at="Py_ssize_t", ghosts=array.array, name=bytes)
     cdef int ghosts_before(self, u64 ms, u64 seq) except -1
@@ -65,11 +65,11 @@ cdef class StreamRewriter:
     cdef int group(self, Group group) except -1
     @cython.locals(pending=Pending, run=Run, slot=i64, _="Py_ssize_t", time_ms=u64, deliveries=i64)
     cdef int walk(self, Group group, View view, Py_ssize_t count, bytes owner) except -1
-    @cython.locals(run=Run, out=Reply, deliveries=bytes, i="Py_ssize_t")
+    @cython.locals(run=Run, out=RespWriter, deliveries=bytes, i="Py_ssize_t")
     cdef int write_run(self, bytes group, bytes owner) except -1
-    @cython.locals(out=Reply)
+    @cython.locals(out=RespWriter)
     cdef int open_claim(self, bytes group, bytes owner) except -1
-    @cython.locals(out=Reply)
+    @cython.locals(out=RespWriter)
     cdef int open_nack(self, bytes group) except -1
 
 

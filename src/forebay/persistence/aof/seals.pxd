@@ -5,7 +5,7 @@ from cpython cimport array
 from forebay cimport mem
 from forebay.mem cimport u8, u32, u64
 from forebay.persistence.aof cimport crc32
-from forebay.wire.resp_writer cimport Reply
+from forebay.wire.resp_writer cimport RespWriter
 
 cdef Py_ssize_t SEAL
 cdef u64 HALVES, QUARTERS, NIBBLES, SIXES, ONES, ZEROS, LETTER_GAP
@@ -35,7 +35,7 @@ cdef class Sealer:
         n=Py_ssize_t, source="u8*", w="u64*", at=Py_ssize_t, crc=u32, o=Py_ssize_t, p="u8*",
         i=Py_ssize_t, end=Py_ssize_t,
     )
-    cpdef Py_ssize_t seal(self, Reply units, array.array ends, bytes mark, bint is_due) except -1
+    cpdef Py_ssize_t seal(self, RespWriter units, array.array ends, bytes mark, bint is_due) except -1
     cdef int need(self, Py_ssize_t n) except -1
     cpdef int accept(self) except -1
     cpdef object view(self)

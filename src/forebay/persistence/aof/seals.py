@@ -30,7 +30,7 @@ from array import array
 
 from forebay import mem
 from forebay.persistence.aof import crc32
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 #: A seal: "#CRC:", eight digits, CR, LF.
 SEAL = 15
@@ -111,7 +111,7 @@ class Sealer:
         self.buf = bytearray(FIRST_BUFFER)
         self.p: mem.Pointer = self.buf
 
-    def seal(self, units: Reply, ends: array[int], mark: bytes, is_due: bool) -> int:
+    def seal(self, units: RespWriter, ends: array[int], mark: bytes, is_due: bool) -> int:
         """Put all units with their seals in ``buf``; how many bytes that is.
 
         The mark goes in front of the first unit if it ``is_due``, and where it must be.

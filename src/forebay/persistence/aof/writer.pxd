@@ -5,7 +5,7 @@ from cpython cimport array
 from forebay.mem cimport u8, u32
 from forebay.persistence cimport files
 from forebay.persistence.aof.seals cimport Sealer
-from forebay.wire.resp_writer cimport Reply
+from forebay.wire.resp_writer cimport RespWriter
 
 
 @cython.final
@@ -26,5 +26,5 @@ cdef class AofWriter:
     cdef list retired
 
     @cython.locals(n=Py_ssize_t, done=Py_ssize_t)
-    cpdef Py_ssize_t append(self, Reply units, array.array ends) except -1
+    cpdef Py_ssize_t append(self, RespWriter units, array.array ends) except -1
     cpdef write_slowly(self, Py_ssize_t done)

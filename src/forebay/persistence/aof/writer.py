@@ -41,7 +41,7 @@ from forebay.persistence.aof.manifest import (
 )
 from forebay.persistence.aof.seals import Sealer, mark_line, seal_line
 from forebay.persistence.files import Disk, WriteFile, join, replace_file, temp_path
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 #: A line for the log of the server: its level (notice, warning) and the text.
 Note = Callable[[str, str], None]
@@ -95,7 +95,7 @@ class AofWriter:
 
     # The hot way
 
-    def append(self, units: Reply, ends: array[int]) -> int:
+    def append(self, units: RespWriter, ends: array[int]) -> int:
         """Write all units; how many bytes that took.  DiskError: nothing has changed."""
         if len(ends) == 0:
             return 0

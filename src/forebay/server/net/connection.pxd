@@ -7,7 +7,7 @@ from forebay.engine.engine cimport Engine
 from forebay.mem cimport u8
 from forebay.server.net cimport sysio
 from forebay.wire.argv cimport Argv
-from forebay.wire.resp_writer cimport Reply
+from forebay.wire.resp_writer cimport RespWriter
 from forebay.wire.request cimport Limits, RequestParser
 
 cdef Py_ssize_t READ_BYTES, LARGE_READ_BYTES, SMALL_BYTES, RUN_BYTES, BURST_BYTES, PAUSE_BYTES
@@ -30,7 +30,7 @@ cdef class Bench:
 cdef class Connection:
     cdef public int fd
     cdef public Session session
-    cdef public Reply out
+    cdef public RespWriter out
     cdef public object channel
     cdef public RequestParser parser
     cdef public bytearray held
@@ -50,7 +50,7 @@ cdef class Connection:
     @cython.locals(before=Py_ssize_t, state=int)
     cdef int run(self, Bench bench, RequestParser parser) except -1
     @cython.locals(
-        session=Session, out=Reply, argv=Argv, last_pos=Py_ssize_t, last_size=Py_ssize_t
+        session=Session, out=RespWriter, argv=Argv, last_pos=Py_ssize_t, last_size=Py_ssize_t
     )
     cdef int run_commands(self, Bench bench, RequestParser parser) except -1
     cpdef bint stalled(self) except -1

@@ -34,7 +34,7 @@ from forebay.engine.engine import Engine
 from forebay.errors import ProtocolError
 from forebay.server.net import sysio
 from forebay.wire.request import Limits, RequestParser
-from forebay.wire.resp_writer import Reply
+from forebay.wire.resp_writer import RespWriter
 
 # One receive.  Larger ones only add latency for the others.
 READ_BYTES = 64 << 10
@@ -80,7 +80,7 @@ class Connection:
     def __init__(self, fd: int, session: Session, channel: Any = None) -> None:
         self.fd = fd
         self.session = session
-        self.out: Reply = session.out
+        self.out: RespWriter = session.out
         self.channel = channel
         self.parser: RequestParser | None = None
         self.held: bytearray | None = None
