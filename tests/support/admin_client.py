@@ -27,10 +27,10 @@ class StillLoop:
 
     def __init__(self) -> None:
         self.is_aof_due = False
-        self.errand: Callable[[], None] | None = None
+        self.turn_work: Callable[[], None] | None = None
         self.before_replies: Callable[[], None] | None = None
         self.watchers: dict[int, Callable[[], None]] = {}
-        self.forsaken = 0
+        self.closed_recipients = 0
 
     def watch(self, fd: int, watcher: Callable[[], None]) -> None:
         self.watchers[fd] = watcher
@@ -38,8 +38,8 @@ class StillLoop:
     def unwatch(self, fd: int) -> None:
         del self.watchers[fd]
 
-    def forsake(self) -> None:
-        self.forsaken += 1
+    def close_recipients(self) -> None:
+        self.closed_recipients += 1
 
 
 class AdminClient(EngineClient):

@@ -212,7 +212,7 @@ class Stream:
         count: int = -1,
         reverse: bool = False,
     ) -> list[tuple[int, int, list[bytes]]]:
-        """Entries as Python values, for callers that are not in a hurry."""
+        """Entries as Python values, for callers that are not hot."""
         cursor = Cursor(self.nodes)
         cursor.open(start_ms, start_seq, end_ms, end_seq, reverse)
         found: list[tuple[int, int, list[bytes]]] = []

@@ -61,7 +61,7 @@ cdef class View:
     @cython.locals(chunk=Chunk, upper=Chunk)
     cdef int put(self, Py_ssize_t no, Py_ssize_t at, i64 slot) except -1
     @cython.locals(w="u64*", at=i64, fence="Py_ssize_t")
-    cdef int enclose(self, Py_ssize_t no, Chunk chunk, i64 slot) except -1
+    cdef int add_chunk(self, Py_ssize_t no, Chunk chunk, i64 slot) except -1
     @cython.locals(chunk=Chunk, no="Py_ssize_t", at="Py_ssize_t", n="Py_ssize_t")
     cdef int discard(self, i64 slot) except -1
     cdef int tidy(self, Py_ssize_t no, Chunk chunk) except -1

@@ -205,7 +205,7 @@ class View:
     def append(self, slot: int) -> int:
         """Put a record that is above all others."""
         if self.tail.end == self.tail.room and not self.tail.make_room():
-            self.enclose(len(self.chunks), Chunk(CHUNK_SLOTS), slot)
+            self.add_chunk(len(self.chunks), Chunk(CHUNK_SLOTS), slot)
         self.tail.p[self.tail.end] = slot
         self.tail.end += 1
         self.count += 1
@@ -228,13 +228,13 @@ class View:
         chunk = self.chunks[no]
         if chunk.start == 0 and chunk.end == chunk.room and not chunk.make_room():
             upper = chunk.cut()
-            self.enclose(no + 1, upper, upper.p[0])
+            self.add_chunk(no + 1, upper, upper.p[0])
             if at > chunk.end:
                 at -= chunk.end
                 chunk = upper
         return chunk.insert(at, slot)
 
-    def enclose(self, no: int, chunk: Chunk, slot: int) -> int:
+    def add_chunk(self, no: int, chunk: Chunk, slot: int) -> int:
         """Add a chunk as number ``no``, with a fence at the record ``slot``."""
         w = self.records.table[mem.record_page(slot)]
         at = mem.record_word(slot)

@@ -21,7 +21,7 @@ from forebay.commands.api.settings import OutputLimit, Settings
 from forebay.engine.engine import Engine
 from forebay.errors import ConfigError
 from forebay.server.logger import Log
-from forebay.server.net.connection import Bench, Connection
+from forebay.server.net.connection import Connection, Shared
 from forebay.server.net.listen import Door, asked_for, open_tcp, open_unix
 from forebay.server.net.loop import Host, Loop
 from forebay.server.net.protected import DENIED, is_local
@@ -48,8 +48,8 @@ class Server(Host):
         self.engine = engine
         self.log = log
         self.clock = clock
-        self.bench = Bench(engine)
-        self.loop = Loop(self.bench, clock, self)
+        self.shared = Shared(engine)
+        self.loop = Loop(self.shared, clock, self)
         self.doors: list[Door] = []
         #: Doors that are shut until the next beat, and those that were not well at last.
         self.shut_doors: list[Door] = []
@@ -62,9 +62,9 @@ class Server(Host):
     def apply_settings(self) -> None:
         """Take over settings that the connections need close at hand."""
         settings = self.settings
-        for limits in (self.bench.trusted, self.bench.strangers):
+        for limits in (self.shared.trusted, self.shared.strangers):
             limits.max_bulk_len = settings.proto_max_bulk_len
-        self.bench.query_limit_bytes = settings.client_query_buffer_limit
+        self.shared.query_limit_bytes = settings.client_query_buffer_limit
         self.loop.beat_ms = 1000 // max(1, min(500, settings.hz))
 
     # Doors
@@ -297,7 +297,7 @@ class Server(Host):
             poller.register(fd, select.POLLOUT)
         while owing and self.clock.monotonic_ms() < until_ms:
             for fd, _ in poller.poll(FAREWELL_MS // 10):
-                if not owing[fd].flush(self.bench) or owing[fd].out.size == 0:
+                if not owing[fd].flush(self.shared) or owing[fd].out.size == 0:
                     poller.unregister(fd)
                     del owing[fd]
         for conn in self.loop.connections():

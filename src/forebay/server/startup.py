@@ -136,7 +136,7 @@ def offer_services(engine: Engine, config: Config, server: Server) -> None:
     services.random_below = random_below
     gauge = usage.MemoryGauge(server.clock)
     run_id = os.urandom(20).hex()
-    info = Info(config, server.bench, server.clock, run_id)
+    info = Info(config, server.shared, server.clock, run_id)
     services.info = info
     server.on_beat.append(lambda: info.sample(engine.stats))
     services.memory_used = gauge.used

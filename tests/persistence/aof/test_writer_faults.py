@@ -143,16 +143,16 @@ def test_after_a_failed_sync_no_later_one_is_believed(in_thread: bool) -> None:
     else:
         with pytest.raises(DiskError):
             aof.sync()
-    assert aof.is_doubtful
+    assert aof.is_suspect
     disk.before = lambda operation: None
     aof.sync()
-    assert aof.is_doubtful and aof.synced_offset == 0
+    assert aof.is_suspect and aof.synced_offset == 0
     aof.append(*units(TWO))
     assert disk.read(aof.path).count(b"#SYNC:") == disk.read(aof.path).count(b"#SYNC:0")
-    # Only what comes from memory ends the doubt.
+    # Only what comes from memory ends that.
     aof.rotate()
     aof.adopt(write_base(disk, ONE + TWO), "aof")
-    assert not aof.is_doubtful
+    assert not aof.is_suspect
     aof.sync()
     assert aof.synced_offset == aof.offset
 
@@ -167,10 +167,10 @@ def test_a_sync_that_fails_after_the_rotation_is_not_healed_by_that_rewrite() ->
         aof.sync()
     disk.before = lambda operation: None
     aof.adopt(write_base(disk, b""), "aof")
-    assert aof.is_doubtful
+    assert aof.is_suspect
     aof.rotate()
     aof.adopt(write_base(disk, ONE), "aof")
-    assert not aof.is_doubtful
+    assert not aof.is_suspect
 
 
 def test_a_ticket_for_a_file_that_was_rotated_away_keeps_it_open(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_ticket_for_a_file_that_was_rotated_away_keeps_it_open(tmp_path: Path)
         ticket.run()
 
 
-def test_a_ticket_that_fails_after_the_rotation_makes_the_aof_doubtful() -> None:
+def test_a_ticket_that_fails_after_the_rotation_makes_the_aof_suspect() -> None:
     disk = ForgetfulDisk()
     aof = new_aof(disk, "data")
     aof.append(*units(ONE))
@@ -194,12 +194,12 @@ def test_a_ticket_that_fails_after_the_rotation_makes_the_aof_doubtful() -> None
     assert ticket is not None
     aof.rotate()
     aof.end_sync(ticket, DiskError("x", "sync", "Input/output error"))
-    assert aof.is_doubtful
+    assert aof.is_suspect
     aof.adopt(write_base(disk, ONE), "aof")
-    assert not aof.is_doubtful
+    assert not aof.is_suspect
 
 
-def test_behind_a_doubtful_file_the_next_one_is_empty_so_that_a_lost_end_can_be_cut() -> None:
+def test_after_a_suspect_file_the_next_one_is_empty_so_that_a_lost_end_can_be_cut() -> None:
     disk = ForgetfulDisk()
     aof = new_aof(disk, "data")
     aof.append(*units(ONE, TWO))

@@ -11,7 +11,7 @@ from forebay.server.durability.syncer import Syncer
 from testkit.waiting import wait_until
 
 
-class Bells:
+class Watchers:
     """A loop whose watchers the test calls."""
 
     def __init__(self) -> None:
@@ -25,27 +25,27 @@ class Bells:
 
 
 def test_a_job_runs_beside_the_loop_and_its_end_comes_through_the_loop() -> None:
-    bells = Bells()
-    syncer = Syncer(bells)
+    watching = Watchers()
+    syncer = Syncer(watching)
     threads: list[int] = []
     ends: list[ForebayError | None] = []
     syncer.start(lambda: threads.append(threading.get_ident()), ends.append)
     wait_until("the job is done", lambda: not syncer.results.empty())
     assert syncer.is_busy
     assert ends == []
-    ((bell, ring),) = bells.watchers.items()
-    ring()
+    ((wake_fd, wake),) = watching.watchers.items()
+    wake()
     assert ends == [None]
     assert not syncer.is_busy
     assert threads != [threading.get_ident()]
-    os.close(bell)
+    os.close(wake_fd)
 
 
 def test_what_a_job_raises_is_handed_over_and_the_next_one_runs() -> None:
     def fail() -> None:
         raise DiskError("x", "sync", "Input/output error")
 
-    syncer = Syncer(Bells())
+    syncer = Syncer(Watchers())
     ends: list[ForebayError | None] = []
     syncer.start(fail, ends.append)
     syncer.finish()
@@ -55,16 +55,16 @@ def test_what_a_job_raises_is_handed_over_and_the_next_one_runs() -> None:
     assert ends == [None]
 
 
-def test_a_bell_that_rings_late_is_not_taken_for_the_next_job() -> None:
-    bells = Bells()
-    syncer = Syncer(bells)
+def test_a_wake_up_that_comes_late_is_not_taken_for_the_next_job() -> None:
+    watching = Watchers()
+    syncer = Syncer(watching)
     ends: list[str] = []
     syncer.start(lambda: None, lambda _: ends.append("first"))
     syncer.finish()
     gate = threading.Event()
     syncer.start(lambda: gate.wait() and None, lambda _: ends.append("second"))
-    for ring in list(bells.watchers.values()):
-        ring()
+    for wake in list(watching.watchers.values()):
+        wake()
     assert ends == ["first"]
     gate.set()
     syncer.finish()
@@ -72,7 +72,7 @@ def test_a_bell_that_rings_late_is_not_taken_for_the_next_job() -> None:
 
 
 def test_a_result_is_found_without_the_bell() -> None:
-    syncer = Syncer(Bells())
+    syncer = Syncer(Watchers())
     ends: list[ForebayError | None] = []
     syncer.start(lambda: None, ends.append)
     wait_until("the job is done", lambda: not syncer.results.empty())

@@ -10,7 +10,7 @@ ID, or other commands altogether.  The engine opens a unit before the handler
 and closes it behind it; a whole EXEC is one unit.
 
 Rules
-  1. Nothing recorded, nothing written: no empty MULTI, no lonely SELECT.
+  1. Nothing recorded, nothing written: no empty MULTI, no SELECT alone.
   2. More than one command in a unit: MULTI is put in front and EXEC behind.
   3. SELECT is written when a command is for another database than the last one.
   4. ``changes`` grows as it does in Redis, whether or not anybody records: by one

@@ -72,7 +72,7 @@ def hold_string(ctx: Context, key: bytes, value: String, keep_time: bool) -> Non
 
 
 def check_length(ctx: Context, size: int) -> None:
-    """Refuse a string of so many bytes if it would be too long; an AOF is believed."""
+    """Refuse a string of so many bytes if it would be too long, unless it comes from an AOF."""
     if size > ctx.settings.proto_max_bulk_len and not ctx.session.is_replaying:
         raise CommandError(TOO_LONG)
 

@@ -18,7 +18,7 @@ Rules (Redis refuses a manifest that breaks them, and so do we)
   4. A name with blanks or quotes in it is written in double quotes.
   5. Ours end with a seal, the CRC-32 of all lines above; to Redis it is a comment.
      One flipped bit could make history of an increment, or load one twice.  What
-     has no seal (a Redis wrote it) is believed.
+     has no seal (a Redis wrote it) is taken as it is.
 """
 
 from __future__ import annotations

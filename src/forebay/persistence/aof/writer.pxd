@@ -20,7 +20,7 @@ cdef class AofWriter:
     cdef bytes mark                     # the line that says synced_size
     cdef readonly long long offset, synced_offset
     cdef readonly long long other_size, base_size
-    cdef readonly bint is_pending, has_rotated, is_doubtful, is_file_doubtful
+    cdef readonly bint is_pending, has_rotated, is_suspect, is_file_suspect
     cdef Py_ssize_t first_kept
     cdef readonly object ticket
     cdef list retired

@@ -10,7 +10,7 @@ What is where, and when it is safe
      nothing: the caller keeps the units and may try again.
   2. ``offset`` counts bytes written, ``synced_offset`` those that a power
      failure cannot take.  A sync that runs in a thread is a SyncTicket.
-  3. A failed sync makes the AOF doubtful, for good: the kernel may have dropped
+  3. A failed sync makes the AOF suspect, for good: the kernel may have dropped
      the bytes and a second sync would say yes.  Only ``adopt`` ends that, because
      the new base comes from memory, not from those bytes.
   4. An increment is synced before the next one begins, so that only the last one
@@ -86,8 +86,8 @@ class AofWriter:
         self.base_size = 0
         self.is_pending = False
         self.has_rotated = False
-        self.is_doubtful = False
-        self.is_file_doubtful = False
+        self.is_suspect = False
+        self.is_file_suspect = False
         #: Increments before this one go when a new base comes.
         self.first_kept = 0
         self.ticket: SyncTicket | None = None
@@ -172,7 +172,7 @@ class AofWriter:
         """Vouch for units at the end that no seal covers; whether there is one now.
 
         They were loaded, and clients will see them: a power failure that takes the next
-        record must not make us doubt them again.
+        record must not make them suspect again.
         """
         if file.size == 0:
             return False
@@ -222,9 +222,9 @@ class AofWriter:
         try:
             ticket.run()
         except DiskError:
-            self.doubt(ticket)
+            self.mark_suspect(ticket)
             raise
-        self.believe(ticket)
+        self.mark_synced(ticket)
 
     def start_sync(self) -> SyncTicket | None:
         """A ticket for a thread; None if there is nothing to sync or one is on its way."""
@@ -237,16 +237,16 @@ class AofWriter:
         """The thread is done."""
         self.ticket = None
         if error is not None:
-            self.doubt(ticket)
+            self.mark_suspect(ticket)
         else:
-            self.believe(ticket)
+            self.mark_synced(ticket)
         for file in self.retired:
             file.close()
         self.retired.clear()
 
-    def believe(self, ticket: SyncTicket) -> None:
+    def mark_synced(self, ticket: SyncTicket) -> None:
         """A sync went well: what it covers is safe, unless an earlier one failed."""
-        if self.is_doubtful or self.is_pending:
+        if self.is_suspect or self.is_pending:
             return
         self.synced_offset = max(self.synced_offset, ticket.offset)
         if ticket.file is self.file:
@@ -257,11 +257,11 @@ class AofWriter:
         self.synced_size = size
         self.mark = mark_line(size)
 
-    def doubt(self, ticket: SyncTicket) -> None:
-        """A sync failed."""
-        self.is_doubtful = True
+    def mark_suspect(self, ticket: SyncTicket) -> None:
+        """A sync failed: what it covers may be lost."""
+        self.is_suspect = True
         if ticket.file is self.file:
-            self.is_file_doubtful = True
+            self.is_file_suspect = True
 
     # Rewriting
 
@@ -275,7 +275,7 @@ class AofWriter:
             self.has_rotated = True
             return
         self.mend()
-        if not self.is_doubtful:
+        if not self.is_suspect:
             self.sync()
         self.add_increment()
         self.first_kept = len(self.manifest.increments) - 1
@@ -300,7 +300,7 @@ class AofWriter:
             self.disk.sync_folder(self.folder)
             self.write_manifest(manifest)
         except DiskError:
-            self.disown(file)
+            self.discard_increment(file)
             raise
         self.other_size += self.size
         if self.file is not None:
@@ -310,11 +310,11 @@ class AofWriter:
     def new_file(self, path: str) -> WriteFile:
         """An increment with nothing in it but the seal of nothing, which says: all before is safe.
 
-        Behind a file that is doubtful the new one stays empty, so that a start after a power
+        After a file that is suspect the new one stays empty, so that a start after a power
         failure takes that one for the last, whose end may be lost.
         """
         file = self.disk.create(path)
-        if self.is_doubtful:
+        if self.is_suspect:
             return file
         try:
             file.write(seal_line(0))
@@ -325,7 +325,7 @@ class AofWriter:
             raise
         return file
 
-    def disown(self, file: WriteFile) -> None:
+    def discard_increment(self, file: WriteFile) -> None:
         """The next increment could not be named; but perhaps the disk has that manifest.
 
         So the file must be empty, or it would vouch for the end of the one that goes on.
@@ -334,7 +334,7 @@ class AofWriter:
             file.truncate(0)
             file.sync()
         except DiskError:
-            self.is_doubtful = True
+            self.is_suspect = True
         file.close()
 
     def adopt(self, temp: str, kind: str) -> None:
@@ -352,7 +352,7 @@ class AofWriter:
             increments, first = manifest.increments, self.first_kept
             self.replace_base(manifest, base, increments[:first], increments[first:])
         self.has_rotated = False
-        self.is_doubtful = self.is_file_doubtful
+        self.is_suspect = self.is_file_suspect
         self.measure()
         self.base_size = self.current_size
 
@@ -419,7 +419,7 @@ class AofWriter:
         # The first write has a mark, even if it says nothing.
         self.marked_size = -1
         self.sealer = Sealer(crc, is_sealed)
-        self.is_file_doubtful = False
+        self.is_file_suspect = False
 
     def retire(self, file: WriteFile) -> None:
         """Close a file, or let the thread that syncs it do so when it is done."""

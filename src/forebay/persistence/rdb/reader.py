@@ -9,7 +9,7 @@ of it by fetch(): ``src``, ``src_at`` and ``src_len`` say where it lies, in the
 window or, if it was compressed, in ``scratch``, until the next call.
 
 Rules
-  1. Nothing is believed: an announced length is compared with what is left of
+  1. Nothing is trusted: an announced length is compared with what is left of
      the file before anything is allocated for it, and a compressed string with
      what its bytes could expand to.
   2. Every complaint is a CorruptDataError that names the offset.

@@ -14,7 +14,7 @@ is in an ``Extra`` beside it (stream_extra.py).
 A stream is taken only if it is sound by the rules of core/check.py.  Beyond the
 rules of nodes.py and pending.py: the length is the number of live
 entries, none of them is above the last ID, and names of groups and consumers
-are not there twice.  The first ID is not believed but looked up.
+are not there twice.  The first ID of the file is not used but looked up.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ When the disk refuses
      tried again every second; clients with a reply from that turn are closed
      instead of answered, and writes are refused (MISCONF) until it is done.
   3. After a failed sync nobody knows what the disk has.  Writes are refused
-     until the whole AOF has been written anew into other files (on_doubt asks for that).
+     until the whole AOF has been written anew into other files (background.py starts that).
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ class LiveAof:
         self.sync_trouble = ""
         self.retry_ms = 0
         self.waiting: list[tuple[int, Session, object]] = []
-        #: Called when only a rewrite can help, and whether a child is at work.
-        self.on_doubt: Callable[[], None] = lambda: None
+        #: Called when writes must be refused from now on, or need not be any more.
         self.on_trouble: Callable[[], None] = lambda: None
+        #: Whether a child is at work.
         self.has_child: Callable[[], bool] = lambda: False
 
     @property
@@ -117,7 +117,7 @@ class LiveAof:
         self.turn.is_held = True
         self.retry_ms = self.clock.monotonic_ms() + WRITE_AGAIN_MS
         self.log.warning(f"Error writing to the AOF file: {error}; writes are refused")
-        self.loop.forsake()
+        self.loop.close_recipients()
         self.on_trouble()
 
     def halt(self, error: DiskError) -> None:
@@ -182,10 +182,10 @@ class LiveAof:
         if self.clock.monotonic_ms() - self.sync_began_ms > LATE_MS:
             self.delayed_syncs += 1
         if error is not None:
-            self.doubt(error)
+            self.sync_failed(error)
             return
         self._is_synced(mark)
-        self.hurry()
+        self.sync_for_waiters()
         self.beat()
 
     def sync_now(self) -> None:
@@ -197,7 +197,7 @@ class LiveAof:
         try:
             aof.sync()
         except DiskError as error:
-            self.doubt(error)
+            self.sync_failed(error)
         else:
             self._is_synced(mark)
 
@@ -206,7 +206,7 @@ class LiveAof:
         self.synced_ms = self.clock.monotonic_ms()
         self._wake()
 
-    def doubt(self, error: DiskError) -> None:
+    def sync_failed(self, error: DiskError) -> None:
         """A sync failed: what it was to save may be lost, and nobody can tell."""
         self.last_error = str(error)
         if self.turn.sync_each:
@@ -218,7 +218,6 @@ class LiveAof:
             )
         self.sync_trouble = error.reason
         self.on_trouble()
-        self.on_doubt()
 
     def start_over(self) -> None:
         """All data is about to be written anew: what could not be written so far will be in it."""
@@ -257,11 +256,11 @@ class LiveAof:
         )
 
     def wake_when_synced(self, mark: int, session: Session) -> None:
-        """End the wait of a client when all before the mark is on disk; hurry the disk."""
+        """End the wait of a client when all before the mark is on disk; sync soon."""
         self.waiting.append((mark, session, session.blocked))
         self.loop.is_aof_due = True
 
-    def hurry(self) -> None:
+    def sync_for_waiters(self) -> None:
         """Somebody waits for the disk: begin to sync now, unless that would not be enough."""
         aof = self.aof
         if self.waiting and aof is not None and not aof.is_pending:

@@ -2,7 +2,7 @@
 
     BGSAVE, save points      -- SAVE -----.
     BGREWRITEAOF, growth,                  +--> wanted --end of turn--> child --> taken over
-    doubt, appendonly yes    -- REWRITE --'         (another child is at work: scheduled)
+    disk faults, appendonly  -- REWRITE --'         (another child is at work: scheduled)
 
 save.py and rewrite.py say when each is due, how it starts, and what comes of it.  A job
 starts at the end of a turn, never in the middle of a command.

@@ -78,7 +78,7 @@ class Durability:
         self.loading = Loading(settings, engine, self.disk, log, clock)
         self.lock: Lock | None = None
         self.on_ready: Callable[[], None] = lambda: None
-        self.live.on_doubt = self.live.on_trouble = self.refresh_gate
+        self.live.on_trouble = self.refresh_gate
         self.live.has_child = lambda: self.children.current is not None
         self.save_job.on_trouble = self.refresh_gate
         self.rewrite_job.make_aof = self.loading.new_aof
@@ -124,13 +124,13 @@ class Durability:
         self.on_ready = on_ready
         self.engine.set_gate(gates.LOADING, on=True)
         self.loading.begin(self.loading.everything())
-        self.loop.errand = self._load
+        self.loop.turn_work = self._load
 
     def _load(self) -> None:
         try:
             if not self.loading.step():
                 return
-            self.loop.errand = None
+            self.loop.turn_work = None
             self._loaded()
         except ForebayError as error:
             self.log.warning(what_to_do(error))
@@ -161,7 +161,7 @@ class Durability:
             self._turn_off()
         self.engine.effects.enabled = self.needs_disk
         self.background.end_of_turn()
-        self.live.hurry()
+        self.live.sync_for_waiters()
 
     def beat(self) -> None:
         """Ten times a second."""

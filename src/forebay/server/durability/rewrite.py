@@ -67,7 +67,7 @@ class Rewrite(Job):
         self.heal_ms = 0
         self.presyncs = 0
         #: The AOF of a rewrite that was asked for although the AOF is off.
-        self.lonely: AofWriter | None = None
+        self.one_off: AofWriter | None = None
         #: An AOF with files to remove.
         self.has_history: AofWriter | None = None
         #: The data was replaced behind the AOF's back (DEBUG RELOAD).
@@ -82,7 +82,7 @@ class Rewrite(Job):
         aof = self.live.aof
         if aof is None:
             return self.settings.appendonly
-        return aof.is_pending or aof.is_doubtful or self.aof_is_stale
+        return aof.is_pending or aof.is_suspect or self.aof_is_stale
 
     def may_start(self) -> bool:
         """Whether an automatic attempt need not wait any longer."""
@@ -127,8 +127,8 @@ class Rewrite(Job):
                 self.engine.effects.forget_database()
         except ForebayError as error:
             self._failed(None, str(error), aof)
-            if isinstance(error, DiskError) and aof.is_doubtful:
-                self.live.doubt(error)
+            if isinstance(error, DiskError) and aof.is_suspect:
+                self.live.sync_failed(error)
             return
         temp, kind = self._target(aof)
         work = self._work(temp, kind)
@@ -145,7 +145,7 @@ class Rewrite(Job):
         self.engine.effects.forget_database()
         self.aof_is_stale = False
         if not self.settings.appendonly:
-            self.lonely = aof
+            self.one_off = aof
         elif aof is self.live.aof:
             self.live.start_over()
         else:
@@ -182,8 +182,8 @@ class Rewrite(Job):
             return
         self.count(child, "")
         self.log.notice("Background AOF rewrite finished successfully")
-        if aof is self.lonely:
-            self._close_lonely()
+        if aof is self.one_off:
+            self._close_one_off()
             return
         self.base_size = aof.current_size
         self.has_history = aof
@@ -194,21 +194,21 @@ class Rewrite(Job):
         doublings = min(self.failures - 1, MOST_DOUBLINGS)
         self.heal_ms = self.clock.monotonic_ms() + (REWRITE_AGAIN_MS << doublings)
         self.log.warning(f"Background AOF rewrite failed: {error}")
-        if aof is self.lonely:
-            self._close_lonely()
+        if aof is self.one_off:
+            self._close_one_off()
         elif aof.has_rotated:
             aof.abandon()
 
-    def _close_lonely(self) -> None:
-        assert self.lonely is not None
-        self.lonely.close()
-        self.lonely = None
+    def _close_one_off(self) -> None:
+        assert self.one_off is not None
+        self.one_off.close()
+        self.one_off = None
 
     def stopped(self) -> None:
         """The child was ended: what it has written is of no use."""
         aof = self.live.aof
-        if self.lonely is not None:
-            self._close_lonely()
+        if self.one_off is not None:
+            self._close_one_off()
         elif aof is not None and aof.has_rotated:
             aof.abandon()
 

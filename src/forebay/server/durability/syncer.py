@@ -43,7 +43,7 @@ class Syncer:
         self.jobs: SimpleQueue[Job] = SimpleQueue()
         self.results: SimpleQueue[ForebayError | None] = SimpleQueue()
         self.on_done: Done | None = None
-        self.bell = -1
+        self.wake_fd = -1
 
     @property
     def is_busy(self) -> bool:
@@ -52,9 +52,9 @@ class Syncer:
 
     def open(self) -> None:
         """Start the thread; may be said twice."""
-        if self.bell < 0:
-            self.bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-            self.loop.watch(self.bell, self._on_bell)
+        if self.wake_fd < 0:
+            self.wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+            self.loop.watch(self.wake_fd, self._on_wake)
             threading.Thread(target=self._run, name="forebay-sync", daemon=True).start()
 
     def start(self, job: Job, on_done: Done) -> None:
@@ -79,15 +79,15 @@ class Syncer:
                 error = fault
             self.results.put(error)
             with contextlib.suppress(OSError):  # then the next beat finds the result
-                os.eventfd_write(self.bell, 1)
+                os.eventfd_write(self.wake_fd, 1)
 
-    def _on_bell(self) -> None:
+    def _on_wake(self) -> None:
         with contextlib.suppress(OSError):
-            os.eventfd_read(self.bell)
+            os.eventfd_read(self.wake_fd)
         self.look()
 
     def look(self) -> None:
-        """Hand over what is done, if anything is; the bell may have failed to ring."""
+        """Hand over what is done, if anything is; the wake-up may have failed."""
         if self.on_done is not None and not self.results.empty():
             self._hand_over(self.results.get())
 

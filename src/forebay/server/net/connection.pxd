@@ -16,7 +16,7 @@ cdef int STARVED, BUSY, STALLED
 
 
 @cython.final
-cdef class Bench:
+cdef class Shared:
     cdef public Engine engine
     cdef public long long now_ms
     cdef bytearray buf
@@ -41,28 +41,28 @@ cdef class Connection:
     cdef public str fault, offence
 
     @cython.locals(at=Py_ssize_t, n=Py_ssize_t, parser=RequestParser)
-    cpdef bint read(self, Bench bench) except -1
+    cpdef bint read(self, Shared shared) except -1
     @cython.locals(n=Py_ssize_t)
-    cdef bint read_own(self, Bench bench) except -1
+    cdef bint read_own(self, Shared shared) except -1
     cdef bint no_bytes(self, Py_ssize_t result) except -1
     @cython.locals(parser=RequestParser)
-    cpdef int resume(self, Bench bench) except -1
+    cpdef int resume(self, Shared shared) except -1
     @cython.locals(before=Py_ssize_t, state=int)
-    cdef int run(self, Bench bench, RequestParser parser) except -1
+    cdef int run(self, Shared shared, RequestParser parser) except -1
     @cython.locals(
         session=Session, out=RespWriter, argv=Argv, last_pos=Py_ssize_t, last_size=Py_ssize_t
     )
-    cdef int run_commands(self, Bench bench, RequestParser parser) except -1
+    cdef int run_commands(self, Shared shared, RequestParser parser) except -1
     cpdef bint stalled(self) except -1
     cpdef bint has_no_more_to_do(self) except -1
     @cython.locals(n=Py_ssize_t)
-    cdef int hold(self, Bench bench, RequestParser parser, Py_ssize_t end) except -1
+    cdef int hold(self, Shared shared, RequestParser parser, Py_ssize_t end) except -1
     @cython.locals(size=Py_ssize_t, wider=bytearray)
     cdef int make_room(self, Py_ssize_t n) except -1
     @cython.locals(size=Py_ssize_t)
-    cdef bint within_limit(self, Bench bench) except -1
-    cdef int count_in(self, Bench bench, Py_ssize_t n) except -1
+    cdef bint within_limit(self, Shared shared) except -1
+    cdef int count_in(self, Shared shared, Py_ssize_t n) except -1
     @cython.locals(n=Py_ssize_t)
-    cpdef bint flush(self, Bench bench) except -1
+    cpdef bint flush(self, Shared shared) except -1
     cdef Py_ssize_t pull(self, bytearray buf, u8* p, Py_ssize_t at, Py_ssize_t n) except? -1
     cdef Py_ssize_t push(self, Py_ssize_t n) except? -1

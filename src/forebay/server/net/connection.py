@@ -56,7 +56,7 @@ SEND_BYTES = 1 << 20
 STARVED, BUSY, STALLED = 0, 1, 2
 
 
-class Bench:
+class Shared:
     """What all connections of a loop share."""
 
     def __init__(self, engine: Engine) -> None:
@@ -109,31 +109,31 @@ class Connection:
 
     # In
 
-    def read(self, bench: Bench) -> bool:
+    def read(self, shared: Shared) -> bool:
         """Take what has arrived and run what is whole; False when the client is gone."""
         if self.held is not None and (self.more or self.end - self.start > SMALL_BYTES):
-            return self.read_own(bench)
+            return self.read_own(shared)
         at = 0
-        parser = bench.parser
+        parser = shared.parser
         if self.held is not None:
             at = self.end - self.start
-            mem.copy(bench.p, 0, self.held, self.start, at)
+            mem.copy(shared.p, 0, self.held, self.start, at)
             if self.parser is not None:
                 parser = self.parser
-        n = self.pull(bench.buf, bench.p, at, READ_BYTES)
+        n = self.pull(shared.buf, shared.p, at, READ_BYTES)
         if n <= 0:
             return self.no_bytes(n)
-        self.count_in(bench, n)
+        self.count_in(shared, n)
         self.held = None
-        parser.load(bench.buf, 0, at + n)
-        self.more = self.run(bench, parser) != STARVED and parser.pos < at + n
+        parser.load(shared.buf, 0, at + n)
+        self.more = self.run(shared, parser) != STARVED and parser.pos < at + n
         if parser.pos < at + n:
-            self.hold(bench, parser, at + n)
+            self.hold(shared, parser, at + n)
         elif parser is self.parser:
             self.parser = None
-        return self.within_limit(bench)
+        return self.within_limit(shared)
 
-    def read_own(self, bench: Bench) -> bool:
+    def read_own(self, shared: Shared) -> bool:
         """The same for a client with many held bytes, or bytes that may not run yet."""
         n = READ_BYTES
         if self.parser is not None and self.parser.want > n:
@@ -142,11 +142,11 @@ class Connection:
         n = self.pull(self.held, self.held, self.end, n)
         if n <= 0:
             return self.no_bytes(n)
-        self.count_in(bench, n)
+        self.count_in(shared, n)
         self.end += n
         if not self.more:
-            self.resume(bench)
-        return self.within_limit(bench)
+            self.resume(shared)
+        return self.within_limit(shared)
 
     def no_bytes(self, result: int) -> bool:
         """Nothing was received: whether the connection goes on all the same.
@@ -159,17 +159,17 @@ class Connection:
             return True
         return sysio.again(result)
 
-    def resume(self, bench: Bench) -> int:
+    def resume(self, shared: Shared) -> int:
         """Run what is held, as far as it goes."""
         if self.held is None:
             self.more = False
             return 0
         parser = self.parser
         if parser is None:
-            parser = RequestParser(bench.trusted)
+            parser = RequestParser(shared.trusted)
             self.parser = parser
         parser.load(self.held, self.start, self.end)
-        self.more = self.run(bench, parser) != STARVED
+        self.more = self.run(shared, parser) != STARVED
         self.start = parser.pos
         if self.start == self.end:
             self.more = False
@@ -177,12 +177,12 @@ class Connection:
             self.parser = None
         return 0
 
-    def run(self, bench: Bench, parser: RequestParser) -> int:
+    def run(self, shared: Shared, parser: RequestParser) -> int:
         """Run commands until there is none, or the client must wait."""
         before = self.out.size
         try:
-            state = self.run_commands(bench, parser)
-            bench.produced += self.out.size - before
+            state = self.run_commands(shared, parser)
+            shared.produced += self.out.size - before
             return state
         except ProtocolError as error:
             self.out.error(error.text)
@@ -191,23 +191,23 @@ class Connection:
             self.fault = str(error)
             return STALLED
 
-    def run_commands(self, bench: Bench, parser: RequestParser) -> int:
+    def run_commands(self, shared: Shared, parser: RequestParser) -> int:
         """The loop over commands; hot."""
         session = self.session
         out = self.out
         if self.stalled():
             return STALLED
-        bench.engine.started_us = 0
+        shared.engine.started_us = 0
         last_pos = parser.pos + RUN_BYTES
         if session.authenticated:
             last_size = out.size + BURST_BYTES
-            parser.limits = bench.trusted
+            parser.limits = shared.trusted
         else:
             last_size = out.size + STRANGER_BURST_BYTES
-            parser.limits = bench.strangers
+            parser.limits = shared.strangers
         while parser.next():
             if parser.argv.n > 0:
-                bench.engine.call(session, parser.argv, bench.now_ms)
+                shared.engine.call(session, parser.argv, shared.now_ms)
                 if session.blocked is not None or session.closing:
                     self.leaving = session.closing
                     return STALLED
@@ -231,16 +231,16 @@ class Connection:
 
     # Held bytes
 
-    def hold(self, bench: Bench, parser: RequestParser, end: int) -> int:
+    def hold(self, shared: Shared, parser: RequestParser, end: int) -> int:
         """Keep the bytes of the shared buffer from the parser's place on."""
         n = end - parser.pos
         self.held = bytearray(n)
-        mem.copy(self.held, 0, bench.p, parser.pos, n)
+        mem.copy(self.held, 0, shared.p, parser.pos, n)
         self.start = 0
         self.end = n
-        if parser is bench.parser:
+        if parser is shared.parser:
             self.parser = parser
-            bench.parser = RequestParser(bench.trusted)
+            shared.parser = RequestParser(shared.trusted)
         return 0
 
     def make_room(self, n: int) -> int:
@@ -256,7 +256,7 @@ class Connection:
         self.end = size
         return 0
 
-    def within_limit(self, bench: Bench) -> bool:
+    def within_limit(self, shared: Shared) -> bool:
         """False when more is held for the client than it may send ahead."""
         if self.held is None:
             self.session.query_bytes = 0
@@ -264,7 +264,7 @@ class Connection:
         size = self.end - self.start
         self.session.query_bytes = size
         if self.session.authenticated:
-            if size <= bench.query_limit_bytes:
+            if size <= shared.query_limit_bytes:
                 return True
         elif size <= STRANGER_HELD_BYTES:
             return True
@@ -272,16 +272,16 @@ class Connection:
         self.offence = "query"
         return False
 
-    def count_in(self, bench: Bench, n: int) -> int:
+    def count_in(self, shared: Shared, n: int) -> int:
         """Statistics of received bytes."""
-        bench.bytes_in += n
-        bench.engine.stats.reads += 1
+        shared.bytes_in += n
+        shared.engine.stats.reads += 1
         self.session.bytes_in += n
         return 0
 
     # Out
 
-    def flush(self, bench: Bench) -> bool:
+    def flush(self, shared: Shared) -> bool:
         """Send what waits, as far as the socket takes it; False when the client is gone."""
         n = self.out.size - self.out.start
         if n > SEND_BYTES:
@@ -289,8 +289,8 @@ class Connection:
         n = self.push(n)
         if n < 0:
             return sysio.again(n)
-        bench.bytes_out += n
-        bench.engine.stats.writes += 1
+        shared.bytes_out += n
+        shared.engine.stats.writes += 1
         self.session.bytes_out += n
         self.out.consume(n)
         return True

@@ -8,7 +8,7 @@ from forebay.engine.engine cimport Engine
 from forebay.engine.stats cimport Stats
 from forebay.mem cimport u64
 from forebay.server.net cimport sysio
-from forebay.server.net.connection cimport Bench, Connection
+from forebay.server.net.connection cimport Shared, Connection
 from forebay.server.net.timers cimport Clock
 
 cdef int READ, WRITE, MAX_EVENTS
@@ -17,7 +17,7 @@ cdef long long TURN_BYTES, STEP_MS
 
 @cython.final
 cdef class Loop:
-    cdef public Bench bench
+    cdef public Shared shared
     cdef public Clock clock
     cdef public object host, epoll
     cdef int epoll_fd
@@ -26,7 +26,7 @@ cdef class Loop:
     cdef public dict watchers
     cdef public int count
     cdef list to_settle, busy
-    cdef public object before_replies, after_aof, errand
+    cdef public object before_replies, after_aof, turn_work
     cdef public bint is_aof_due, is_stopping
     cdef public long long next_beat_ms, beat_ms
     cdef long long steady_ms, offset_ms, woke_us
@@ -34,7 +34,7 @@ cdef class Loop:
 
     @cython.locals(fd=int)
     cpdef close(self, Connection conn)
-    @cython.locals(bench=Bench, w="u64*", ready=int, i=int, step_ms="long long")
+    @cython.locals(shared=Shared, w="u64*", ready=int, i=int, step_ms="long long")
     cpdef int turn(self) except -1
     cdef run_after_aof(self)
     cdef follow_clock(self)
@@ -54,7 +54,7 @@ cdef class Loop:
     @cython.locals(session=Session, conn=Connection, asked=list, waited=list)
     cdef int settle_all(self) except -1
     @cython.locals(session=Session, conn=Connection)
-    cpdef forsake(self)
+    cpdef close_recipients(self)
     @cython.locals(conn=Connection)
     cdef int settle_each(self, list connections) except -1
     @cython.locals(mask=int)

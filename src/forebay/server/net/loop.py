@@ -35,7 +35,7 @@ from collections.abc import Callable
 
 from forebay import mem
 from forebay.server.net import sysio
-from forebay.server.net.connection import Bench, Connection
+from forebay.server.net.connection import Connection, Shared
 from forebay.server.net.timers import Clock
 
 READ = select.EPOLLIN
@@ -74,8 +74,8 @@ class Host:
 class Loop:
     """Runs turns until it is told to stop."""
 
-    def __init__(self, bench: Bench, clock: Clock, host: Host) -> None:
-        self.bench = bench
+    def __init__(self, shared: Shared, clock: Clock, host: Host) -> None:
+        self.shared = shared
         self.clock = clock
         self.host = host
         self.epoll = select.epoll()
@@ -91,7 +91,7 @@ class Loop:
         self.after_aof: Callable[[], None] | None = None
         self.is_aof_due = False
         #: Work that is done a piece at a time, one in each turn, without sleep between.
-        self.errand: Callable[[], None] | None = None
+        self.turn_work: Callable[[], None] | None = None
         self.is_stopping = False
         self.next_beat_ms = 0
         self.beat_ms = 100
@@ -132,7 +132,7 @@ class Loop:
         self.by_fd[fd] = None
         self.count -= 1
         conn.more = False
-        self.bench.engine.close_session(conn.session)
+        self.shared.engine.close_session(conn.session)
         self.host.closed(conn)
         conn.out.clear()
         conn.held = None
@@ -162,24 +162,24 @@ class Loop:
 
     def turn(self) -> int:
         """One turn; see the head of this file."""
-        bench = self.bench
+        shared = self.shared
         w = mem.words(self.events)
         ready = sysio.wait(self.epoll, self.epoll_fd, w, MAX_EVENTS, self.end_turn())
-        bench.now_ms = self.clock.now_ms()
+        shared.now_ms = self.clock.now_ms()
         self.woke_us = self.clock.us()
         self.steady_ms = self.woke_us // 1000
-        step_ms = bench.now_ms - self.steady_ms - self.offset_ms
+        step_ms = shared.now_ms - self.steady_ms - self.offset_ms
         if step_ms > STEP_MS or step_ms < -STEP_MS:
             self.follow_clock()
-        bench.produced = 0
+        shared.produced = 0
         if self.busy:
             self.run_busy()
         for i in range(ready):
-            if bench.produced > TURN_BYTES or self.is_stopping:
+            if shared.produced > TURN_BYTES or self.is_stopping:
                 break
             self.serve(w[2 * i], w[2 * i + 1])
         self.between()
-        if self.before_replies is not None and bench.engine.effects.out.size > 0:
+        if self.before_replies is not None and shared.engine.effects.out.size > 0:
             self.before_replies()
         if self.is_aof_due:
             self.run_after_aof()
@@ -206,9 +206,9 @@ class Loop:
             if self.steady_ms >= self.next_beat_ms:
                 self.next_beat_ms = self.steady_ms + self.beat_ms
                 self.host.beat()
-            if self.errand is not None:
-                self.errand()
-            self.bench.engine.before_sleep(self.bench.now_ms)
+            if self.turn_work is not None:
+                self.turn_work()
+            self.shared.engine.before_sleep(self.shared.now_ms)
         except Exception as fault:  # noqa: BLE001 - rule 6
             self.host.broken(None, fault)
         return 0
@@ -216,13 +216,13 @@ class Loop:
     def end_turn(self) -> int:
         """Count the turn that is over; how long the next one may sleep."""
         now_us = self.clock.us()
-        stats = self.bench.engine.stats
+        stats = self.shared.engine.stats
         stats.turns += 1
         stats.turns_us += now_us - self.woke_us
-        if self.busy or self.errand is not None:
+        if self.busy or self.turn_work is not None:
             return 0
         wait_ms = self.next_beat_ms - now_us // 1000
-        deadline_ms = self.bench.engine.next_deadline_ms()
+        deadline_ms = self.shared.engine.next_deadline_ms()
         if deadline_ms >= 0:
             wait_ms = min(wait_ms, deadline_ms - self.clock.now_ms())
         return max(0, wait_ms)
@@ -252,7 +252,7 @@ class Loop:
     def read(self, conn: Connection) -> int:
         """Take a connection's bytes; it goes on the list if there is anything to settle."""
         try:
-            alive = conn.read(self.bench)
+            alive = conn.read(self.shared)
         except Exception as fault:  # noqa: BLE001 - rule 6
             self.host.broken(conn, fault)
             alive = False
@@ -273,7 +273,7 @@ class Loop:
             if conn.fd < 0 or self.is_stopping:
                 continue
             try:
-                conn.resume(self.bench)
+                conn.resume(self.shared)
             except Exception as fault:  # noqa: BLE001 - rule 6
                 self.host.broken(conn, fault)
                 self.close(conn)
@@ -297,7 +297,7 @@ class Loop:
         """
         asked = self.to_settle
         self.to_settle = []
-        for session in self.bench.engine.take_touched():
+        for session in self.shared.engine.take_touched():
             conn = session.link
             if conn is not None and not conn.queued:
                 self.queue(conn)
@@ -307,9 +307,9 @@ class Loop:
         self.settle_each(asked)
         return 0
 
-    def forsake(self) -> None:
+    def close_recipients(self) -> None:
         """End every client to whom this turn has written: its reply would not be true."""
-        for session in self.bench.engine.take_touched():
+        for session in self.shared.engine.take_touched():
             conn = session.link
             if conn is not None and not conn.queued:
                 self.queue(conn)
@@ -331,7 +331,7 @@ class Loop:
 
     def settle(self, conn: Connection) -> int:
         """Send, close or watch: whatever the state of this connection asks for."""
-        if conn.out.size > 0 and not conn.flush(self.bench):
+        if conn.out.size > 0 and not conn.flush(self.shared):
             self.close(conn)
             return 0
         if conn.session.closing and not conn.leaving:
