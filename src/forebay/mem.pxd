@@ -9,6 +9,14 @@ ctypedef uint32_t u32
 ctypedef uint64_t u64
 ctypedef int64_t i64
 
+cdef extern from "<stdint.h>" nogil:
+    const u64 U64_MAX "UINT64_MAX"
+    const i64 I64_MAX "INT64_MAX"
+    const i64 I64_MIN "INT64_MIN"
+
+cdef enum:
+    SLACK = 16
+
 
 cdef extern from *:
     u64 __builtin_bswap64(u64) noexcept nogil

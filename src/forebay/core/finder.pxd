@@ -1,11 +1,11 @@
 # Types of finder.py; see there.
 cimport cython
 
+from forebay cimport mem
 from forebay.core.cursor cimport Cursor
 from forebay.core.stream cimport Stream
 from forebay.mem cimport u64
 
-cdef u64 U64_MAX
 
 
 @cython.final

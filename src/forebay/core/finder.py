@@ -17,10 +17,9 @@ The stream must not change between two lookups.
 
 from __future__ import annotations
 
+from forebay import mem
 from forebay.core.cursor import Cursor
 from forebay.core.stream import Stream
-
-U64_MAX = (1 << 64) - 1
 
 
 class Finder:
@@ -51,7 +50,7 @@ class Finder:
     def seek(self, ms: int, seq: int) -> bool:
         """Stand on the first entry that is not before this ID; whether it is the one."""
         cursor = self.cursor
-        cursor.open(ms, seq, U64_MAX, U64_MAX, False)
+        cursor.open(ms, seq, mem.U64_MAX, mem.U64_MAX, False)
         self.stands = cursor.next()
         return self.stands and cursor.ms == ms and cursor.seq == seq
 

@@ -8,8 +8,7 @@ from forebay.core.stream cimport Stream
 from forebay.core.view cimport View
 from forebay.mem cimport i64, u64
 
-cdef u64 U64_MAX
-cdef i64 NOBODY, NEVER, UNKNOWN, I64_MAX, GROUP_BYTES, CONSUMER_BYTES
+cdef i64 NOBODY, NEVER, UNKNOWN, GROUP_BYTES, CONSUMER_BYTES
 
 
 @cython.final

@@ -32,8 +32,6 @@ from forebay.core.view import View
 NOBODY = 0
 NEVER = -1
 UNKNOWN = -1
-U64_MAX = (1 << 64) - 1
-I64_MAX = (1 << 63) - 1
 
 #: What group and consumer cost beside names, records and slots, with their places in a tree, as
 #: measured in the compiled build.
@@ -135,7 +133,7 @@ class Group:
             and not mem.before(self.last_ms, self.last_seq, stream.first_ms, stream.first_seq)
             and not tombstones_ahead(stream, self.last_ms, self.last_seq)
         ):
-            if self.entries_read < I64_MAX:
+            if self.entries_read < mem.I64_MAX:
                 self.entries_read += 1
         elif stream.entries_added > 0:
             self.entries_read = estimate(stream, ms, seq)
@@ -258,7 +256,7 @@ def min_last_id(stream: Stream) -> tuple[int, int]:
 
     The greatest ID of all if there is no group: nobody waits for anything.
     """
-    low_ms = low_seq = U64_MAX
+    low_ms = low_seq = mem.U64_MAX
     for group in stream.groups.values():
         if mem.before(group.last_ms, group.last_seq, low_ms, low_seq):
             low_ms, low_seq = group.last_ms, group.last_seq

@@ -3,7 +3,6 @@ cimport cython
 from forebay cimport mem
 from forebay.mem cimport i64, u8, u64
 
-cdef u64 U64_MAX
 cdef Py_ssize_t MAX_TEXT
 cdef bytes BAD_START, BAD_END, _BLANKS
 

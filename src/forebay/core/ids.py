@@ -20,7 +20,6 @@ from __future__ import annotations
 from forebay import mem
 from forebay.errors import INVALID_ID, CommandError
 
-U64_MAX = (1 << 64) - 1
 MAX_TEXT = 127  # a longer argument is refused, as Redis does
 BAD_START = b"ERR invalid start ID for the interval"
 BAD_END = b"ERR invalid end ID for the interval"
@@ -49,9 +48,9 @@ def before(a_ms: int, a_seq: int, b_ms: int, b_seq: int) -> bool:
 
 def successor(ms: int, seq: int) -> tuple[bool, int, int]:
     """The next possible ID; false if there is none."""
-    if seq != U64_MAX:
+    if seq != mem.U64_MAX:
         return True, ms, seq + 1
-    if ms != U64_MAX:
+    if ms != mem.U64_MAX:
         return True, ms + 1, 0
     return False, 0, 0
 
@@ -61,7 +60,7 @@ def predecessor(ms: int, seq: int) -> tuple[bool, int, int]:
     if seq != 0:
         return True, ms, seq - 1
     if ms != 0:
-        return True, ms - 1, U64_MAX
+        return True, ms - 1, mem.U64_MAX
     return False, 0, 0
 
 
@@ -113,7 +112,7 @@ def parse_bound(p: mem.Pointer, at: int, n: int, default_seq: int) -> tuple[bool
     if n == 1 and p[at] == 45:
         return True, 0, 0
     if n == 1 and p[at] == 43:
-        return True, U64_MAX, U64_MAX
+        return True, mem.U64_MAX, mem.U64_MAX
     return parse(p, at, n, default_seq)
 
 
@@ -136,14 +135,14 @@ def interval_start(p: mem.Pointer, at: int, n: int) -> tuple[int, int]:
 def interval_end(p: mem.Pointer, at: int, n: int) -> tuple[int, int]:
     """The last ID of an interval; an ID without sequence means all of that millisecond."""
     if n > 0 and p[at] == 40:
-        ok, ms, seq = parse(p, at + 1, n - 1, U64_MAX)
+        ok, ms, seq = parse(p, at + 1, n - 1, mem.U64_MAX)
         if not ok:
             raise CommandError(INVALID_ID)
         ok, ms, seq = predecessor(ms, seq)
         if not ok:
             raise CommandError(BAD_END)
         return ms, seq
-    ok, ms, seq = parse_bound(p, at, n, U64_MAX)
+    ok, ms, seq = parse_bound(p, at, n, mem.U64_MAX)
     if not ok:
         raise CommandError(INVALID_ID)
     return ms, seq

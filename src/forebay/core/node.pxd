@@ -5,7 +5,7 @@ from forebay.core cimport listpack
 from forebay.mem cimport i64, u8, u64
 
 cdef int DELETED, SAME, SMALL, SHORT, SHORT_HEAD
-cdef Py_ssize_t COUNT_AT, START_ROOM, SLACK
+cdef Py_ssize_t COUNT_AT, START_ROOM
 cdef bytes PADDING
 
 

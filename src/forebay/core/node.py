@@ -30,13 +30,11 @@ SAME = 2
 #: Where the count element stands; a number up to 127 is one byte and its backlen.
 COUNT_AT = 6
 START_ROOM = 96
-#: Bytes behind the listpack that readers may touch: mem.SLACK.
-SLACK = 16
 SMALL = 127
 #: Strings up to this length have one byte in front: SHORT_HEAD and the length.
 SHORT = 63
 SHORT_HEAD = 128
-PADDING = bytes(SLACK)
+PADDING = bytes(mem.SLACK)
 
 
 class Node:
@@ -134,7 +132,7 @@ class Node:
 
     def need(self, room: int) -> int:
         """Make sure that ``room`` more bytes fit."""
-        wanted = self.size + room + SLACK
+        wanted = self.size + room + mem.SLACK
         if wanted <= self.cap:
             return 0
         if wanted < 2 * self.cap:
@@ -150,7 +148,7 @@ class Node:
         """Give back spare room: from now on the buffer is the listpack and SLACK."""
         self.buf = self.blob() + PADDING
         self.p = self.buf
-        self.cap = self.size + SLACK
+        self.cap = self.size + mem.SLACK
         return 0
 
     def unseal(self) -> int:
@@ -222,7 +220,7 @@ class Node:
         self.buf = buf
         self.p = self.buf
         self.cap = len(buf)
-        self.size = self.cap - SLACK
+        self.size = self.cap - mem.SLACK
         self.count = count
         self.deleted = deleted
         self.nfields = nfields
@@ -234,7 +232,7 @@ class Node:
         twin = Node(self.ms, self.seq)
         twin.buf = self.blob() + PADDING
         twin.p = twin.buf
-        twin.cap = self.size + SLACK
+        twin.cap = self.size + mem.SLACK
         twin.size = self.size
         twin.elements = self.elements
         twin.count = self.count

@@ -8,7 +8,7 @@ from forebay.core.node cimport Node
 from forebay.core.rax cimport Rax
 from forebay.mem cimport i64, u8, u64
 
-cdef u64 U64_MAX, COUNTER_MAX
+cdef u64 COUNTER_MAX
 cdef i64 NODE_BYTES_MAX, STREAM_BYTES, NODE_BYTES, TREE_KEY_BYTES
 
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 #: No node grows beyond this, whatever the settings say: offsets stay 32-bit.
 NODE_BYTES_MAX = 1 << 30
-U64_MAX = (1 << 64) - 1
 #: XSETID can bring the counter here; beyond, no reply and no record could say it.
 COUNTER_MAX = (1 << 63) - 1
 #: What is beside the bytes of the nodes, as measured in the compiled build: the stream with
@@ -152,7 +151,7 @@ class Stream:
         if self.length == 0:
             return False, 0, 0
         cursor = Cursor(self.nodes)
-        cursor.open(0, 0, U64_MAX, U64_MAX, True)
+        cursor.open(0, 0, mem.U64_MAX, mem.U64_MAX, True)
         cursor.next()
         return True, cursor.ms, cursor.seq
 
@@ -197,7 +196,7 @@ class Stream:
         self.first_ms = self.first_seq = 0
         if self.length > 0:
             cursor = Cursor(self.nodes)
-            cursor.open(0, 0, U64_MAX, U64_MAX, False)
+            cursor.open(0, 0, mem.U64_MAX, mem.U64_MAX, False)
             cursor.next()
             self.first_ms = cursor.ms
             self.first_seq = cursor.seq
@@ -207,8 +206,8 @@ class Stream:
         self,
         start_ms: int = 0,
         start_seq: int = 0,
-        end_ms: int = U64_MAX,
-        end_seq: int = U64_MAX,
+        end_ms: int = mem.U64_MAX,
+        end_seq: int = mem.U64_MAX,
         count: int = -1,
         reverse: bool = False,
     ) -> list[tuple[int, int, list[bytes]]]:

@@ -7,7 +7,6 @@ from forebay.core.slab cimport Slab
 from forebay.mem cimport i64, u32, u64
 
 cdef Py_ssize_t CHUNK_SLOTS, FIRST_SLOTS, SMALL_SLOTS, FENCE_WORDS
-cdef u64 U64_MAX
 cdef array.array BLANK
 
 

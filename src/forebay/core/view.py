@@ -37,7 +37,6 @@ FIRST_SLOTS = 8
 #: An empty view keeps a chunk up to this size; a chunk with fewer slots may be merged.
 SMALL_SLOTS = 32
 FENCE_WORDS = 3
-U64_MAX = (1 << 64) - 1
 
 BLANK = array("I", bytes(4 * CHUNK_SLOTS))
 
@@ -339,7 +338,7 @@ class View:
         slot = self.last()
         if slot < 0 or self.records.time_word(slot) <= time:
             return slot
-        self.records.probe(U64_MAX, U64_MAX, time)
+        self.records.probe(mem.U64_MAX, mem.U64_MAX, time)
         no, at = self.search(0)
         chunk = self.chunks[no]
         if at == chunk.start:

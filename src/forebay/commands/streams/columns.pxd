@@ -16,7 +16,7 @@ cdef i64 ANSWER_BYTES
 cdef u32 NOWHERE
 cdef u8 DASH
 cdef int SHORT_STRING, WIDE
-cdef Py_ssize_t PART_ROOM, KEPT_COLUMNS, KEPT_BYTES, FIRST_ROOM, INTEGER_ROOM, SLACK
+cdef Py_ssize_t PART_ROOM, KEPT_COLUMNS, KEPT_BYTES, FIRST_ROOM, INTEGER_ROOM
 
 
 cdef bytearray widened(const u8* p, Py_ssize_t size, Py_ssize_t room)

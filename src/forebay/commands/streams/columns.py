@@ -54,7 +54,6 @@ INTEGER_ROOM = 24
 DASH = 45
 #: First bytes of listpack elements: below, a small integer; from here, what has a longer head.
 SHORT_STRING, WIDE = 128, 192
-SLACK = mem.SLACK
 
 
 def widened(p: mem.Pointer, size: int, room: int) -> bytearray:
@@ -98,7 +97,7 @@ class Column:
             behind = self.put_wide(p, at)
         elif head >= SHORT_STRING:
             n = head & 63
-            self.need(n + SLACK)
+            self.need(n + mem.SLACK)
             mem.copy_short(self.p, self.size, p, at + 1, n)
             self.size += n
             behind = at + n + 2
@@ -113,7 +112,7 @@ class Column:
         """A longer string or a larger integer; the index behind it."""
         if not listpack.is_int(p, at):
             start, n = listpack.read_string(p, at)
-            self.need(n + SLACK)
+            self.need(n + mem.SLACK)
             mem.copy_short(self.p, self.size, p, start, n)
             self.size += n
             return listpack.skip(p, at)
@@ -145,7 +144,7 @@ class Column:
         """Write the text of an earlier row once more."""
         low = mem.get_le(self.o, 4 * row, 4)
         n = mem.get_le(self.o, 4 * row + 4, 4) - low
-        self.need(n + SLACK)
+        self.need(n + mem.SLACK)
         mem.copy_short(self.p, self.size, self.p, low, n)
         self.size += n
         return self.end(self.rows)

@@ -1,10 +1,11 @@
 cimport cython
 
+from forebay cimport mem
 from forebay.commands.streams.parsing cimport integer
 from forebay.mem cimport i64
 from forebay.wire.argv cimport Argv
 
-cdef i64 I64_MAX, NOT_SET
+cdef i64 NOT_SET
 
 
 @cython.final

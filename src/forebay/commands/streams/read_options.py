@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from forebay import mem
 from forebay.commands.streams.parsing import integer
 from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv, argv_of
 
-I64_MAX = (1 << 63) - 1
 NOT_SET = -1
 
 
@@ -125,7 +125,7 @@ def read_timeout(argv: Argv, at: int, now_ms: int) -> int:
     value = integer(argv, at, b"ERR timeout is not an integer or out of range")
     if value < 0:
         raise CommandError(b"ERR timeout is negative")
-    if value > I64_MAX - now_ms:
+    if value > mem.I64_MAX - now_ms:
         raise CommandError(b"ERR timeout is out of range")
     return value
 

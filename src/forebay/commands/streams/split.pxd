@@ -2,6 +2,7 @@
 cimport cython
 from cpython cimport array
 
+from forebay cimport mem
 from forebay.commands.api.context cimport Context
 from forebay.commands.streams.parsing cimport integer
 from forebay.core cimport ids
@@ -12,7 +13,6 @@ from forebay.core.stream cimport Stream
 from forebay.mem cimport i64, u64
 from forebay.wire.argv cimport Argv
 
-cdef u64 U64_MAX
 
 
 @cython.final

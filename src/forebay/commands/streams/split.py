@@ -13,6 +13,7 @@ from __future__ import annotations
 from array import array
 from itertools import pairwise
 
+from forebay import mem
 from forebay.commands.api.context import Context
 from forebay.commands.api.spec import READONLY, Command, Keys
 from forebay.commands.streams.parsing import integer
@@ -24,7 +25,6 @@ from forebay.wire.argv import Argv
 
 #: More parts than any cluster has cores; each costs the walk of a node.
 MOST_PARTS = 100_000
-U64_MAX = (1 << 64) - 1
 
 Id = tuple[int, int]
 
@@ -50,7 +50,7 @@ def split(ctx: Context, argv: Argv) -> None:
 def read_most(argv: Argv) -> int:
     """COUNT, or more than there can be."""
     if argv.n == 5:
-        return U64_MAX
+        return mem.U64_MAX
     if argv.n != 7 or not argv.word(5, b"COUNT"):
         raise CommandError(SYNTAX)
     return max(0, integer(argv, 6))

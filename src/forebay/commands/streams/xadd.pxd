@@ -9,7 +9,6 @@ from forebay.core.stream cimport Stream
 from forebay.mem cimport i64, u64
 from forebay.wire.argv cimport Argv
 
-cdef u64 U64_MAX
 cdef i64 ENTRY_BYTES_MAX
 cdef AddOptions SCRATCH
 

@@ -24,7 +24,6 @@ from forebay.core.stream import Stream
 from forebay.errors import CommandError, wrong_arity
 from forebay.wire.argv import Argv
 
-U64_MAX = (1 << 64) - 1
 #: An entry's fields and values may not be longer than this together.
 ENTRY_BYTES_MAX = 1 << 30
 TOO_LARGE = b"ERR Elements are too large to be stored"
@@ -109,7 +108,7 @@ def choose_id(ctx: Context, stream: Stream, options: AddOptions) -> int:
     """Settle the new entry's ID in ``options``; it is above the stream's last."""
     last_ms = stream.last_ms
     last_seq = stream.last_seq
-    if last_ms == U64_MAX and last_seq == U64_MAX:
+    if last_ms == mem.U64_MAX and last_seq == mem.U64_MAX:
         raise CommandError(EXHAUSTED)
     if not options.id_given:
         now_ms = mem.wrap(ctx.now_ms)
@@ -120,7 +119,7 @@ def choose_id(ctx: Context, stream: Stream, options: AddOptions) -> int:
             _, options.ms, options.seq = ids.successor(last_ms, last_seq)
         return 0
     if not options.seq_given and options.ms == last_ms:
-        if last_seq == U64_MAX:
+        if last_seq == mem.U64_MAX:
             raise CommandError(NOT_ABOVE_TOP)
         options.seq = last_seq + 1
     if not ids.before(last_ms, last_seq, options.ms, options.seq):

@@ -1,6 +1,7 @@
 # Types of xinfo.py; see there.
 cimport cython
 
+from forebay cimport mem
 from forebay.commands.streams cimport entry_writer
 from forebay.commands.api.context cimport Context
 from forebay.core.cursor cimport Cursor

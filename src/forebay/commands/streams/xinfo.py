@@ -15,6 +15,7 @@ before the options are read.
 
 from __future__ import annotations
 
+from forebay import mem
 from forebay.commands.api.context import Context
 from forebay.commands.api.help_text import bad_subcommand, help_row
 from forebay.commands.api.spec import READONLY, Command, Keys
@@ -34,8 +35,6 @@ SHORT_ARGS, FULL_ARGS, COUNT_ARGS = 3, 4, 6
 DEFAULT_COUNT = 10
 COMMON_FIELDS = 13
 NEVER = -1
-U64_MAX = (1 << 64) - 1
-I64_MAX = (1 << 63) - 1
 TWO_TO_64 = 1 << 64
 # COUNT 0; more than any list can hold.
 EVERYTHING = (1 << 63) - 1
@@ -129,7 +128,7 @@ def _number(out: RespWriter, field: bytes, value: int | None) -> None:
         out.null()
     else:
         # A dump may carry a counter beyond the largest signed number; Redis wraps it, too.
-        out.integer(value if value <= I64_MAX else value - TWO_TO_64)
+        out.integer(value if value <= mem.I64_MAX else value - TWO_TO_64)
 
 
 def _id(out: RespWriter, field: bytes, ms: int, seq: int) -> None:
@@ -156,7 +155,7 @@ def _common(out: RespWriter, stream: Stream) -> None:
 
 def _all_entries(stream: Stream, reverse: bool) -> Cursor:
     cursor = stream.cursor()
-    cursor.open(0, 0, U64_MAX, U64_MAX, reverse)
+    cursor.open(0, 0, mem.U64_MAX, mem.U64_MAX, reverse)
     return cursor
 
 

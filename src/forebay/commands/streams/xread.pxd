@@ -1,5 +1,6 @@
 cimport cython
 
+from forebay cimport mem
 from forebay.commands.streams cimport entry_writer
 from forebay.commands.streams cimport read_options
 from forebay.commands.streams.delivery_effects cimport DeliveryEffects
@@ -16,7 +17,6 @@ from forebay.mem cimport i64, u8, u64
 from forebay.wire.argv cimport Argv
 from forebay.wire.resp_writer cimport RespWriter
 
-cdef u64 U64_MAX
 cdef int DOLLAR, PLUS, GREATER
 
 

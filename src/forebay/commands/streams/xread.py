@@ -18,6 +18,7 @@ ID that it stood for.
 
 from __future__ import annotations
 
+from forebay import mem
 from forebay.commands.api.args import shown
 from forebay.commands.api.context import BLOCK_STREAM, Context
 from forebay.commands.api.notify_flags import NOTIFY_STREAM
@@ -33,7 +34,6 @@ from forebay.core.stream import Stream
 from forebay.errors import INVALID_ID, CommandError
 from forebay.wire.argv import Argv
 
-U64_MAX = (1 << 64) - 1
 DOLLAR = 36
 PLUS = 43
 GREATER = 62
@@ -170,7 +170,7 @@ class Read:
     def serve_last(self, stream: Stream, i: int) -> int:
         """The last live entry, for ``+``."""
         cursor = stream.cursor()
-        cursor.open(0, 0, U64_MAX, U64_MAX, True)
+        cursor.open(0, 0, mem.U64_MAX, mem.U64_MAX, True)
         self.open_stream(i)
         self.written += entry_writer.entries(self.out, cursor, 1, 1)
         return 0
@@ -179,7 +179,7 @@ class Read:
         """Entries above an ID, in an array."""
         _, ms, seq = ids.successor(ms, seq)
         cursor = stream.cursor()
-        cursor.open(ms, seq, U64_MAX, U64_MAX, False)
+        cursor.open(ms, seq, mem.U64_MAX, mem.U64_MAX, False)
         limit = self.limit()
         guess = stream.length
         if limit != -1 and limit < guess:
@@ -234,7 +234,7 @@ class Read:
         consumer.seen_ms = ctx.now_ms
         if sign == 0:
             ms, seq = self.read_id(i)
-            if ms == U64_MAX and seq == U64_MAX:
+            if ms == mem.U64_MAX and seq == mem.U64_MAX:
                 # Redis keeps ">" as the largest ID and so takes that ID for it.
                 sign = GREATER
         if sign == 0:
@@ -367,7 +367,7 @@ class Read:
         now_ms = self.ctx.now_ms
         _, ms, seq = ids.successor(group.last_ms, group.last_seq)
         cursor = stream.cursor()
-        cursor.open(ms, seq, U64_MAX, U64_MAX, False)
+        cursor.open(ms, seq, mem.U64_MAX, mem.U64_MAX, False)
         n = 0
         while n != limit and not self.is_full() and cursor.next():
             entry_writer.entry(out, cursor, 4 if with_claims else 2)
@@ -431,7 +431,7 @@ class Read:
                 break
             slot = pending.after_by_time(slot)
         # However long the idle time is, the sum must not wrap.
-        return since_ms + min(self.options.claim_ms, read_options.I64_MAX - since_ms)
+        return since_ms + min(self.options.claim_ms, mem.I64_MAX - since_ms)
 
 
 def xread(ctx: Context, argv: Argv) -> None:

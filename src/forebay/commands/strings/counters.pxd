@@ -6,7 +6,6 @@ from forebay.commands.api.context cimport Context
 from forebay.mem cimport i64
 from forebay.wire.argv cimport Argv
 
-cdef i64 I64_MAX, I64_MIN
 
 cpdef incr(Context ctx, Argv argv)
 cpdef decr(Context ctx, Argv argv)

@@ -17,8 +17,6 @@ from forebay.commands.strings import long_double
 from forebay.errors import NOT_AN_INTEGER, CommandError
 from forebay.wire.argv import Argv
 
-I64_MAX = (1 << 63) - 1
-I64_MIN = -(1 << 63)
 OVERFLOW = b"ERR increment or decrement would overflow"
 DECREMENT_OVERFLOW = b"ERR decrement would overflow"
 NOT_A_FLOAT = b"ERR value is not a valid float"
@@ -43,7 +41,7 @@ def incrby(ctx: Context, argv: Argv) -> None:
 def decrby(ctx: Context, argv: Argv) -> None:
     """DECRBY key decrement."""
     decrement = whole(argv.at(2))
-    if decrement == I64_MIN:
+    if decrement == mem.I64_MIN:
         raise CommandError(DECREMENT_OVERFLOW)
     add(ctx, argv, -decrement)
 
@@ -61,7 +59,7 @@ def add(ctx: Context, argv: Argv, change: int) -> None:
     key = argv.at(1)
     before = typed(ctx.lookup(key), bytes)
     value = 0 if before is None else whole(before)
-    if value > I64_MAX - change if change > 0 else value < I64_MIN - change:
+    if value > mem.I64_MAX - change if change > 0 else value < mem.I64_MIN - change:
         raise CommandError(OVERFLOW)
     value += change
     store(ctx, key, b"%d" % value)

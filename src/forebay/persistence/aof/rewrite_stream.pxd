@@ -14,7 +14,6 @@ from forebay.mem cimport i64, u64
 from forebay.persistence.aof.base_writer cimport BaseWriter
 from forebay.wire.resp_writer cimport RespWriter
 
-cdef u64 U64_MAX
 cdef Py_ssize_t IDS_PER_COMMAND, ADD_ARGS, CLAIM_ARGS, NACK_ARGS
 
 

@@ -36,7 +36,6 @@ from forebay.core.stream import Stream
 from forebay.core.view import View
 from forebay.persistence.aof.base_writer import BaseWriter
 
-U64_MAX = (1 << 64) - 1
 #: So many IDs stand in one command at most.
 IDS_PER_COMMAND = 1024
 # XADD key id ...
@@ -84,7 +83,7 @@ class StreamRewriter:
         self.key = key
         self.stream = stream
         self.cursor: Cursor = stream.cursor()
-        self.cursor.open(0, 0, U64_MAX, U64_MAX, False)
+        self.cursor.open(0, 0, mem.U64_MAX, mem.U64_MAX, False)
         self.ghosts = find_ghosts(stream)
         self.ghost_words = len(self.ghosts)
         self.next_ghost = 0
@@ -101,7 +100,7 @@ class StreamRewriter:
             self.entry(cursor)
             if self.base.flush_if_full():
                 return True
-        self.ghosts_before(U64_MAX, U64_MAX)
+        self.ghosts_before(mem.U64_MAX, mem.U64_MAX)
         if self.stream.length == 0 and self.ghost_words == 0:
             self.base.command([b"XADD", self.key, b"MAXLEN", b"0", b"0-1", b"x", b"y"])
         return False

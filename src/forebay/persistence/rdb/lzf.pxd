@@ -5,7 +5,7 @@ from cpython cimport array
 from forebay cimport mem
 from forebay.mem cimport i64, u8, u32, u64
 
-cdef Py_ssize_t LITERAL_MAX, OFFSET_MAX, MATCH_MAX, SHORT_MATCH, MATCH_MIN, GAIN, SLACK
+cdef Py_ssize_t LITERAL_MAX, OFFSET_MAX, MATCH_MAX, SHORT_MATCH, MATCH_MIN, GAIN
 cdef Py_ssize_t EXPANSION, FLOOR_MAX
 cdef int HASH_BITS, HASH_SHIFT
 cdef u64 HASH_FACTOR, LOW_24, LOW_32

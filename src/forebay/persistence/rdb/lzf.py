@@ -40,7 +40,6 @@ GAIN = 4
 EXPANSION = 88
 #: Positions beyond this would not fit the table's cells.
 FLOOR_MAX = 1 << 31
-SLACK = 16
 
 
 class Compressor:
@@ -50,14 +49,14 @@ class Compressor:
         self.places = array("I", bytes(4 << HASH_BITS))
         self.cells = mem.cells(self.places)
         self.floor = 1
-        self.buf = bytearray(SLACK)
+        self.buf = bytearray(mem.SLACK)
         self.p: mem.Pointer = self.buf
         self.cap = 0
 
     def need(self, room: int) -> int:
         """Make sure that a result of ``room`` bytes fits."""
         if room > self.cap:
-            self.buf = bytearray(room + SLACK)
+            self.buf = bytearray(room + mem.SLACK)
             self.p = self.buf
             self.cap = room
         return 0
@@ -171,7 +170,7 @@ def expand_into(src: mem.Pointer, at: int, n: int, dst: mem.Pointer, size: int) 
             count = head + 1
             if count > end - at or count > size - o:
                 return False
-            if count + SLACK <= end - at:
+            if count + mem.SLACK <= end - at:
                 mem.copy_short(dst, o, src, at, count)
             else:
                 mem.copy(dst, o, src, at, count)
@@ -207,7 +206,7 @@ def expand(data: bytes, at: int, n: int, size: int) -> bytes:
     """The ``size`` bytes that data[at:at+n] stand for."""
     if not 0 <= at <= len(data) - n or not 0 <= size <= EXPANSION * n:
         raise CorruptDataError("a compressed string has an impossible length")
-    room = bytearray(size + SLACK)
+    room = bytearray(size + mem.SLACK)
     if not expand_into(data, at, n, room, size):
         raise CorruptDataError("a compressed string does not expand to its announced length")
     return mem.to_bytes(room, 0, size)

@@ -11,7 +11,7 @@ from forebay.persistence.rdb.writer cimport RdbWriter
 
 cdef int DELETED, SAME, FLAGS_MAX, END
 cdef i64 MANY
-cdef Py_ssize_t COUNT_AT, SLACK, ID_SIZE, NODE_MIN
+cdef Py_ssize_t COUNT_AT, ID_SIZE, NODE_MIN
 cdef int BAD_HEADER, BAD_ELEMENT, BAD_COUNTER, BAD_FIELDS, BAD_FLAGS, BAD_ID, BAD_LENGTH, BAD_TOTALS
 
 @cython.locals(head=int, low=i64)

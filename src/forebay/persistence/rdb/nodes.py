@@ -37,7 +37,6 @@ FLAGS_MAX = 3
 COUNT_AT = 6
 END = 255
 MANY = 65535
-SLACK = 16
 ID_SIZE = 16
 #: Header, a master entry of one field, an end mark: nothing smaller is a node.
 NODE_MIN = 17
@@ -173,7 +172,7 @@ class NodeCheck:
 
     def check(self, node: Node, buf: bytes) -> int:
         """Look at every element of a listpack and let the node have it; what is wrong."""
-        size = len(buf) - SLACK
+        size = len(buf) - mem.SLACK
         self.p = buf
         self.end = size - 1
         if size < NODE_MIN or mem.get_le(self.p, 0, 4) != size or self.p[self.end] != END:

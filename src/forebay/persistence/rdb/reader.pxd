@@ -7,7 +7,7 @@ from forebay.mem cimport i64, u8, u64
 from forebay.persistence.rdb cimport crc64
 from forebay.persistence.rdb cimport lzf
 
-cdef Py_ssize_t WINDOW, SLACK, SCRATCH_KEPT
+cdef Py_ssize_t WINDOW, SCRATCH_KEPT
 cdef bytes PADDING
 cdef int LENGTH_32, LENGTH_64, INT8, INT16, INT32, LZF
 

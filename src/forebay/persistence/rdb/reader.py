@@ -27,8 +27,7 @@ from forebay.persistence.rdb import crc64, lzf
 Read = Callable[[int], bytes]
 
 WINDOW = 1 << 20
-SLACK = 16
-PADDING = bytes(SLACK)
+PADDING = bytes(mem.SLACK)
 #: Scratch room above this is given back once it is not needed.
 SCRATCH_KEPT = 1 << 20
 #: First bytes of lengths and of encoded strings.
@@ -53,7 +52,7 @@ class RdbReader:
         self.base = 0
         self.summed = 0
         self.crc = 0
-        self.scratch = bytearray(SLACK)
+        self.scratch = bytearray(mem.SLACK)
         self.room = 0
         self.src: mem.Pointer = self.window
         self.src_at = 0
@@ -211,7 +210,7 @@ class RdbReader:
         """Scratch room for a string, not much more than needed."""
         if size > self.room or self.room > SCRATCH_KEPT:
             self.room = size
-            self.scratch = bytearray(size + SLACK)
+            self.scratch = bytearray(size + mem.SLACK)
         return 0
 
     def number(self, head: int) -> int:
@@ -239,13 +238,13 @@ class RdbReader:
     def padded_string(self) -> bytes:
         """The next string with SLACK more bytes behind it, of any content."""
         self.fetch()
-        if self.src_at + self.src_len + SLACK <= self.readable():
-            return mem.to_bytes(self.src, self.src_at, self.src_len + SLACK)
+        if self.src_at + self.src_len + mem.SLACK <= self.readable():
+            return mem.to_bytes(self.src, self.src_at, self.src_len + mem.SLACK)
         return mem.to_bytes(self.src, self.src_at, self.src_len) + PADDING
 
     def readable(self) -> int:
         """Where the buffer ends in which the last string lies."""
-        return self.end if self.src == self.p else self.room + SLACK
+        return self.end if self.src == self.p else self.room + mem.SLACK
 
     def raw(self, n: int) -> bytes:
         """The next n bytes."""

@@ -26,6 +26,7 @@ from binascii import unhexlify
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from forebay import mem
 from forebay.core.group import Consumer, Group
 from forebay.core.idmp import Idmp
 from forebay.core.stream import Stream
@@ -36,8 +37,6 @@ from forebay.persistence.rdb.writer import RdbWriter
 
 FORM = 1
 NEVER = -1
-I64_MAX = (1 << 63) - 1
-U64_MAX = (1 << 64) - 1
 #: What a stream starts with, here and in Redis, if nothing is configured.
 DEFAULT_DURATION_S = 100
 DEFAULT_MAXSIZE = 100
@@ -171,8 +170,8 @@ def read_idmp(reader: RdbReader) -> IdmpState:
     if producers:
         state.idmp = Idmp()
         state.idmp.producers = producers
-    state.added = min(reader.length(), I64_MAX)
-    state.duplicates = min(reader.length(), I64_MAX)
+    state.added = min(reader.length(), mem.I64_MAX)
+    state.duplicates = min(reader.length(), mem.I64_MAX)
     return state
 
 
@@ -204,7 +203,7 @@ def encode(extra: Extra) -> bytes:
         writer.length(len(group.active_ms))
         for consumer, active_ms in group.active_ms.items():
             writer.string(consumer)
-            writer.le64(active_ms & U64_MAX)
+            writer.le64(active_ms & mem.U64_MAX)
         writer.byte(group.invented)
         writer.length(len(group.zone))
         for ms, seq in group.zone:
@@ -239,9 +238,9 @@ def read_groups(reader: RdbReader) -> Iterator[tuple[bytes, GroupExtra]]:
         for _ in range(reader.count(9)):
             consumer = reader.string()
             active_ms = reader.le(8)
-            if active_ms > I64_MAX and active_ms != U64_MAX:
+            if active_ms > mem.I64_MAX and active_ms != mem.U64_MAX:
                 raise reader.fail("an active time is negative")
-            group.active_ms[consumer] = NEVER if active_ms == U64_MAX else active_ms
+            group.active_ms[consumer] = NEVER if active_ms == mem.U64_MAX else active_ms
         group.invented = reader.byte() != 0
         group.zone = [(reader.be64(), reader.be64()) for _ in range(reader.count(16))]
         yield name, group

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 
+from forebay import mem
 from forebay.core import group as core_group
 from forebay.core.group import Consumer, Group
 from forebay.core.stream import Stream
@@ -46,8 +47,6 @@ from forebay.persistence.rdb.reader import RdbReader
 from forebay.persistence.rdb.stream_extra import Extra, GroupExtra, IdmpState
 from forebay.persistence.rdb.writer import RdbWriter
 
-U64_MAX = (1 << 64) - 1
-I64_MAX = (1 << 63) - 1
 UNKNOWN = -1
 #: A node takes its ID, two lengths and a byte at least; a group and a consumer a few numbers.
 NODE_SIZE = 19
@@ -90,7 +89,7 @@ def write_group(writer: RdbWriter, group: Group, stream_type: int) -> Iterator[N
     writer.length(group.last_ms)
     writer.length(group.last_seq)
     if stream_type >= STREAM_2:
-        writer.length(group.entries_read & U64_MAX)
+        writer.length(group.entries_read & mem.U64_MAX)
     writer.length(pending.count)
     slot = pending.first()
     while slot >= 0:
@@ -118,7 +117,7 @@ def write_consumer(
     writer.string(consumer.name)
     writer.le64(consumer.seen_ms)
     if stream_type >= STREAM_3:
-        writer.le64(consumer.active_ms & U64_MAX)
+        writer.le64(consumer.active_ms & mem.U64_MAX)
     writer.length(consumer.pending + unowned)
     slot = consumer.view.first() if consumer.pending else -1
     while slot >= 0:
@@ -178,7 +177,7 @@ def read_numbers(reader: RdbReader, stream: Stream, check: NodeCheck, stream_typ
         reader.length()
         reader.length()
         stream.maxdel_ms, stream.maxdel_seq = reader.length(), reader.length()
-        stream.entries_added = max(length, min(reader.length(), I64_MAX))
+        stream.entries_added = max(length, min(reader.length(), mem.I64_MAX))
     if length > 0:
         stream.first_ms, stream.first_seq, _ = stream.range(count=1)[0]
 
@@ -223,9 +222,9 @@ def read_group(
 def signed_counter(reader: RdbReader) -> int:
     """How many entries a group has read, -1 if that is not known."""
     value = reader.length()
-    if value == U64_MAX:
+    if value == mem.U64_MAX:
         return UNKNOWN
-    if value > I64_MAX:
+    if value > mem.I64_MAX:
         raise reader.fail("a group has read a negative number of entries")
     return value
 
@@ -252,9 +251,9 @@ def read_consumer(
 def read_active(reader: RdbReader) -> int:
     """When a consumer last got something, -1 for never."""
     value = reader.le(8)
-    if value > I64_MAX and value != U64_MAX:
+    if value > mem.I64_MAX and value != mem.U64_MAX:
         raise reader.fail("an active time is negative")
-    return UNKNOWN if value == U64_MAX else value
+    return UNKNOWN if value == mem.U64_MAX else value
 
 
 def apply_extra(reader: RdbReader, group: Group, table: PendingTable, known: GroupExtra) -> None:
