@@ -8,7 +8,9 @@
 Files are written before the commit that names them (parquet.py).  ``commit`` hands the newest
 snapshot to a function that answers with a change; if another writer has moved the same cut or
 batch meanwhile, the library refuses the commit and the function is asked again, with the newer
-snapshot.  It may then decide otherwise: because its batch is there already, say.
+snapshot.  It may then decide otherwise: because its batch is there already, say.  That another
+tool has taken away the same files, the library does not notice; so a change that takes files away
+is refused if anything at all was committed meanwhile.
 
 What only Forebay knows of a table (how entries were read) is among its properties.
 
@@ -149,6 +151,11 @@ class Snapshot:
         """The last micro-batch of a query that is in the table; -1 if there is none."""
         return self.transactions.get(f"{transactions.BATCH}:{writer}", -1)
 
+    @property
+    def paths(self) -> set[str]:
+        """Where the files are; much quicker than all about them."""
+        return set(map(unquote, pa.table(self._actions)["path"].to_pylist()))
+
     @cached_property
     def files(self) -> list[DataFile]:
         """The files that are the table."""
@@ -278,7 +285,9 @@ class Lake:
             schema=snapshot.table.schema(),
             partition_by=list(snapshot.about.partitions),
             commit_properties=CommitProperties(
-                custom_metadata=dict(change.told), app_transactions=list(change.said)
+                custom_metadata=dict(change.told),
+                app_transactions=list(change.said),
+                max_commit_retries=0 if change.instead_of else None,
             ),
             post_commithook_properties=NO_HOOKS,
         )

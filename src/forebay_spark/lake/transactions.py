@@ -4,7 +4,6 @@
     forebay:cut:seq:<stream>    its sequence number
     forebay:cut:n:<stream>      entries ever added up to there; -1 if the server does not count
     forebay:batch:<query>       number of the last micro-batch
-    forebay:compaction          number of the last compaction
 
 A transaction is a name and a signed number of 64 bits, changed in the same commit as the files,
 so that both are there or neither.  Halves of an ID are unsigned; they go in as the signed number
@@ -30,7 +29,7 @@ from forebay_spark.lake.errors import LakeError
 from forebay_spark.lake.log import actions, commit_path, files_of
 from forebay_spark.lake.stores import Place
 
-CUT, BATCH, COMPACTION = "forebay:cut", "forebay:batch", "forebay:compaction"
+CUT, BATCH = "forebay:cut", "forebay:batch"
 HALVES = ("ms", "seq", "n")
 UNKNOWN = -1
 #: So many commits are read one by one rather than the whole log.
@@ -81,11 +80,6 @@ def of_cuts(cuts: Mapping[str, Cut]) -> list[Transaction]:
 def of_batch(writer: str, batch: int) -> list[Transaction]:
     """What a commit says that adds a micro-batch."""
     return [Transaction(f"{BATCH}:{writer}", batch)]
-
-
-def of_compaction(versions: Mapping[str, int]) -> list[Transaction]:
-    """What a commit says that compacts, after all others that did."""
-    return [Transaction(COMPACTION, versions.get(COMPACTION, 0) + 1)]
 
 
 def cuts_in(versions: Mapping[str, int]) -> dict[str, Cut]:
