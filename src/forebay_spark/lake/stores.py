@@ -23,6 +23,8 @@ from deltalake.fs import DeltaStorageHandler
 from forebay_spark.lake.errors import LakeError
 
 LOG = "_delta_log"
+#: Names the newest checkpoint; without it the log is searched.
+LAST_CHECKPOINT = "_last_checkpoint"
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 
@@ -120,6 +122,15 @@ def sync_commit(place: Place, version: int) -> None:
         _sync(log)
 
 
+def sync_checkpoint(place: Place, version: int) -> None:
+    """The same for a checkpoint, after which commits may go that it stands for."""
+    if place.is_local:
+        log = place.folder / LOG
+        for name in (f"{version:020}.checkpoint.parquet", LAST_CHECKPOINT):
+            _sync(log / name)
+        _sync(log)
+
+
 def _sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -137,22 +148,27 @@ def remove(place: Place, paths: Iterable[str]) -> None:
             place.handler().delete_file(path)
 
 
-def set_torn_commit_aside(place: Place) -> str | None:
-    """After a loss of power the newest commit may be a name without its bytes; its new name.
+def set_torn_files_aside(place: Place) -> None:
+    """Rename what is only a name: after a loss of power, the newest files of a log may be that.
 
-    Nobody was told that it is there: that happens after ``sync_commit``.  A commit appears
-    whole under its name while the machine runs, so only a crash leaves such a file.
+    Of such a commit nobody was told that it is there: that happens after ``sync_commit``.  Of
+    what such a checkpoint stands for nothing has gone: that happens after ``sync_checkpoint``.
+    Both appear whole under their names while the machine runs, so only a crash leaves them torn.
     """
     log = place.folder / LOG
     if not place.is_local or not log.is_dir():
-        return None
+        return
     commits = [path for path in log.glob("*.json") if path.stem.isdigit()]
-    newest = max(commits, default=None)
-    if newest is None or newest.read_bytes().rstrip().endswith(b"}"):
-        return None
-    aside = newest.with_suffix(".torn")
-    newest.rename(aside)
-    return aside.name
+    _set_aside_unless(b"}", max(commits, default=None))
+    if _set_aside_unless(b"PAR1", max(log.glob("*.checkpoint.parquet"), default=None)):
+        (log / LAST_CHECKPOINT).unlink(missing_ok=True)
+
+
+def _set_aside_unless(end: bytes, newest: Path | None) -> bool:
+    if newest is None or newest.read_bytes().rstrip().endswith(end):
+        return False
+    newest.rename(newest.with_suffix(".torn"))
+    return True
 
 
 def told(error: Exception) -> str:
