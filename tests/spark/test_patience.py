@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -22,24 +21,14 @@ from forebay_spark.options import BATCH, STREAM, WRITE, read_options
 from forebay_spark.rows import Layout
 from forebay_spark.schema import PLAIN
 from forebay_spark.sink import TaskWriter
-from tests.support.restarting import STARTS, Restarted
+from tests.support.restarting import Restarted
 from tests.support.servers import free_port
 from tests.support.spark_streams import numbers_of
 
 
-@pytest.fixture(params=STARTS)
-def restarted(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Restarted]:
-    server = Restarted(request.param, tmp_path / "server")
-    yield server
-    server.close()
-
-
 @pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def _quick(quick_patience: None) -> None:
     """Blips are bridged for a fifth of a second, and waits are told soon."""
-    monkeypatch.setattr(patience, "RETRY_PAUSES_S", (0.05, 0.15))
-    monkeypatch.setattr(patience, "TELL_AFTER_S", 0.3)
-    monkeypatch.setattr(patience, "_MET", set())
 
 
 def nobody() -> str:

@@ -12,6 +12,7 @@ from forebay.cli.pipeline_operate import OPERATING
 from forebay.cli.spark import (
     SparkCommandError,
     add_option_argument,
+    add_retry_argument,
     add_spark_arguments,
     add_subcommand,
     add_url_argument,
@@ -142,6 +143,7 @@ def _add_replay(subs: Any) -> None:
         default="new",
         help="keep needs a stream that ends before them (%(default)s)",
     )
+    add_retry_argument(sub)
     add_spark_arguments(sub)
 
 
@@ -289,7 +291,7 @@ def archive(asked: argparse.Namespace) -> int:
 
 def replay(asked: argparse.Namespace) -> int:
     """forebay pipeline replay."""
-    names = ("lake", "stream", "to", "url", "since", "until", "speed", "ids")
+    names = ("lake", "stream", "to", "url", "since", "until", "speed", "ids", "retry_for")
     job = _job("replay", {name: getattr(asked, name) for name in names})
     return _run_job(job, asked)
 
