@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from forebay.cli.pipeline_operate import OPERATING
@@ -230,9 +231,10 @@ def _run_job(job: Any, asked: argparse.Namespace) -> int:
 def reporting(job: Any, asked: argparse.Namespace) -> Iterator[Reporter]:
     """Those who are told what a job does: the stream of all pipelines, Prometheus."""
     from forebay_spark.pipeline.metrics import Metrics, Page
+    from forebay_spark.pipeline.runner import is_away
     from forebay_spark.pipeline.watch import Reporters, StreamReporter
 
-    metrics = Metrics()
+    metrics = Metrics(partial(is_away, job.source))
     with ExitStack() as stack:
         if asked.metrics_port is not None:
             stack.callback(Page(asked.metrics_port, metrics).close)

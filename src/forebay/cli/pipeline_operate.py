@@ -22,8 +22,8 @@ STATUS_EXAMPLES = """\
   forebay pipeline status --url redis://db:6379 --json
 
 Every job reports to the stream forebay:pipelines of its source's server. The states are
-running, waiting (for its server), stopped, failed, and silent: it did not say that it
-ended, but has said nothing for five minutes.
+running, stopped, failed, and silent: it did not say that it ended, but has said nothing
+for five minutes.
 """
 
 
