@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from forebay_spark import table
+from tests.support.clusters import sentinel_pair
 from tests.support.restarting import Restarted
 from tests.support.servers import environment, free_port
 from tests.support.spark_streams import Target
@@ -51,6 +52,16 @@ def reported(target: Target) -> int:
     return sum(int(fields.get(b"rows", 0)) for _, fields in reports)
 
 
+def copying(spark: Any, source: str, sink: str, folder: Path) -> Any:
+    """A query that writes the entries of one stream to another."""
+    rows = spark.readStream.format("forebay").options(
+        url=source, streams="s", startingOffsets="earliest", group="copy"
+    )
+    copied = rows.schema("n int, _id string").load().select("n").writeStream.format("forebay")
+    copy = copied.options(url=sink, stream="copy", checkpointLocation=folder / "c")
+    return copy.trigger(processingTime="200 milliseconds").start()
+
+
 def is_waiting(metrics_port: int) -> bool:
     """What the numbers for Prometheus say."""
     with urllib.request.urlopen(f"http://127.0.0.1:{metrics_port}/metrics", timeout=30) as page:
@@ -65,14 +76,9 @@ def test_a_query_and_an_archive_outlive_a_restart_and_ctrl_c_ends_a_wait(
 ) -> None:
     target, lake, log = restarted.target, tmp_path / "lake", tmp_path / "log"
     target.add("s", 100)
-    rows = spark.readStream.format("forebay").options(
-        url=target.url, streams="s", startingOffsets="earliest", group="copy"
-    )
-    copied = rows.schema("n int, _id string").load().select("n").writeStream.format("forebay")
-    copy = copied.options(url=f"{target.url}/1", stream="copy", checkpointLocation=tmp_path / "c")
     metrics_port = free_port()
     job = archive(target.url, lake, log, metrics_port)
-    query = copy.trigger(processingTime="200 milliseconds").start()
+    query = copying(spark, target.url, f"{target.url}/1", tmp_path)
     try:
         copies = restarted.database(1)
         wait_until("all is copied", lambda: copies.client.xlen("copy") == 100, PATIENCE_S)
@@ -101,3 +107,22 @@ def test_a_query_and_an_archive_outlive_a_restart_and_ctrl_c_ends_a_wait(
         if job.poll() is None:
             os.killpg(job.pid, signal.SIGKILL)
         job.wait()
+
+
+def test_a_query_goes_on_with_the_primary_that_a_failover_made(
+    spark: Any, server_root: Path, tmp_path: Path
+) -> None:
+    with sentinel_pair(server_root / "spark") as pair:
+        pair.before.add("s", 100)
+        query = copying(spark, pair.url, pair.url, tmp_path)
+        try:
+            before, after = pair.before.client, pair.after.client
+            wait_until("all is copied", lambda: before.xlen("copy") == 100, PATIENCE_S)
+            pair.settle()
+            pair.kill_primary()
+            pair.wait_for_failover()
+            pair.after.add("s", 100, first=100)
+            wait_until("the copy goes on", lambda: after.xlen("copy") == 200, PATIENCE_S)
+            assert query.isActive and pair.after.numbers("copy") == list(range(200))
+        finally:
+            query.stop()
