@@ -7,24 +7,33 @@
 The library makes commits; files with rows come from tasks, through ``create``.  A file of a
 store is there whole when it is closed, and as durable as the store makes it.  A local file is
 made durable here: its bytes, and the folders on the way to it.
+
+A disk that is asked to make one thing durable makes all durable that was written so far, and
+then each of the others costs it little.  So many files are written first and made durable
+together, several at once; a store takes several at once as well.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
 from deltalake.fs import DeltaStorageHandler
 
 from forebay_spark.lake.errors import LakeError
 
+T = TypeVar("T")
+
 LOG = "_delta_log"
 #: Names the newest checkpoint; without it the log is searched.
 LAST_CHECKPOINT = "_last_checkpoint"
+#: How many things are made durable at once.
+AT_ONCE = 8
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 
@@ -94,24 +103,30 @@ def create(place: Place, path: str) -> BinaryIO:
     return target.open("xb")
 
 
-def finish(out: BinaryIO) -> int:
-    """End a file; its size, when it would survive a loss of power."""
-    size = out.tell()
+def finish(outs: Sequence[BinaryIO]) -> None:
+    """End files; return when they would survive a loss of power."""
+    _at_once(_finish, outs)
+
+
+def _finish(out: BinaryIO) -> None:
     if not isinstance(out, _Upload):
         out.flush()
         os.fsync(out.fileno())
     out.close()
-    return size
 
 
 def sync_folders(place: Place, paths: Iterable[str]) -> None:
     """Return when the names of these files would survive a loss of power."""
     if place.is_local:
-        folders = {parent for path in paths for parent in (place.folder / path).parents}
-        for folder in folders:
-            if folder.is_relative_to(place.folder):
-                _sync(folder)
-        _sync(place.folder.parent)
+        inside = {folder for path in paths for folder in PurePosixPath(path).parents}
+        _at_once(_sync, [place.folder.parent, *(place.folder / folder for folder in inside)])
+
+
+def _at_once(work: Callable[[T], None], items: Sequence[T]) -> None:
+    """Do the same to several things; the first that fails says why."""
+    if items:
+        with ThreadPoolExecutor(min(AT_ONCE, len(items))) as pool:
+            list(pool.map(work, items))
 
 
 def sync_commit(place: Place, version: int) -> None:
