@@ -56,7 +56,7 @@ lint: setup ## ruff, mypy, import-linter, the tidy tests
 	$(BIN)/ruff format --check --quiet $(CODE)
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports --no-logo
-	FOREBAY_TREE=build/tree PYTHONPATH=src $(BIN)/python -m pytest -q -n $(JOBS) tests/tidy
+	PYTHONPATH=src $(BIN)/python -m pytest -q -n $(JOBS) tests/tidy
 
 format: setup ## let ruff write what it can
 	$(BIN)/ruff check --fix $(CODE)

@@ -119,6 +119,7 @@ class TypedBuild(build_ext):
             compiler_directives=DIRECTIVES,
             nthreads=JOBS,
             show_all_warnings=False,
+            annotate=True,  # pages that tools/hot_lines.py reads
         )
         sources = {ext.name: ext.sources for ext in made}
         for ext in self.extensions:

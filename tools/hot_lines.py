@@ -3,26 +3,25 @@
     .venv/bin/python tools/hot_lines.py            every hot function
     .venv/bin/python tools/hot_lines.py core.node  one module
 
-An untyped local is a Python object without a word of warning.  Cython can show
-the C behind each line; this reads it and names the lines of HOT functions whose
-C calls into the interpreter for numbers, names, tuples or calls.  tests/tidy
-fails if there is any.  FOREBAY_TREE names another source tree: `make lint` looks at
-the unpacked sdist from which the installed package was built.
+An untyped local is a Python object without a word of warning.  The build leaves a
+page for each module that shows the C of each line.  This reads it and names the lines
+of HOT functions whose C calls into the interpreter for numbers, names, tuples or calls.
+tests/tidy fails if there is any.  The pages are about the installed package: run
+`make setup` after an edit.
 """
 
 from __future__ import annotations
 
 import ast
 import html
-import os
 import re
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-SOURCES = Path(os.environ.get("FOREBAY_TREE") or ROOT).resolve() / "src"
+#: The unpacked sdist from which tools/install.py built the package.
+TREE = Path(__file__).resolve().parents[1] / "build" / "tree"
+SOURCES = TREE / "src"
+PAGES = TREE / "build" / "cython" / "src"
 
 #: Per module the functions that run once per command, entry, field or argument.
 HOT = {
@@ -116,20 +115,14 @@ LINE = re.compile(
 LEAVING = re.compile(r"\braise\b|\bassert\b|\bexcept\b|= [A-Z][A-Za-z]+\(")
 #: Indexing a typed list names the interpreter only in the branch for a wrong type.
 TYPED_INDEX = re.compile(r"__Pyx_GetItemInt_List\([^;]*;")
-DIRECTIVES = ("annotation_typing=False", "boundscheck=True", "nonecheck=True", "wraparound=False")
 
 
 def annotated(module: str) -> str:
     """Cython's page about a module: every line with its C."""
-    source = Path("forebay") / (module.replace(".", "/") + ".py")
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "out.c"
-        options = [part for directive in DIRECTIVES for part in ("-X", directive)]
-        command = [sys.executable, "-m", "cython", "-3", "-a", *options]
-        subprocess.run(
-            [*command, str(source), "-o", str(target)], cwd=SOURCES, check=True, capture_output=True
-        )
-        return target.with_suffix(".html").read_text()
+    page = PAGES / "forebay" / (module.replace(".", "/") + ".html")
+    if not page.exists():
+        raise SystemExit(f"hot_lines: no page about {module}; run 'make clean setup'")
+    return page.read_text()
 
 
 def bodies(module: str) -> dict[int, str]:

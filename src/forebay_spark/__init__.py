@@ -26,7 +26,7 @@ Nothing here imports the server: the connector works where only Redis runs.
 from typing import Any
 
 from forebay_spark.errors import ConnectorError, explain
-from forebay_spark.session import session
+from forebay_spark.session import refuse_old_spark, session
 
 __all__ = ["ConnectorError", "explain", "session", "table"]
 
@@ -34,6 +34,7 @@ __all__ = ["ConnectorError", "explain", "session", "table"]
 def __getattr__(name: str) -> Any:
     """``table`` needs all of Spark, so it is loaded when somebody asks for it."""
     if name == "table":
+        refuse_old_spark()
         from forebay_spark.one_table import table
 
         return table

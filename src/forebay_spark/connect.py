@@ -277,11 +277,11 @@ class Server:
             return [work(self._node_link(node)) for node in self._nodes().get_primaries()]
 
         try:
-            return self._patience.retry(attempt, self._start_anew)
+            return self._patience.retry(attempt, self.start_anew)
         except redis.exceptions.RedisError as error:
             raise translate(error, self.where) from None
 
-    def _start_anew(self) -> None:
+    def start_anew(self) -> None:
         """Forget who has which keys."""
         self.close()
         self._cluster = None
@@ -371,7 +371,7 @@ class Server:
 
     def _node_of(self, key: str) -> Any:
         """The node that has a key, after a wait if nobody knows."""
-        return self._patience.retry(lambda: self._node_now(key), self._start_anew)
+        return self._patience.retry(lambda: self._node_now(key), self.start_anew)
 
     def _node_now(self, key: str, *, fresh: bool = False) -> Any:
         """The same as the map says, which is asked for anew if it is to be fresh."""

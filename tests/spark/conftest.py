@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 import redis
 
+from forebay_spark import patience
 from forebay_spark.session import session
 from testkit.servers import ServerProcess, worker_path
 from tests.support.clusters import redis_cluster
+from tests.support.cut_links import Cut, cutting
+from tests.support.restarting import STARTS, Restarted
 from tests.support.spark_driver import SETTINGS
 from tests.support.spark_faults import FaultySource
 from tests.support.spark_streams import Target
@@ -77,6 +80,28 @@ def redis_target(redis_server: Any) -> Iterator[Target]:
 def counting_redis(redis_target: Target) -> Target:
     """The real redis-server, if it counts entries."""
     return only_if_it_counts(redis_target)
+
+
+@pytest.fixture
+def quick_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blips are bridged for a fifth of a second, and waits are told soon."""
+    monkeypatch.setattr(patience, "RETRY_PAUSES_S", (0.05, 0.15))
+    monkeypatch.setattr(patience, "TELL_AFTER_S", 0.3)
+    monkeypatch.setattr(patience, "_MET", set())
+
+
+@pytest.fixture(params=STARTS)
+def restarted(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Restarted]:
+    """Each server in turn, with data that outlives a kill."""
+    server = Restarted(request.param, tmp_path / "server")
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def cut(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cut]:
+    """Break a connection at a use, with the reply lost or the command."""
+    yield from cutting(monkeypatch)
 
 
 @pytest.fixture(scope="session")

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
 
 from forebay_spark.lake import upkeep
-from forebay_spark.lake.lake import Lake
+from forebay_spark.lake.lake import Change, Lake, NewFile, Snapshot
+from forebay_spark.lake.parquet import PartitionedFiles
 from forebay_spark.lake.upkeep import compact, vacuum
 from forebay_spark.pipeline.config import Compact
 from tests.support.lakes import archive, ids_of, lake_frame, lake_ids, make_lake, run, same
@@ -65,6 +68,40 @@ def test_of_two_compactions_at_once_one_gives_way(
     monkeypatch.undo()
     assert done.files_after == 1
     same(lake_ids(spark, tmp_path), wanted)
+
+
+@pytest.mark.parametrize("rows", [0, 1], ids=["merges the same files", "adds a file"])
+def test_a_compaction_notices_what_another_tool_does_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    lake = make_lake(tmp_path)
+    for number in range(3):
+        lake.commit(lambda _, number=number: Change(file_of(lake, number)))  # type: ignore[misc]
+    original = Lake._write
+    tries: list[Snapshot] = []
+
+    def another_comes_first(self: Lake, snapshot: Snapshot, change: Change) -> None:
+        if not tries:
+            other = DeltaTable(str(tmp_path))
+            if rows:
+                write_deltalake(other, pa.table({"stream": ["s"], "n": [3]}), mode="append")
+            else:
+                other.optimize.compact()
+        tries.append(snapshot)
+        original(self, snapshot, change)
+
+    monkeypatch.setattr(Lake, "_write", another_comes_first)
+    done = compact(lake)
+    assert done.files_after == 1 + rows
+    assert len(tries) == 1 + rows
+    found = DeltaTable(str(tmp_path)).to_pyarrow_table()["n"].to_pylist()
+    assert sorted(found) == list(range(3 + rows))
+
+
+def file_of(lake: Lake, number: int) -> list[NewFile]:
+    files = PartitionedFiles(lake.place, ("stream",))
+    files.add(pa.record_batch({"stream": ["s"], "n": [number]}))
+    return files.finish()
 
 
 def test_vacuum_only_says_what_it_would_remove_if_it_is_asked_to(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
+import os
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,9 +20,9 @@ from forebay_spark.entries import completed_schema
 from forebay_spark.errors import MalformedError, explain
 from forebay_spark.exact import rebuilt
 from forebay_spark.ids import EntryId
-from forebay_spark.lake import parquet
+from forebay_spark.lake import parquet, stores
 from forebay_spark.lake.errors import LakeError
-from forebay_spark.lake.lake import Lake
+from forebay_spark.lake.lake import Lake, NewFile
 from forebay_spark.lake.old import partition_values
 from forebay_spark.lake.parquet import PartitionedFiles, folder_of
 from forebay_spark.lake.stores import place_of
@@ -229,6 +231,48 @@ def test_more_folders_than_files_may_be_open_make_more_files(tmp_path: Path) -> 
     landed = files.finish()
     assert sum(file.rows for file in landed) == 2 * (parquet.MOST_OPEN + 1)
     assert len(landed) > parquet.MOST_OPEN + 1
+
+
+def land_kinds(folder: Path, kinds: int) -> list[NewFile]:
+    """A file for each of some kinds, as one task writes them."""
+    files = PartitionedFiles(place_of(str(folder)), ("kind",))
+    try:
+        for kind in range(kinds):
+            files.add(pa.record_batch({"kind": [str(kind)], "n": [kind]}))
+        return files.finish()
+    finally:
+        files.close()
+
+
+def test_many_files_are_made_durable_together_and_every_one_of_them_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups: list[int] = []
+    durable: list[int] = []
+    finish, fsync = stores.finish, os.fsync
+    monkeypatch.setattr(stores, "finish", lambda outs: (groups.append(len(outs)), finish(outs)))
+    monkeypatch.setattr(os, "fsync", lambda at: (durable.append(os.fstat(at).st_ino), fsync(at)))
+    monkeypatch.setattr(parquet, "MOST_ENDED", 8)
+    landed = land_kinds(tmp_path, 30)
+    assert groups == [8, 8, 8, 6]
+    assert sorted(durable) == sorted((tmp_path / file.path).stat().st_ino for file in landed)
+    assert len(set(durable)) == 30
+
+
+def test_one_file_of_many_that_cannot_be_made_durable_fails_the_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    refused = iter([False] * 20 + [True])
+
+    def fsync(_at: int) -> None:
+        if next(refused, False):
+            raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(OSError, match="Input/output error"):
+        land_kinds(tmp_path, 30)
+    gc.collect()
+    assert not list(recwarn), "a file was left open"
 
 
 @pytest.mark.spark

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -10,13 +10,14 @@ import pytest
 import redis
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from forebay_spark import connect, lanes
+from forebay_spark import lanes
 from forebay_spark.connect import Link, Server
 from forebay_spark.errors import ServerError, SinkError
 from forebay_spark.lanes import FenceLane, Watch
 from forebay_spark.options import WRITE
 from forebay_spark.rows import Layout
 from forebay_spark.sink import MARKER_GRACE_MS, BatchWriter, TaskWriter, Written, hash_tag
+from tests.support.cut_links import Cut, CutLink
 from tests.support.spark_streams import Target
 
 MARKER = "forebay:sink:query:0"
@@ -34,38 +35,6 @@ def write(target: Target, rows: pa.RecordBatch, batch: int = 0, **given: Any) ->
     layout = Layout(from_arrow_schema(rows.schema), options)
     parts = (rows[i : i + 7] for i in range(0, rows.num_rows, 7))
     return TaskWriter(layout, options, "query:0", batch).write(parts)
-
-
-class CutLink(Link):
-    """A connection that breaks at the n-th use, before or after the server has acted."""
-
-    left = 0
-    lose_reply = False
-
-    def send_packed(self, data: bytes) -> None:
-        if CutLink.left > 0:
-            CutLink.left -= 1
-            if CutLink.left == 0:
-                if CutLink.lose_reply:
-                    super().send_packed(data + connect.pack("ECHO", "acted"))
-                    while self.reply() != b"acted":
-                        pass
-                self.drop()
-                raise redis.exceptions.ConnectionError("cut")
-        super().send_packed(data)
-
-
-@pytest.fixture
-def cut(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int, bool], None]]:
-    """Break the connection at a use, with the reply lost or the command."""
-    monkeypatch.setattr("forebay_spark.connect.Link", CutLink)
-    monkeypatch.setattr("forebay_spark.patience.RETRY_PAUSES_S", (0.0, 0.0))
-
-    def at(use: int, lose_reply: bool) -> None:
-        CutLink.left, CutLink.lose_reply = use, lose_reply
-
-    yield at
-    CutLink.left = 0
 
 
 def test_rows_are_written_in_order_and_counted(target: Target) -> None:
@@ -122,7 +91,7 @@ class Exploding:
 @pytest.mark.parametrize("given", [{}, {"idColumn": "i"}])
 def test_a_connection_that_breaks_anywhere_neither_loses_nor_doubles(
     target: Target,
-    cut: Callable[[int, bool], None],
+    cut: Cut,
     use: int,
     lose_reply: bool,
     given: dict[str, str],
@@ -135,9 +104,7 @@ def test_a_connection_that_breaks_anywhere_neither_loses_nor_doubles(
 
 @pytest.mark.parametrize("lose_reply", [False, True])
 @pytest.mark.parametrize("use", [1, 2, 3, 4, 5])
-def test_nor_does_it_with_keys(
-    forebay_server: Any, cut: Callable[[int, bool], None], use: int, lose_reply: bool
-) -> None:
+def test_nor_does_it_with_keys(forebay_server: Any, cut: Cut, use: int, lose_reply: bool) -> None:
     target = Target(forebay_server)
     cut(use, lose_reply)
     write(target, table(35, k=lambda n: f"key{n}"), keyColumn="k")

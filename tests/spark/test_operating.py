@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import urllib.error
 import urllib.request
 from datetime import UTC, datetime
@@ -41,17 +42,17 @@ def test_the_state_of_a_pipeline_is_what_it_said_last() -> None:
         ("3000-0", {"pipeline": "a", **batch}),
         ("4000-0", {"pipeline": "a", "event": "idle"}),
         ("5000-0", {"pipeline": "b", "event": "failed", "text": "oh"}),
-        ("6000-0", {"pipeline": "c", "event": "waiting", "text": "for the server"}),
+        ("6000-0", {"pipeline": "c", "event": "stopped", "text": "done"}),
         ("7000-0", {"pipeline": "d", "event": "batch"}),
         ("7000-1", {"unknown": "entry"}),
     ]
     a, b, c, d = fold(told, 10_000)
     assert (a.state, a.rows, a.lag, a.ago_s, a.text) == ("running", 9, "4 entries, 0.5 s", 6.0, "")
     assert (b.state, b.text, b.lag) == ("failed", "oh", "unknown")
-    assert (c.state, c.text) == ("waiting", "for the server")
+    assert (c.state, c.text) == ("stopped", "done")
     assert (d.state, d.lag_entries) == ("running", None)
     late = {status.pipeline: status.state for status in fold(told, 5 * 60_000 + 5000)}
-    assert late == {"a": "silent", "b": "failed", "c": "waiting", "d": "running"}
+    assert late == {"a": "silent", "b": "failed", "c": "stopped", "d": "running"}
 
 
 def test_status_lists_all_that_reported(target: Target, capfd: Printed) -> None:
@@ -126,7 +127,8 @@ def get(port: int, path: str = "/metrics") -> str:
 
 
 def test_numbers_are_served_for_prometheus() -> None:
-    told = Metrics()
+    is_away = threading.Event()
+    told = Metrics(is_away.is_set)
     page = Page("0", told)
     try:
         assert samples(get(page.port)) == {}
@@ -135,7 +137,6 @@ def test_numbers_are_served_for_prometheus() -> None:
         told(report('a"b', rows=5, lag_entries=None, duration_ms=1500))
         told(report('a"b', rows=0, lag_entries=None))
         told.note("other", "failed", "x")
-        told.note("third", "waiting", "x")
         found = samples(get(page.port))
         mine = {name: value for (name, pipeline), value in found.items() if pipeline == r"a\"b"}
         assert mine == {
@@ -144,7 +145,9 @@ def test_numbers_are_served_for_prometheus() -> None:
             "last_batch_timestamp_seconds": datetime.fromisoformat(report().at).timestamp(),
         }  # fmt: skip
         assert found["failures_total", "other"] == 1 and found["running", "other"] == 0
-        assert found["waiting", "third"] == 1
+        is_away.set()
+        found = samples(get(page.port))
+        assert found["waiting", r"a\"b"] == 1 and found["waiting", "other"] == 0
         with pytest.raises(urllib.error.HTTPError, match="404"):
             get(page.port, "/other")
         with pytest.raises(OptionError, match="Give --metrics-port another port"):

@@ -25,6 +25,8 @@ from forebay_spark.pipeline import redrive
 from forebay_spark.pipeline.jobs import Quarantine, dead_letters
 from forebay_spark.pipeline.redrive import Letter, Redrive, letter_of, with_function, with_values
 from forebay_spark.pipeline.spec import Source, StreamSink
+from testkit.servers import free_port
+from tests.support.restarting import Restarted
 from tests.support.spark_streams import Target
 
 Printed = pytest.CaptureFixture[str]
@@ -125,6 +127,31 @@ def test_of_two_at_once_one_stops(redis_target: Target) -> None:
     with pytest.raises(OptionError, match="at the same time"):
         run(redis_target, mend=meanwhile)
     assert redis_target.numbers("s") == [1]
+
+
+def test_letters_are_put_back_once_though_the_server_is_killed_in_between(
+    restarted: Restarted, quick_patience: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redrive, "CHUNK_ENTRIES", 2)
+    for at in range(7):
+        letter(restarted.target, f"s{at % 2}", [(b"n", b"%d" % at)])
+
+    def killing(read: Letter) -> Any:
+        if read.fields[0][1] in (b"2", b"5"):
+            restarted.away()
+        return read.fields
+
+    assert run(restarted.target, mend=killing).written == 7
+    assert restarted.target.numbers("s0") == [0, 2, 4, 6]
+    assert restarted.target.numbers("s1") == [1, 3, 5]
+
+
+def test_a_redrive_says_how_long_it_waits(quick_patience: None, capfd: Printed) -> None:
+    nobody = f"redis://127.0.0.1:{free_port()}"
+    line = ["pipeline", "redrive", "--from", DEAD, "--url", nobody, "--retry-for"]
+    for time, told in (("1 second", "was away for 1 second"), ("soon", "cannot be 'soon'")):
+        assert main([*line, time]) == 1
+        assert told in capfd.readouterr().err.splitlines()[-1]
 
 
 def test_letters_that_come_back_at_once_do_not_go_round(redis_target: Target) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,18 @@ from typing import Any
 import pytest
 import redis
 
+from forebay.cli.main import main
 from forebay_spark.connect import Server
 from forebay_spark.errors import OptionError, ServerError
 from forebay_spark.one_table import cold_table
 from forebay_spark.options import WRITE
-from forebay_spark.pipeline import replay
+from forebay_spark.pipeline import config, replay
 from forebay_spark.pipeline.replay import Entry, Pace, Replay, Writer, chunks
+from forebay_spark.pipeline.replay import target as target_of
+from testkit.servers import free_port
+from tests.support.cut_links import Cut, CutLink
 from tests.support.lakes import archive, run
+from tests.support.restarting import Restarted
 from tests.support.spark_streams import Target
 
 
@@ -64,7 +70,7 @@ def test_what_is_late_goes_out_at_once() -> None:
 
 def writer_of(target: Target, **more: Any) -> Writer:
     job = Replay(lake="/x", stream="s", to="again", url=target.url, **more)
-    return Writer(Server(target.options(WRITE, stream="again")), job)
+    return Writer(Server(target.options(WRITE, stream="again"), patient=True), job)
 
 
 def test_entries_and_position_change_together(target: Target) -> None:
@@ -111,6 +117,111 @@ def test_kept_ids_are_given_up_if_somebody_else_writes_to_the_stream(
         writer.write(list(entries(1, 10)))
     assert target.ids("again") == ["9-0"]
     assert writer.position() is None
+
+
+@pytest.mark.parametrize("lose_reply", [False, True])
+@pytest.mark.parametrize("use", range(1, 8))
+def test_chunks_are_written_once_wherever_the_connection_breaks(
+    target: Target, cut: Cut, use: int, lose_reply: bool
+) -> None:
+    writer = writer_of(target, ids="keep")
+    cut(use, lose_reply)
+    assert writer.position() is None
+    for first in (1, 4, 7):
+        writer.write(list(entries(first, first + 1, first + 2)))
+    assert CutLink.left == 0
+    assert target.ids("again") == [f"{ms}-0" for ms in range(1, 10)]
+    assert writer.position() == "9-0"
+
+
+def test_chunks_are_written_once_though_the_server_is_killed_in_between(
+    restarted: Restarted, quick_patience: None
+) -> None:
+    writer = writer_of(restarted.target)
+    writer.position()
+    writer.write(list(entries(1, 2)))
+    back = restarted.away()
+    writer.write(list(entries(3, 4)))
+    back.join()
+    writer.write(list(entries(5)))
+    assert restarted.target.client.xlen("again") == 5
+    back = restarted.away()
+    assert writer.position() == "5-0"
+    back.join()
+
+
+@pytest.mark.parametrize("restarted", ["redis"], indirect=True)
+def test_a_server_that_is_a_replica_for_a_while_is_waited_for(
+    restarted: Restarted, quick_patience: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client, writer = restarted.target.client, writer_of(restarted.target)
+    client.replicaof("127.0.0.1", free_port())
+    promotion = threading.Timer(1.0, client.replicaof, ("NO", "ONE"))
+    promotion.start()
+    try:
+        writer.write(list(entries(1, 2)))
+    finally:
+        promotion.join()
+    assert client.xlen("again") == 2
+    assert "read only replica" in capsys.readouterr().err
+
+
+def test_a_position_that_a_failover_took_back_is_not_written_on(target: Target) -> None:
+    writer = writer_of(target)
+    writer.write(list(entries(1, 2)))
+    target.client.set(writer.key, "1-0")
+    with pytest.raises(OptionError, match=r"a failover has lost the last entries.*start this one"):
+        writer.write(list(entries(3)))
+
+
+def test_a_refusal_is_told_in_a_sentence(redis_target: Target) -> None:
+    acl = redis_target.client
+    acl.acl_setuser("u", enabled=True, nopass=True, keys=["*"], commands=["+@all", "-watch"])
+    given = {"stream": "again", "user": "u", "password": "any"}
+    writer = Writer(
+        Server(redis_target.options(WRITE, **given)), Replay(lake="/x", stream="s", to="again")
+    )
+    try:
+        with pytest.raises(ServerError, match=r"The server at .* answers: .*'watch'"):
+            writer.write(list(entries(1)))
+    finally:
+        acl.acl_deluser("u")
+
+
+def test_a_replay_says_how_long_it_waits(capfd: pytest.CaptureFixture[str]) -> None:
+    given = {"job": "replay", "lake": "/x", "stream": "s", "to": "t", "retry_for": "2 hours"}
+    job = config.from_mapping(given, "f.toml")
+    assert isinstance(job, Replay)
+    assert target_of(job.url, job.to, job.retry_for).retryFor == 7200
+    with pytest.raises(OptionError, match="retryFor cannot be 'soon'"):
+        config.from_mapping({**given, "retry_for": "soon"}, "f.toml")
+    line = ["pipeline", "replay", "/x", "--stream", "s", "--to", "t", "--retry-for", "soon"]
+    assert main(line) == 1
+    assert "retryFor cannot be 'soon'" in capfd.readouterr().err
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("restarted", ["forebay"], indirect=True)
+def test_a_replay_outlives_its_server(
+    spark: Any,
+    restarted: Restarted,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    quick_patience: None,
+) -> None:
+    target = restarted.target
+    target.add("s", 20)
+    run(spark, archive(target, tmp_path / "lake", "s"))
+    monkeypatch.setattr(replay, "CHUNK_ENTRIES", 2)
+    job = Replay(lake=str(tmp_path / "lake"), stream="s", to="again", url=target.url)
+
+    def kill(total: int) -> None:
+        if total in (4, 12, 20):
+            restarted.away()
+
+    assert job.run(spark, kill) == 20
+    assert target.numbers("again") == list(range(20))
+    assert not target.client.keys("forebay:replay:*")
 
 
 @pytest.mark.spark

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections import Counter
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as f
 
+import forebay_spark.pipeline
 from forebay_spark import explain, session
 from forebay_spark.errors import OldSparkError
 from forebay_spark.old_spark import OldSparkSource
@@ -190,6 +192,10 @@ def test_a_spark_that_is_too_old_is_told_so(spark: Any, monkeypatch: pytest.Monk
     monkeypatch.setattr("pyspark.__version__", "4.1.1")
     with pytest.raises(OldSparkError, match=r"needs PySpark 4.2 or later, but 4.1.1 is installed"):
         session()
+    with pytest.raises(OldSparkError, match=r"needs PySpark 4.2"):
+        forebay_spark.__getattr__("table")
+    with pytest.raises(OldSparkError, match=r"needs PySpark 4.2"):
+        importlib.reload(forebay_spark.pipeline)
 
 
 def test_a_stream_is_archived_once_over_restarts(

@@ -19,8 +19,9 @@ AWAY_S = 1.0
 class Restarted:
     """A server that keeps its data, and can be killed and started again on the same port."""
 
-    def __init__(self, kind: str, folder: Path) -> None:
+    def __init__(self, kind: str, folder: Path, *directives: str) -> None:
         self._kind = kind
+        self._directives = directives
         self._folder = folder
         self._port = free_port()
         self._starter: threading.Timer | None = None
@@ -29,7 +30,7 @@ class Restarted:
 
     def start(self) -> None:
         """Begin, with the data of before."""
-        directives = ("--appendonly", "yes", "--appendfsync", "always")
+        directives = ("--appendonly", "yes", "--appendfsync", "always", *self._directives)
         self._server = STARTS[self._kind](self._folder, *directives, port=self._port)
 
     def kill(self) -> None:

@@ -15,13 +15,17 @@ import subprocess
 import sys
 from typing import Any
 
+from forebay_spark.session import SETTINGS as OUR_SETTINGS
 from forebay_spark.session import session
 from forebay_spark.variables import settle
 from testkit.servers import worker_path
 from tests.support.spark_faults import FaultySource
 
-#: One small JVM: what tests need, started as quickly as possible.
+JVM_OPTIONS = "spark.driver.extraJavaOptions"
+#: One small JVM: what tests need, started as quickly as possible.  Tests are over before a
+#: compiler that optimises, or a collector with threads of its own, is worth its CPU time.
 SETTINGS = {
+    JVM_OPTIONS: f"{OUR_SETTINGS[JVM_OPTIONS]} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "1g",
     "spark.driver.host": "127.0.0.1",

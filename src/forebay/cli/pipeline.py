@@ -6,12 +6,14 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from forebay.cli.pipeline_operate import OPERATING
 from forebay.cli.spark import (
     SparkCommandError,
     add_option_argument,
+    add_retry_argument,
     add_spark_arguments,
     add_subcommand,
     add_url_argument,
@@ -142,6 +144,7 @@ def _add_replay(subs: Any) -> None:
         default="new",
         help="keep needs a stream that ends before them (%(default)s)",
     )
+    add_retry_argument(sub)
     add_spark_arguments(sub)
 
 
@@ -228,9 +231,10 @@ def _run_job(job: Any, asked: argparse.Namespace) -> int:
 def reporting(job: Any, asked: argparse.Namespace) -> Iterator[Reporter]:
     """Those who are told what a job does: the stream of all pipelines, Prometheus."""
     from forebay_spark.pipeline.metrics import Metrics, Page
+    from forebay_spark.pipeline.runner import is_away
     from forebay_spark.pipeline.watch import Reporters, StreamReporter
 
-    metrics = Metrics()
+    metrics = Metrics(partial(is_away, job.source))
     with ExitStack() as stack:
         if asked.metrics_port is not None:
             stack.callback(Page(asked.metrics_port, metrics).close)
@@ -289,7 +293,7 @@ def archive(asked: argparse.Namespace) -> int:
 
 def replay(asked: argparse.Namespace) -> int:
     """forebay pipeline replay."""
-    names = ("lake", "stream", "to", "url", "since", "until", "speed", "ids")
+    names = ("lake", "stream", "to", "url", "since", "until", "speed", "ids", "retry_for")
     job = _job("replay", {name: getattr(asked, name) for name in names})
     return _run_job(job, asked)
 

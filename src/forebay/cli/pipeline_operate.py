@@ -7,7 +7,13 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from forebay.cli.spark import SparkCommandError, add_subcommand, add_url_argument, pairs
+from forebay.cli.spark import (
+    SparkCommandError,
+    add_retry_argument,
+    add_subcommand,
+    add_url_argument,
+    pairs,
+)
 
 MOST_SHOWN = 10
 
@@ -16,8 +22,8 @@ STATUS_EXAMPLES = """\
   forebay pipeline status --url redis://db:6379 --json
 
 Every job reports to the stream forebay:pipelines of its source's server. The states are
-running, waiting (for its server), stopped, failed, and silent: it did not say that it
-ended, but has said nothing for five minutes.
+running, stopped, failed, and silent: it did not say that it ended, but has said nothing
+for five minutes.
 """
 
 
@@ -76,6 +82,7 @@ def _add_redrive(subs: Any) -> None:
     mend.add_argument("--function", metavar="MODULE:NAME", help="a Python function that mends")
     sub.add_argument("--dry-run", action="store_true", help="only show what would be put back")
     add_url_argument(sub)
+    add_retry_argument(sub)
 
 
 OPERATING = (_add_status, _add_reset, _add_redrive)
@@ -137,7 +144,12 @@ def redrive(asked: argparse.Namespace) -> int:
     if asked.function:
         mend = back.with_function(asked.function)
     job = back.Redrive(
-        dead=asked.dead, to=asked.to, url=asked.url, mend=mend, dry_run=asked.dry_run
+        dead=asked.dead,
+        to=asked.to,
+        url=asked.url,
+        mend=mend,
+        retry_for=asked.retry_for,
+        dry_run=asked.dry_run,
     )
     done = job.run()
     for to, letter, fields in done.shown[:MOST_SHOWN]:

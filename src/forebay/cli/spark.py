@@ -102,6 +102,15 @@ def add_url_argument(parser: argparse.ArgumentParser, without: str = URL) -> Non
     )
 
 
+def add_retry_argument(parser: argparse.ArgumentParser) -> None:
+    """How long to wait for a server, where there is no ``--option``."""
+    parser.add_argument(
+        "--retry-for",
+        metavar="TIME",
+        help="how long to wait for the server if it is away, as '2 hours', or forever (10 minutes)",
+    )
+
+
 def add_option_argument(parser: argparse.ArgumentParser) -> None:
     """Options of the connector that have no argument of their own."""
     parser.add_argument(

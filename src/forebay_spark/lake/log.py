@@ -4,42 +4,55 @@
                00000000000000000100.checkpoint.parquet    all that commits 0 to 100 say together
 
 A version is the newest checkpoint up to it and the commits after that.  The library lists the
-whole folder several times for a commit, so a long log makes every commit slow.  ``tidy`` makes
-a checkpoint and shortens the log.
+whole folder three times for a commit, so a long log makes every commit slow: 80 ms with 10,000
+commits, 20 ms with a thousand.  ``tidy`` makes a checkpoint and shortens the log.
 
 Invariants
-  1. A commit goes only if a checkpoint after it stays: every version from that checkpoint on can
-     be opened.
+  1. A commit goes only if a checkpoint after it stays, whole and safe on disk: every version from
+     that checkpoint on can be opened.
   2. The last ``MOST_COMMITS`` commits stay, unless they are older than the table keeps them.
   3. If somebody has set how long a table keeps its log, that alone counts.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 import pyarrow.fs as pa_fs
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from forebay_spark.lake.stores import LOG, Place, remove
+from forebay_spark.lake import stores
+from forebay_spark.lake.stores import LOG, Place
 
 RETENTION = "delta.logRetentionDuration"
-#: Entries have times of their own, so little is asked of old versions.
+#: What a table is made with.  Entries have times of their own, so little is asked of old versions.
 A_DAY = "interval 1 days"
 MOST_COMMITS = 1000
 
-_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\..*parquet$")
-_COMMIT = re.compile(r"(\d{20})\.json$")
+_NUMBERED = re.compile(r"/(\d{20})\.[^/]+$")
+_COMMIT = re.compile(r"/(\d{20})\.json$")
+#: In one file, in parts (this one, of so many), or with a name of its own.
+_CHECKPOINT = re.compile(
+    r"/(\d{20})\.checkpoint\.(?:\d{10}\.(?P<parts>\d{10})\.|[\da-f-]{36}\.)?parquet$"
+)
 
 
 class LogFiles(NamedTuple):
-    """Versions and paths of the files of a log, older ones first."""
+    """The files of a log: all with their version, commits, and the files of whole checkpoints."""
 
-    commits: list[tuple[int, str]]
-    checkpoints: list[tuple[int, str]]
+    numbered: list[tuple[int, str]]
+    commits: dict[int, str]
+    checkpoints: dict[int, list[str]]
+
+    def checkpoint_for(self, version: int) -> int:
+        """The newest checkpoint up to a version; -1 if there is none."""
+        return max((at for at in self.checkpoints if at <= version), default=-1)
 
 
 def commit_path(version: int) -> str:
@@ -49,30 +62,54 @@ def commit_path(version: int) -> str:
 
 def files_of(files: pa_fs.FileSystem) -> LogFiles:
     """All files of a log."""
-    names = [info.path for info in files.get_file_info(pa_fs.FileSelector(LOG))]
-    return LogFiles(sorted(_matching(names, _COMMIT)), sorted(_matching(names, _CHECKPOINT)))
+    return sorted_out(info.path for info in files.get_file_info(pa_fs.FileSelector(LOG)))
 
 
-def _matching(names: list[str], pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
-    for name in names:
-        match = pattern.search(name)
-        if match:
-            yield int(match[1]), name
+def sorted_out(paths: Iterable[str]) -> LogFiles:
+    """The files of a log by what they are; of another tool's checkpoint a part may be missing."""
+    numbered, commits = [], {}
+    parts: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for path in sorted(paths):
+        if match := _NUMBERED.search(path):
+            numbered.append((int(match[1]), path))
+        if match := _COMMIT.search(path):
+            commits[int(match[1])] = path
+        elif match := _CHECKPOINT.search(path):
+            parts[int(match[1]), int(match["parts"] or 1)].append(path)
+    whole = {at: found for (at, wanted), found in parts.items() if len(found) >= wanted}
+    return LogFiles(numbered, commits, whole)
+
+
+def actions(files: pa_fs.FileSystem, path: str, kind: str) -> list[dict[str, Any]]:
+    """What a commit says of one kind."""
+    with files.open_input_file(path) as commit:
+        lines = commit.read().splitlines()
+    told = (json.loads(line) for line in lines if f'"{kind}"'.encode() in line)
+    return [action[kind] for action in told if kind in action]
+
+
+def moment_of(place: Place, version: int) -> datetime:
+    """When a commit was made."""
+    files = pa_fs.PyFileSystem(place.handler())
+    infos = actions(files, commit_path(version), "commitInfo")
+    ms = max((info.get("timestamp", 0) for info in infos), default=0)
+    return datetime.fromtimestamp(ms / 1000, UTC)
 
 
 def tidy(place: Place, table: DeltaTable) -> None:
     """Make a checkpoint and shorten the log; what does not succeed now can wait."""
     try:
         table.create_checkpoint()
+        stores.sync_checkpoint(place, table.version())
         table.cleanup_metadata()
         if table.metadata().configuration.get(RETENTION) == A_DAY:
-            remove(place, surplus(files_of(pa_fs.PyFileSystem(place.handler())), table.version()))
+            log = files_of(pa_fs.PyFileSystem(place.handler()))
+            stores.remove(place, surplus(log, table.version()))
     except (DeltaError, OSError):
         return
 
 
 def surplus(log: LogFiles, version: int) -> list[str]:
     """The files that nobody needs who opens one of the last versions; the oldest first."""
-    wanted = version - MOST_COMMITS
-    oldest = max((at for at, _ in log.checkpoints if at <= wanted), default=0)
-    return [path for at, path in sorted(log.commits + log.checkpoints) if at < oldest]
+    oldest = log.checkpoint_for(version - MOST_COMMITS)
+    return [path for at, path in log.numbered if at < oldest]

@@ -6,7 +6,7 @@
 Rows are split by the columns by which the table is partitioned; those stand in the log and in
 the name of the folder, not in the file.  Entries of a stream come in the order of their IDs, so
 mostly one file is open; rows that come unsorted have up to ``MOST_OPEN``, and the one that was
-used longest ago is ended for the next.
+used longest ago is ended for the next.  Ended files are made durable together (stores.py).
 
 IDs and times are written as differences, which makes files smaller.  Of whole numbers, dates
 and times the log gets minima and maxima, so that a query for an hour opens that hour's files.
@@ -19,8 +19,8 @@ import io
 import json
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any, BinaryIO
@@ -40,6 +40,8 @@ CODEC = "zstd"
 #: Columns that wait for more of the same row group: a bound for the memory of a task.
 GROUP_BYTES = 32 << 20
 MOST_OPEN = 16
+#: Ended files that wait to be made durable.
+MOST_ENDED = 64
 #: How Hive, Spark and Delta name the folder of rows that have no value.
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
@@ -60,6 +62,7 @@ class PartitionedFiles:
         self._partitions = partitions
         self._differences = differences
         self._open: OrderedDict[Values, OpenFile] = OrderedDict()
+        self._ended: list[OpenFile] = []
         self._done: list[NewFile] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -73,7 +76,7 @@ class PartitionedFiles:
         file = self._open.get(values)
         if file is None:
             if len(self._open) >= MOST_OPEN:
-                self._finish_oldest()
+                self._end_oldest()
             file = OpenFile(self._place, self._named(values), schema, self._differences)
             self._open[values] = file
         self._open.move_to_end(values)
@@ -85,18 +88,28 @@ class PartitionedFiles:
     def finish(self) -> list[NewFile]:
         """All files, which are now safe on disk."""
         while self._open:
-            self._finish_oldest()
+            self._end_oldest()
+        self._finish_ended()
         return self._done
 
-    def _finish_oldest(self) -> None:
+    def _end_oldest(self) -> None:
         values, file = next(iter(self._open.items()))
-        self._done.append(file.finish())
+        file.end()
+        self._ended.append(file)
         del self._open[values]
+        if len(self._ended) >= MOST_ENDED:
+            self._finish_ended()
+
+    def _finish_ended(self) -> None:
+        self._done += finish(self._ended)
+        self._ended = []
 
     def close(self) -> None:
         """Let go of files that will not be finished."""
-        while self._open:
-            self._open.popitem()[1].give_up()
+        for file in (*self._open.values(), *self._ended):
+            file.give_up()
+        self._open.clear()
+        self._ended.clear()
 
 
 class OpenFile:
@@ -111,11 +124,11 @@ class OpenFile:
     ) -> None:
         self._values = values
         self._path = f"{folder_of(values)}part-{uuid.uuid4().hex}.{CODEC}.parquet"
-        self._out = stores.create(place, self._path)
+        self.out = stores.create(place, self._path)
         try:
-            self._writer = parquet_writer(self._out, schema, differences)
+            self._writer = parquet_writer(self.out, schema, differences)
         except OSError:
-            self._out.close()
+            self.out.close()
             raise
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_bytes = 0
@@ -137,17 +150,33 @@ class OpenFile:
             self._writer.write_table(rows, row_group_size=rows.num_rows)
             self._waiting, self._waiting_bytes = [], 0
 
-    def finish(self) -> NewFile:
-        """Write what waits, and return when it would survive a loss of power."""
+    def end(self) -> None:
+        """Write what waits; it is not safe yet."""
         self._write_group()
         self._writer.close()
-        size_bytes = stores.finish(self._out)
+
+    def finish(self) -> NewFile:
+        """End this file, and return when it would survive a loss of power."""
+        self.end()
+        (done,) = finish([self])
+        return done
+
+    def told(self) -> NewFile:
+        """What the log gets of a file that was ended."""
+        size_bytes = self.out.tell()
         return NewFile(self._path, size_bytes, self._rows, self._values, self._stats.text())
 
     def give_up(self) -> None:
         """Leave the file as it is; Arrow wants to end it in any case, if there is room."""
-        with suppress(OSError), self._out:
+        with suppress(OSError), closing(self.out):
             self._writer.close()
+
+
+def finish(ended: Sequence[OpenFile]) -> list[NewFile]:
+    """Files that are now safe."""
+    done = [file.told() for file in ended]
+    stores.finish([file.out for file in ended])
+    return done
 
 
 def parquet_writer(

@@ -7,22 +7,33 @@
 The library makes commits; files with rows come from tasks, through ``create``.  A file of a
 store is there whole when it is closed, and as durable as the store makes it.  A local file is
 made durable here: its bytes, and the folders on the way to it.
+
+A disk that is asked to make one thing durable makes all durable that was written so far, and
+then each of the others costs it little.  So many files are written first and made durable
+together, several at once; a store takes several at once as well.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
 from deltalake.fs import DeltaStorageHandler
 
 from forebay_spark.lake.errors import LakeError
 
+T = TypeVar("T")
+
 LOG = "_delta_log"
+#: Names the newest checkpoint; without it the log is searched.
+LAST_CHECKPOINT = "_last_checkpoint"
+#: How many things are made durable at once.
+AT_ONCE = 8
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 
@@ -92,24 +103,30 @@ def create(place: Place, path: str) -> BinaryIO:
     return target.open("xb")
 
 
-def finish(out: BinaryIO) -> int:
-    """End a file; its size, when it would survive a loss of power."""
-    size = out.tell()
+def finish(outs: Sequence[BinaryIO]) -> None:
+    """End files; return when they would survive a loss of power."""
+    _at_once(_finish, outs)
+
+
+def _finish(out: BinaryIO) -> None:
     if not isinstance(out, _Upload):
         out.flush()
         os.fsync(out.fileno())
     out.close()
-    return size
 
 
 def sync_folders(place: Place, paths: Iterable[str]) -> None:
     """Return when the names of these files would survive a loss of power."""
     if place.is_local:
-        folders = {parent for path in paths for parent in (place.folder / path).parents}
-        for folder in folders:
-            if folder.is_relative_to(place.folder):
-                _sync(folder)
-        _sync(place.folder.parent)
+        inside = {folder for path in paths for folder in PurePosixPath(path).parents}
+        _at_once(_sync, [place.folder.parent, *(place.folder / folder for folder in inside)])
+
+
+def _at_once(work: Callable[[T], None], items: Sequence[T]) -> None:
+    """Do the same to several things; the first that fails says why."""
+    if items:
+        with ThreadPoolExecutor(min(AT_ONCE, len(items))) as pool:
+            list(pool.map(work, items))
 
 
 def sync_commit(place: Place, version: int) -> None:
@@ -117,6 +134,15 @@ def sync_commit(place: Place, version: int) -> None:
     if place.is_local:
         log = place.folder / LOG
         _sync(log / f"{version:020}.json")
+        _sync(log)
+
+
+def sync_checkpoint(place: Place, version: int) -> None:
+    """The same for a checkpoint, after which commits may go that it stands for."""
+    if place.is_local:
+        log = place.folder / LOG
+        for name in (f"{version:020}.checkpoint.parquet", LAST_CHECKPOINT):
+            _sync(log / name)
         _sync(log)
 
 
@@ -137,22 +163,27 @@ def remove(place: Place, paths: Iterable[str]) -> None:
             place.handler().delete_file(path)
 
 
-def set_torn_commit_aside(place: Place) -> str | None:
-    """After a loss of power the newest commit may be a name without its bytes; its new name.
+def set_torn_files_aside(place: Place) -> None:
+    """Rename what is only a name: after a loss of power, the newest files of a log may be that.
 
-    Nobody was told that it is there: that happens after ``sync_commit``.  A commit appears
-    whole under its name while the machine runs, so only a crash leaves such a file.
+    Of such a commit nobody was told that it is there: that happens after ``sync_commit``.  Of
+    what such a checkpoint stands for nothing has gone: that happens after ``sync_checkpoint``.
+    Both appear whole under their names while the machine runs, so only a crash leaves them torn.
     """
     log = place.folder / LOG
     if not place.is_local or not log.is_dir():
-        return None
+        return
     commits = [path for path in log.glob("*.json") if path.stem.isdigit()]
-    newest = max(commits, default=None)
-    if newest is None or newest.read_bytes().rstrip().endswith(b"}"):
-        return None
-    aside = newest.with_suffix(".torn")
-    newest.rename(aside)
-    return aside.name
+    _set_aside_unless(b"}", max(commits, default=None))
+    if _set_aside_unless(b"PAR1", max(log.glob("*.checkpoint.parquet"), default=None)):
+        (log / LAST_CHECKPOINT).unlink(missing_ok=True)
+
+
+def _set_aside_unless(end: bytes, newest: Path | None) -> bool:
+    if newest is None or newest.read_bytes().rstrip().endswith(end):
+        return False
+    newest.rename(newest.with_suffix(".torn"))
+    return True
 
 
 def told(error: Exception) -> str:

@@ -4,7 +4,6 @@
     forebay:cut:seq:<stream>    its sequence number
     forebay:cut:n:<stream>      entries ever added up to there; -1 if the server does not count
     forebay:batch:<query>       number of the last micro-batch
-    forebay:compaction          number of the last compaction
 
 A transaction is a name and a signed number of 64 bits, changed in the same commit as the files,
 so that both are there or neither.  Halves of an ID are unsigned; they go in as the signed number
@@ -12,12 +11,13 @@ of the same bits.  Two writers that change the same name at once: the library re
 
 The library answers for one name at a time, some milliseconds each.  ``read_all`` takes all of
 a version from the log itself, whose format is open: a checkpoint, and the commits after it.
+A writer that knows those of a version shortly before reads on from there.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 import pyarrow.fs as pa_fs
@@ -25,12 +25,14 @@ import pyarrow.parquet as pq
 from deltalake import Transaction
 
 from forebay_spark.ids import EntryId
-from forebay_spark.lake.log import commit_path, files_of
+from forebay_spark.lake.errors import LakeError
+from forebay_spark.lake.log import actions, commit_path, files_of
 from forebay_spark.lake.stores import Place
 
-CUT, BATCH, COMPACTION = "forebay:cut", "forebay:batch", "forebay:compaction"
+CUT, BATCH = "forebay:cut", "forebay:batch"
 HALVES = ("ms", "seq", "n")
 UNKNOWN = -1
+#: So many commits are read one by one rather than the whole log.
 FEW = 20
 
 
@@ -50,10 +52,6 @@ class Known(NamedTuple):
 
     version: int
     transactions: Mapping[str, int]
-
-    def is_shortly_before(self, version: int) -> bool:
-        """Whether the commits since then are few, and so are still in the log."""
-        return version - self.version <= FEW
 
 
 def signed(number: int) -> int:
@@ -84,11 +82,6 @@ def of_batch(writer: str, batch: int) -> list[Transaction]:
     return [Transaction(f"{BATCH}:{writer}", batch)]
 
 
-def of_compaction(versions: Mapping[str, int]) -> list[Transaction]:
-    """What a commit says that compacts, after all others that did."""
-    return [Transaction(COMPACTION, versions.get(COMPACTION, 0) + 1)]
-
-
 def cuts_in(versions: Mapping[str, int]) -> dict[str, Cut]:
     """The cuts among all transactions of a table."""
     head = f"{CUT}:ms:"
@@ -102,27 +95,39 @@ def cuts_in(versions: Mapping[str, int]) -> dict[str, Cut]:
     return cuts
 
 
-def read_all(place: Place, version: int) -> dict[str, int]:
-    """Every transaction of a table as it was at a version."""
-    files = pa_fs.PyFileSystem(place.handler())
-    log = files_of(files)
-    checkpoint = max((at for at, _ in log.checkpoints if at <= version), default=-1)
-    found: dict[str, int] = {}
-    for at, path in log.checkpoints:
-        if at == checkpoint:
-            found |= _in_checkpoint(files, path)
-    for at, path in log.commits:
-        if checkpoint < at <= version:
-            found |= _in_commit(files, path)
-    return found
+def read(place: Place, version: int, known: Known | None) -> dict[str, int]:
+    """Every transaction of a table as it was at a version, from what is known of one before."""
+    if known is not None and version - known.version <= FEW:
+        with suppress(FileNotFoundError):
+            return read_on(place, known, version)
+    return read_all(place, version)
 
 
 def read_on(place: Place, known: Known, version: int) -> dict[str, int]:
-    """The same, from what is known of a version shortly before, without a look at all the log."""
+    """The same from the commits in between; FileNotFoundError if one has gone by its age."""
     files = pa_fs.PyFileSystem(place.handler())
     found = dict(known.transactions)
     for at in range(known.version + 1, version + 1):
         found |= _in_commit(files, commit_path(at))
+    return found
+
+
+def read_all(place: Place, version: int) -> dict[str, int]:
+    """The same from the whole log; LakeError if a part of it is not there."""
+    files = pa_fs.PyFileSystem(place.handler())
+    log = files_of(files)
+    checkpoint = log.checkpoint_for(version)
+    since = range(checkpoint + 1, version + 1)
+    if not log.commits.keys() >= set(since):
+        raise LakeError(
+            f"The log of {place.root} lacks commits between version {checkpoint} and {version}, "
+            "so what is in the lake cannot be said. Restore them, or ask for a later version."
+        )
+    found: dict[str, int] = {}
+    for path in log.checkpoints.get(checkpoint, ()):
+        found |= _in_checkpoint(files, path)
+    for at in since:
+        found |= _in_commit(files, log.commits[at])
     return found
 
 
@@ -136,7 +141,4 @@ def _in_checkpoint(files: pa_fs.FileSystem, name: str) -> dict[str, int]:
 
 
 def _in_commit(files: pa_fs.FileSystem, path: str) -> dict[str, int]:
-    with files.open_input_file(path) as commit:
-        lines = commit.read().splitlines()
-    told = (json.loads(line) for line in lines if b'"txn"' in line)
-    return {action["txn"]["appId"]: action["txn"]["version"] for action in told if "txn" in action}
+    return {str(told["appId"]): told["version"] for told in actions(files, path, "txn")}

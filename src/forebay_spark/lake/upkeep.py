@@ -6,9 +6,10 @@
 
 Each partition is a commit of its own, made while jobs go on.  The library has a compaction too,
 but of two at once (1.6) it does not notice that both replace the same files, and rows are there
-twice; so files are merged here, and a transaction keeps two of ours apart.  Vacuum is the
-library's: it removes files that no version of the last week names, those of writers that were
-killed too.  Readers of an older version keep their files until then.
+twice.  So files are merged here, and a commit that replaces files is made only right after the
+version in which they were seen (``Lake.commit``).  Vacuum is the library's: it removes files that
+no version of the last week names, those of writers that were killed too.  Readers of an older
+version keep their files until then.
 
 Files are merged within a partition.  Where partitions are tiny (thousands of streams with a few
 entries a day), let the lake be split by fewer columns when it is made: ``partitions = ["date"]``,
@@ -28,7 +29,7 @@ import pyarrow.parquet as pq
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from forebay_spark.lake import log, stores, transactions
+from forebay_spark.lake import log, stores
 from forebay_spark.lake.lake import (
     CHECKPOINTS,
     Change,
@@ -100,11 +101,10 @@ def merge(lake: Lake, snapshot: Snapshot, old: Sequence[DataFile]) -> None:
     files = rewritten(snapshot, old)
 
     def decide(now: Snapshot) -> Change | None:
-        if not {file.path for file in old} <= {file.path for file in now.files}:
+        if not now.paths.issuperset(file.path for file in old):
             stores.remove(lake.place, [file.path for file in files])
             return None
-        said = transactions.of_compaction(now.transactions)
-        return Change(files, said, instead_of=old)
+        return Change(files, instead_of=old)
 
     lake.commit(decide)
 

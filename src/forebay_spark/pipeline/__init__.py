@@ -10,3 +10,8 @@
 
 docs/internals/pipeline.md tells what is exactly once, and why.
 """
+
+from forebay_spark.session import refuse_old_spark
+
+# An older Spark lacks names that the modules import: say that, and not which name it was.
+refuse_old_spark()

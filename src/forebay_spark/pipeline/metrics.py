@@ -2,11 +2,15 @@
 
 The format is lines of text, so it is written here and needs no library.  Counters count from
 the start of the process, as Prometheus expects; a gauge that is not known is left out.
+
+A job that waits for its server cannot say so: Spark plans in processes of its own.  So the server
+is asked when somebody asks for the page.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +29,7 @@ TABLE = (
     ("late_rows_total", "counter", "Rows that came after their window was closed."),
     ("failures_total", "counter", "How often the pipeline failed."),
     ("running", "gauge", "1 while the query runs."),
+    ("waiting", "gauge", "1 while the server of the source does not answer and is waited for."),
     ("lag_entries", "gauge", "Entries that were not read yet when the last batch was planned."),
     ("lag_seconds", "gauge", "Time between the newest entry and the last one that was read."),
     ("last_batch_duration_seconds", "gauge", "How long the last batch took."),
@@ -41,6 +46,7 @@ class Numbers:
     late_rows_total: int = 0
     failures_total: int = 0
     running: int = 0
+    waiting: int = 0
     lag_entries: int | None = None
     lag_seconds: float | None = None
     last_batch_duration_seconds: float | None = None
@@ -50,7 +56,9 @@ class Numbers:
 class Metrics:
     """Takes reports and notes as the other reporters do, and tells who asks."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_away: Callable[[], bool] = lambda: False) -> None:
+        """``is_away`` says whether the server of the source does not answer now."""
+        self._is_away = is_away
         self._numbers: dict[str, Numbers] = {}
         self._lock = threading.Lock()
 
@@ -76,7 +84,10 @@ class Metrics:
 
     def text(self) -> str:
         """All numbers as Prometheus reads them."""
+        is_away = self._is_away()
         with self._lock:
+            for numbers in self._numbers.values():
+                numbers.waiting = int(is_away and numbers.running)
             return "".join(self._family(*row) for row in TABLE)
 
     def _family(self, name: str, kind: str, meaning: str) -> str:

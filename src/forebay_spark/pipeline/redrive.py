@@ -10,6 +10,8 @@ wrong once more comes back from the quarantine as a new letter.
 A run ends at the letter that was the last one when it began; otherwise letters that a running
 quarantine sends back at once would go round for ever.
 
+A server that is away is waited for, as replay.py does.
+
 Without a mend the entry is what it was, byte for byte: ``original`` has it where JSON cannot.
 """
 
@@ -26,8 +28,7 @@ from typing import Any, NamedTuple
 from forebay_spark import ids, state
 from forebay_spark.connect import Server
 from forebay_spark.errors import OptionError
-from forebay_spark.options import WRITE, read_options
-from forebay_spark.pipeline.replay import CHUNK_ENTRIES, NEW, Entry, Writer
+from forebay_spark.pipeline.replay import CHUNK_ENTRIES, NEW, Entry, Writer, target
 from forebay_spark.pipeline.spec import DEFAULT_URL, function_of
 
 Fields = list[tuple[bytes, bytes]]
@@ -154,14 +155,15 @@ class Redrive:
     to: str | None = None
     url: str = DEFAULT_URL
     mend: Mend = as_it_was
+    retry_for: str | None = None
     dry_run: bool = False
 
     def run(self) -> Redriven:
         """Put back what was not put back yet; what was done."""
         if self.to == self.dead:
             raise OptionError(f"{self.dead!r} would be filled with its own letters. Change --to.")
-        options = read_options({"url": self.url, "stream": self.dead}, WRITE)
-        with closing(Server(options)) as server:
+        options = target(self.url, self.dead, self.retry_for)
+        with closing(Server(options, patient=True)) as server:
             return self._run(server)
 
     def _run(self, server: Server) -> Redriven:

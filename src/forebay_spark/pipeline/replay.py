@@ -5,7 +5,8 @@
 The position of the replay is a key beside the stream that changes in the same transaction
 as the entries, so that a replay which was killed goes on where it stopped, with nothing
 lost or doubled, on any server of the family.  When it is done the key is removed: asked
-for again, it replays again.  The key is watched: of two runs at once, one stops.
+for again, it replays again.  The key is watched: of two runs at once, one stops.  It also says
+whether a transaction whose answer was lost took place: a server that is away is waited for.
 
 A transaction of Redis is not undone if one of its commands fails: the position would move
 although entries are missing.  So what can fail is asked before, under WATCH where the
@@ -85,9 +86,12 @@ class Replay:
     retry_for: str | None = setting(settings.text, WAIT, default=None)
     name: str = setting(settings.text, "how the job is called", default="replay")
 
+    def __post_init__(self) -> None:
+        target(self.url, self.to, self.retry_for)
+
     def run(self, spark: SparkSession, told: Callable[[int], None] = lambda _: None) -> int:
         """Replay to the end; how many entries were written now."""
-        server = Server(self._target(), patient=True)
+        server = Server(target(self.url, self.to, self.retry_for), patient=True)
         writer = Writer(server, self)
         try:
             lake = Lake(self.lake, self.lake_options)
@@ -106,13 +110,15 @@ class Replay:
         finally:
             server.close()
 
-    def _target(self) -> Options:
-        waits = {"retryFor": self.retry_for} if self.retry_for else {}
-        return read_options({"url": self.url, "stream": self.to, **waits}, WRITE)
-
     def told(self, total: int) -> str:
         """What a run did, for a person."""
         return f"replayed {total} entries of {self.stream} to {self.to}"
+
+
+def target(url: str, stream: str, retry_for: str | None) -> Options:
+    """The options of a job that writes to one server; OptionError says what is wrong."""
+    waits = {} if retry_for is None else {"retryFor": retry_for}
+    return read_options({"url": url, "stream": stream, **waits}, WRITE)
 
 
 def entries_of(frame: DataFrame, entry: StructType, timestamp_format: str = ISO) -> DataFrame:
@@ -218,14 +224,21 @@ class Writer:
     def write(self, chunk: list[Entry]) -> None:
         """All of a chunk or nothing, and once even if the connection breaks."""
         last = chunk[-1].id.encode()
+        was_sent = False
 
         def attempt() -> None:
-            # The answer to the attempt before may have been lost on its way.
-            if self._link.ask("GET", self.key) != last:
-                self._check(chunk[0])
-                self._transaction(chunk, last)
+            nonlocal was_sent
+            # The answer to an attempt before may have been lost on its way.
+            if was_sent and self._link.ask("GET", self.key) == last:
+                return
+            self._check(chunk[0])
+            was_sent = True
+            self._transaction(chunk, last)
 
-        self._link.retry(attempt)
+        try:
+            self._link.retry(attempt)
+        except redis.exceptions.RedisError as error:
+            raise translate(error, self._where, ("XADD", self._job.to)) from None
         self._known = last
 
     def _check(self, first: Entry) -> None:
@@ -238,8 +251,9 @@ class Writer:
         known, reply = self._link.receive(), self._link.reply()
         if known != self._known:
             raise OptionError(
-                f"Another run of {self._job.name} writes to {to!r} at the same time. "
-                "Let it end, and start this one again if entries are missing then."
+                f"The position of {self._job.name} in {to!r} is not where this run left it: "
+                "another run writes at the same time, or a failover has lost the last entries. "
+                "Let the other one end; if entries are missing then, start this one again."
             )
         if isinstance(reply, Exception):
             if "no such key" not in str(reply):
@@ -256,18 +270,13 @@ class Writer:
             for entry in chunk
         ]
         self._link.send(("MULTI",), *adds, ("SET", self.key, last), ("EXEC",))
-        refused: list[Exception] = []
-        for _ in range(len(adds) + 2):
-            try:
-                self._link.receive()
-            except redis.exceptions.ResponseError as error:
-                refused.append(error)
-        results = self._link.receive() if not refused else []
+        *queued, results = [self._link.reply() for _ in range(len(adds) + 3)]
         if results is None:
             raise redis.exceptions.TryAgainError(f"somebody else writes to {self._job.to}")
-        refused += [reply for reply in results if isinstance(reply, Exception)]
-        if refused:
-            raise translate(refused[0], self._where, ("XADD", self._job.to))
+        done = [] if isinstance(results, Exception) else results
+        for reply in (*queued, results, *done):
+            if isinstance(reply, Exception):
+                raise reply
 
     def finish(self) -> None:
         """The replay is complete; the next one begins at the beginning."""

@@ -1,0 +1,44 @@
+"""Connections of the connector that break where a test wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+import redis
+
+from forebay_spark import connect
+from forebay_spark.connect import Link
+
+Cut = Callable[[int, bool], None]
+
+
+class CutLink(Link):
+    """A connection that breaks at the n-th use, before or after the server has acted."""
+
+    left = 0
+    lose_reply = False
+
+    def send_packed(self, data: bytes) -> None:
+        if CutLink.left > 0:
+            CutLink.left -= 1
+            if CutLink.left == 0:
+                if CutLink.lose_reply:
+                    super().send_packed(data + connect.pack("ECHO", "acted"))
+                    while self.reply() != b"acted":
+                        pass
+                self.drop()
+                raise redis.exceptions.ConnectionError("cut")
+        super().send_packed(data)
+
+
+def cutting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cut]:
+    """Break the connection at a use, with the reply lost or the command."""
+    monkeypatch.setattr("forebay_spark.connect.Link", CutLink)
+    monkeypatch.setattr("forebay_spark.patience.RETRY_PAUSES_S", (0.0, 0.0))
+
+    def at(use: int, lose_reply: bool) -> None:
+        CutLink.left, CutLink.lose_reply = use, lose_reply
+
+    yield at
+    CutLink.left = 0
