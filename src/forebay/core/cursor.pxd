@@ -6,7 +6,7 @@ from forebay.core.node cimport Node
 from forebay.core.rax cimport Rax
 from forebay.mem cimport i64, u8, u64
 
-cdef int DELETED, SAME
+cdef int DELETED, SAME, END
 
 
 @cython.final

@@ -16,11 +16,9 @@ from __future__ import annotations
 
 from forebay import mem
 from forebay.core import listpack
+from forebay.core.layout import DELETED, END, SAME
 from forebay.core.node import Node
 from forebay.core.rax import Rax
-
-DELETED = 1
-SAME = 2
 
 
 class Cursor:
@@ -67,7 +65,7 @@ class Cursor:
             return self.previous()
         while self.node is not None:
             at = self.behind if self.behind != 0 else self.skip_values()
-            while self.p[at] != listpack.END:
+            while self.p[at] != END:
                 if self.read(at) and not self.is_early():
                     if self.is_late():
                         self.node = None

@@ -24,14 +24,11 @@ Invariants (core/check.py)
 from __future__ import annotations
 
 from forebay import mem
+from forebay.core.layout import NEVER, NOBODY, UNKNOWN
 from forebay.core.pel import Pending
 from forebay.core.rax import Rax
 from forebay.core.stream import Stream
 from forebay.core.view import View
-
-NOBODY = 0
-NEVER = -1
-UNKNOWN = -1
 
 #: What group and consumer cost beside names, records and slots, with their places in a tree, as
 #: measured in the compiled build.

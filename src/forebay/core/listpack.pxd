@@ -4,7 +4,6 @@ from forebay cimport mem
 from forebay.mem cimport i64, u8, u64
 
 cdef Py_ssize_t HEADER, HEAD_MAX, BACK_MAX, OVERHEAD_MAX
-cdef int END, MANY
 cdef u64 BIT63
 cdef i64 BIT24, BIT32
 

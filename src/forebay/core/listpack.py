@@ -26,11 +26,9 @@ from __future__ import annotations
 from forebay import mem
 
 HEADER = 6
-END = 255
 HEAD_MAX = 9  # an encoding byte and eight of an integer
 BACK_MAX = 5
 OVERHEAD_MAX = 14
-MANY = 65535  # the element count says "not counted" from here on
 BIT63 = 1 << 63
 BIT24 = 1 << 24
 BIT32 = 1 << 32

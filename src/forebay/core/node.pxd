@@ -4,7 +4,7 @@ from forebay cimport mem
 from forebay.core cimport listpack
 from forebay.mem cimport i64, u8, u64
 
-cdef int DELETED, SAME, SMALL, SHORT, SHORT_HEAD
+cdef int DELETED, SAME, END, MANY, SMALL, SHORT, SHORT_HEAD
 cdef Py_ssize_t COUNT_AT, START_ROOM
 cdef bytes PADDING
 

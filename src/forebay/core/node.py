@@ -24,11 +24,8 @@ from __future__ import annotations
 
 from forebay import mem
 from forebay.core import listpack
+from forebay.core.layout import COUNT_AT, DELETED, END, MANY, SAME
 
-DELETED = 1
-SAME = 2
-#: Where the count element stands; a number up to 127 is one byte and its backlen.
-COUNT_AT = 6
 START_ROOM = 96
 SMALL = 127
 #: Strings up to this length have one byte in front: SHORT_HEAD and the length.
@@ -123,11 +120,11 @@ class Node:
     def finish(self, end: int, added: int) -> int:
         """Close the listpack at ``end`` and bring its header up to date."""
         p = self.p
-        p[end] = listpack.END
+        p[end] = END
         self.size = end + 1
         self.elements += added
         mem.put_le(p, 0, 4, self.size)
-        mem.put_le(p, 4, 2, self.elements if self.elements < listpack.MANY else listpack.MANY)
+        mem.put_le(p, 4, 2, self.elements if self.elements < MANY else MANY)
         return 0
 
     def need(self, room: int) -> int:

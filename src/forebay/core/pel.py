@@ -22,10 +22,9 @@ Rules
 from __future__ import annotations
 
 from forebay import mem
+from forebay.core.layout import DELIVERIES_MAX
 from forebay.core.slab import Slab, first_turn, last_turn, next_turn
 from forebay.core.view import View
-
-DELIVERIES_MAX = (1 << 63) - 1
 
 
 class Pending:

@@ -31,8 +31,7 @@ from __future__ import annotations
 from typing import Any
 
 from forebay import mem
-
-ID_SIZE = 16
+from forebay.core.layout import ID_SIZE
 
 # An ID that is looked for is written here, so that a search makes no object.
 id_buffer = bytearray(ID_SIZE)

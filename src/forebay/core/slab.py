@@ -33,9 +33,9 @@ from __future__ import annotations
 from array import array
 
 from forebay import mem
+from forebay.core.layout import RECORD_WORDS
 
 # As mem.record_page and mem.record_word have it.
-WORDS = 4
 PAGE_RECORDS = 256
 FIRST_RECORDS = 8
 SLOTS_MAX = (1 << 32) - 1
@@ -47,9 +47,8 @@ TURNS = (1 << TURN_BITS) - 1
 TIME_MAX_MS = (1 << 45) - 1
 ALL_ONES = (1 << 32) - 1
 OWNER_SHIFT = 32
-DELIVERIES_MAX = (1 << 63) - 1
 
-ZEROS = array("Q", bytes(8 * WORDS * PAGE_RECORDS))
+ZEROS = array("Q", bytes(8 * RECORD_WORDS * PAGE_RECORDS))
 
 
 def first_turn(time_ms: int) -> int:
@@ -83,7 +82,7 @@ class Slab:
     def empty(self) -> int:
         """No record is left: start afresh, with one page at most."""
         if len(self.pages) != 1:
-            self.pages = [ZEROS[: WORDS * FIRST_RECORDS]]
+            self.pages = [ZEROS[: RECORD_WORDS * FIRST_RECORDS]]
             self.room = FIRST_RECORDS
             self.table = mem.page_table(self.pages, self.addresses)
         self.used = 1
@@ -189,4 +188,4 @@ class Slab:
 
     def used_bytes(self) -> int:
         """Memory of the pages."""
-        return 8 * WORDS * self.room
+        return 8 * RECORD_WORDS * self.room

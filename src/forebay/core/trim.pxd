@@ -1,13 +1,12 @@
 cimport cython
 
 from forebay cimport mem
-from forebay.core cimport listpack
 from forebay.core.cursor cimport Cursor
 from forebay.core.node cimport Node
 from forebay.core.stream cimport Stream
 from forebay.mem cimport i64, u8, u64
 
-cdef int DELETED
+cdef int DELETED, END
 
 
 @cython.final

@@ -21,16 +21,17 @@ Rules
 
 from __future__ import annotations
 
-from forebay.core import listpack
 from forebay.core.cursor import Cursor
 from forebay.core.group import drop_references, is_referenced, min_last_id
+from forebay.core.layout import DELETED, END
 from forebay.core.node import Node
 from forebay.core.stream import Stream
 
 KEEPREF = 0
 DELREF = 1
 ACKED = 2
-DELETED = 1
+#: Nothing was said about it.
+NO_POLICY = -1
 
 
 class Trimmer:
@@ -100,7 +101,7 @@ class Trimmer:
         p = node.p
         at = node.entries_at
         buried = 0
-        while p[at] != listpack.END:
+        while p[at] != END:
             live = cursor.read(at)
             if self.reached(stream, cursor.ms, cursor.seq):
                 break

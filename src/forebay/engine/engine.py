@@ -51,8 +51,8 @@ from forebay.engine.stats import Stats
 from forebay.engine.ticker import Ticker
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv
+from forebay.wire.chars import DASH
 
-DASH = 45
 # Constants of other modules, as C numbers for the hot path.
 ADMIN_FLAG = ADMIN
 IS_MONITORED = gates.MONITORED

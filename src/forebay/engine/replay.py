@@ -23,9 +23,9 @@ from forebay.engine.foreign import ForeignKeys, foreign_kind, is_about_foreign, 
 from forebay.engine.payloads import BAD_BODY
 from forebay.errors import CommandError, CorruptDataError
 from forebay.wire.argv import Argv
+from forebay.wire.chars import DASH
 from forebay.wire.request import Limits, RequestParser
 
-DASH = 45
 #: An AOF may hold whatever was once accepted.
 BULK_MAX = 1 << 40
 #: No reply that says "nothing was done" is longer.

@@ -18,9 +18,19 @@ from __future__ import annotations
 
 from forebay import mem
 from forebay.wire.argv import Argv
-
-NUL, BELL, BACKSPACE, TAB, LF, CR, SPACE = b"\0\a\b\t\n\r "
-QUOTE, APOSTROPHE, BACKSLASH, X = b"\"'\\x"
+from forebay.wire.chars import (
+    APOSTROPHE,
+    BACKSLASH,
+    BACKSPACE,
+    BELL,
+    CR,
+    LF,
+    NUL,
+    QUOTE,
+    SPACE,
+    TAB,
+    X,
+)
 
 
 def split_line(argv: Argv, line: bytearray) -> bool:

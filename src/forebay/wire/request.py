@@ -31,6 +31,7 @@ from __future__ import annotations
 from forebay import mem
 from forebay.errors import ProtocolError
 from forebay.wire.argv import Argv
+from forebay.wire.chars import CR, DOLLAR, LF, STAR
 from forebay.wire.inline import split_line
 
 # What a client may send before it has given its password.
@@ -38,8 +39,6 @@ STRANGER_MAX_ARGS = 10
 STRANGER_MAX_BULK = 16384
 # Beyond any memory, and small enough that no sum of offsets overflows.
 BULK_CEILING = 1 << 62
-
-STAR, DOLLAR, CR, LF, ZERO, NINE = b"*$\r\n09"
 
 
 class Limits:

@@ -32,6 +32,7 @@ from __future__ import annotations
 from typing import Any
 
 from forebay import mem
+from forebay.wire.chars import COLON, DASH, DOLLAR, GREATER, PERCENT, STAR, TILDE
 
 # Most replies of a pipeline fit; growth is by doubling.
 FIRST_BUFFER = 4096
@@ -47,7 +48,6 @@ STREAM_ID = 64
 # Whole numbers below it are written without an exponent.
 LARGEST_PLAIN = 1e17
 
-STAR, PERCENT, TILDE, GREATER, DOLLAR, COLON, DASH = b"*%~>$:-"
 
 # The buffer of whoever has none; never written, since its length is 0.
 NOTHING = bytearray()

@@ -34,12 +34,12 @@ from __future__ import annotations
 
 import re
 
-STAR = ord("*")
+from forebay.wire.chars import DASH, STAR
+
 QUESTION = ord("?")
 OPEN = ord("[")
 CLOSE = ord("]")
 CARET = ord("^")
-DASH = ord("-")
 ESCAPE = ord("\\")
 STARS_MAX = 1000
 

@@ -17,14 +17,11 @@ from forebay.commands.api.context import Context
 from forebay.commands.streams.parsing import integer, policy_word
 from forebay.core import ids
 from forebay.core.stream import Stream
-from forebay.core.trim import Trimmer
+from forebay.core.trim import NO_POLICY, Trimmer
 from forebay.errors import INVALID_ID, SYNTAX, CommandError
 from forebay.wire.argv import Argv
+from forebay.wire.chars import DASH, EQUALS, STAR, TILDE
 
-STAR = 42
-DASH = 45
-TILDE = 126
-EQUALS = 61
 # "~" without LIMIT removes at most this many nodes' worth of entries, within bounds,
 # so that one command cannot stall the server.
 DEFAULT_LIMIT_NODES = 100
@@ -37,7 +34,6 @@ LIMIT_EXACT = b"ERR syntax error, LIMIT cannot be used without the special ~ opt
 NO_STRATEGY = b"ERR syntax error, XTRIM must be called with a trimming strategy"
 IDMP_TWICE = b"ERR syntax error, IDMP/IDMPAUTO specified multiple times"
 IDMP_EXPLICIT_ID = b"ERR syntax error, IDMP/IDMPAUTO can be used only with auto-generated IDs"
-NO_POLICY = -1
 
 
 class AddOptions:

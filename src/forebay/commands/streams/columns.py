@@ -39,6 +39,7 @@ from forebay.core import ids, listpack
 from forebay.core.cursor import Cursor
 from forebay.core.node import Node
 from forebay.wire.argv import Argv
+from forebay.wire.chars import DASH
 from forebay.wire.resp_writer import RespWriter
 
 #: No answer is much longer: the server has others to serve, and offsets have 32 bits.
@@ -51,7 +52,6 @@ KEPT_COLUMNS = 32
 KEPT_BYTES = 4 << 20
 #: Decimal digits and sign of any 64-bit number, and what copy_short() may touch behind.
 INTEGER_ROOM = 24
-DASH = 45
 #: First bytes of listpack elements: below, a small integer; from here, what has a longer head.
 SHORT_STRING, WIDE = 128, 192
 

@@ -16,13 +16,12 @@ from forebay import mem
 from forebay.core import listpack
 from forebay.core.cursor import Cursor
 from forebay.wire import resp_writer
+from forebay.wire.chars import DOLLAR, STAR
 from forebay.wire.resp_writer import RespWriter
 
 ELEMENT_ROOM = 24
 # The ID, three headers, and what copy_short() may touch behind the last byte.
 ENTRY_ROOM = 112
-DOLLAR = 36
-STAR = 42
 
 
 def put_integer(d: mem.Pointer, o: int, value: int) -> int:

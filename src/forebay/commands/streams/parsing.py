@@ -17,11 +17,9 @@ from forebay.commands.api.context import Context
 from forebay.core import ids
 from forebay.core.group import Group
 from forebay.core.stream import Stream
-from forebay.core.trim import ACKED, DELREF, KEEPREF
+from forebay.core.trim import ACKED, DELREF, KEEPREF, NO_POLICY
 from forebay.errors import INVALID_ID, NOT_AN_INTEGER, SYNTAX, CommandError
 from forebay.wire.argv import Argv
-
-NO_POLICY = -1
 
 BAD_NUMIDS = b"ERR Number of IDs must be a positive integer"
 NUMIDS_MISMATCH = b"ERR The `numids` parameter must match the number of arguments"

@@ -25,6 +25,7 @@ from forebay.commands.streams import parsing
 from forebay.core import group as core_group
 from forebay.core import ids
 from forebay.core.group import Group
+from forebay.core.layout import DELIVERIES_MAX, NOBODY
 from forebay.core.stream import Stream
 from forebay.core.trim import ACKED, DELREF
 from forebay.errors import CommandError
@@ -35,9 +36,7 @@ FIRST_ID = 3
 DONE, KEPT, NOT_PENDING = 1, 2, -1
 
 SILENT, FAIL, FATAL = 0, 1, 2
-DELIVERIES_MAX = (1 << 63) - 1
 NO_RETRYCOUNT = -1
-NOBODY = 0
 
 
 def xack(ctx: Context, argv: Argv) -> None:

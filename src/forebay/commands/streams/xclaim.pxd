@@ -29,7 +29,7 @@ cdef class Claim:
     cdef Pending pending
     cdef Finder finder
     cdef Consumer consumer
-    cdef DeliveryEffects recorder                       # None unless effects are recorded
+    cdef DeliveryEffects recorder           # None unless effects are recorded
     cdef i64 now_ms, min_idle_ms, time_ms, retrycount, claimed, changes
     cdef u64 last_ms, last_seq              # LASTID
     cdef bint force, justid, raised, created

@@ -18,10 +18,9 @@ from forebay.commands.streams.parsing import delete_options, strict_ids
 from forebay.core import ids
 from forebay.core.group import drop_references, is_referenced, min_last_id
 from forebay.core.stream import Stream
+from forebay.core.trim import ACKED, DELREF
 from forebay.wire.argv import Argv
 
-DELREF = 1
-ACKED = 2
 GONE = 1
 MISSING = -1
 KEPT = 2

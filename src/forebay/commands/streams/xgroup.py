@@ -25,6 +25,7 @@ from forebay.commands.streams.parsing import no_such_group, strict_id
 from forebay.commands.streams.xadd import create, new_stream
 from forebay.core import ids
 from forebay.core.group import Group
+from forebay.core.layout import UNKNOWN
 from forebay.core.stream import Stream
 from forebay.errors import INVALID_ID, CommandError
 from forebay.wire.argv import Argv
@@ -34,7 +35,6 @@ OPTIONS = 5
 MOST_CREATE_ARGS = 8
 SETID_ARGS = (5, 7)
 #: What entries-read holds while the server cannot know it.
-UNKNOWN = -1
 
 KEY_REQUIRED = (
     b"ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to"

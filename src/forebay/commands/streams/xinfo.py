@@ -23,6 +23,7 @@ from forebay.commands.streams import entry_writer
 from forebay.commands.streams.parsing import no_such_group
 from forebay.core.cursor import Cursor
 from forebay.core.group import Consumer, Group, lag
+from forebay.core.layout import NEVER
 from forebay.core.stream import Stream
 from forebay.errors import NO_SUCH_KEY, NOT_AN_INTEGER, CommandError
 from forebay.wire.argv import Argv
@@ -34,7 +35,6 @@ SHORT_ARGS, FULL_ARGS, COUNT_ARGS = 3, 4, 6
 # How much of each list FULL shows unless COUNT says otherwise.
 DEFAULT_COUNT = 10
 COMMON_FIELDS = 13
-NEVER = -1
 TWO_TO_64 = 1 << 64
 # COUNT 0; more than any list can hold.
 EVERYTHING = (1 << 63) - 1

@@ -33,10 +33,8 @@ from forebay.core.group import Consumer, Group
 from forebay.core.stream import Stream
 from forebay.errors import INVALID_ID, CommandError
 from forebay.wire.argv import Argv
+from forebay.wire.chars import DOLLAR, GREATER, PLUS
 
-DOLLAR = 36
-PLUS = 43
-GREATER = 62
 MEANINGLESS = (
     b"ERR The %c ID is meaningless in the context of XREADGROUP: you want to read the history of "
     b"this consumer by specifying a proper ID, or use the > ID to get new messages. "

@@ -25,6 +25,7 @@ from array import array
 from forebay import mem
 from forebay.persistence.aof import crc32
 from forebay.persistence.aof.seals import SEAL_HEAD, SEAL_SIZE
+from forebay.wire.chars import CR, DOLLAR, HASH, LF, STAR
 
 # What step() answers.
 MORE = 0  # the window ends inside a command or a line
@@ -39,7 +40,6 @@ MORE_PLEASE = -1
 REFUSED = -2
 TOO_LONG = -3
 
-STAR, HASH, DOLLAR, CR, LF = b"*#$\r\n"
 # Redis reads lines into 128 bytes.
 LONGEST_LINE = 127
 LONGEST_HEADER = 24

@@ -44,11 +44,13 @@ EXPIRE_S = 253
 SELECT = 254
 END = 255
 
-# Encoded strings: the low six bits behind 11.
-ENCODED_INT8 = 0
-ENCODED_INT16 = 1
-ENCODED_INT32 = 2
-ENCODED_LZF = 3
+# First bytes of lengths and of encoded strings.
+LENGTH_32 = 128
+LENGTH_64 = 129
+INT8 = 192
+INT16 = 193
+INT32 = 194
+LZF = 195
 
 # Types of values that are read.
 STRING = 0

@@ -25,19 +25,14 @@ from __future__ import annotations
 
 from forebay import mem
 from forebay.core import listpack
+from forebay.core.layout import COUNT_AT, DELETED, END, ID_SIZE, MANY, SAME
 from forebay.core.node import Node
 from forebay.core.stream import Stream
 from forebay.errors import CorruptDataError
 from forebay.persistence.rdb.reader import RdbReader
 from forebay.persistence.rdb.writer import RdbWriter
 
-DELETED = 1
-SAME = 2
 FLAGS_MAX = 3
-COUNT_AT = 6
-END = 255
-MANY = 65535
-ID_SIZE = 16
 #: Header, a master entry of one field, an end mark: nothing smaller is a node.
 NODE_MIN = 17
 

@@ -9,7 +9,7 @@ from forebay.mem cimport i64, u32, u64
 from forebay.persistence.rdb.reader cimport RdbReader
 from forebay.persistence.rdb.writer cimport RdbWriter
 
-cdef i64 WORDS
+cdef i64 RECORD_WORDS
 cdef u64 DELIVERIES_MAX
 cdef u32 NOBODY, RELEASED
 

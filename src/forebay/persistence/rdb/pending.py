@@ -20,6 +20,7 @@ from __future__ import annotations
 from array import array
 
 from forebay import mem
+from forebay.core.layout import DELIVERIES_MAX, NOBODY, RECORD_WORDS
 from forebay.core.pel import Pending
 from forebay.core.view import View
 from forebay.persistence.rdb.reader import RdbReader
@@ -27,10 +28,6 @@ from forebay.persistence.rdb.writer import RdbWriter
 
 #: What an entry takes in the file at least, in the group and in a consumer.
 ENTRY_SIZE = 25
-ID_SIZE = 16
-WORDS = 4
-DELIVERIES_MAX = (1 << 63) - 1
-NOBODY = 0
 #: In the table of owners: in the NACK zone.
 RELEASED = 0xFFFFFFFF
 
@@ -42,7 +39,7 @@ class PendingTable:
         self.count = count
         #: So many are read, or put into the group.
         self.done = 0
-        self.records = array("Q", bytes(8 * WORDS)) * count
+        self.records = array("Q", bytes(8 * RECORD_WORDS)) * count
         self.w = mem.words(self.records)
         self.owned_by = array("I", bytes(4)) * count
         self.owners = mem.cells(self.owned_by)
@@ -55,7 +52,7 @@ class PendingTable:
         w = self.w
         end = min(self.done + limit, self.count)
         for i in range(self.done, end):
-            at = WORDS * i
+            at = RECORD_WORDS * i
             w[at] = reader.be64()
             w[at + 1] = reader.be64()
             w[at + 2] = reader.time_ms()
@@ -70,18 +67,18 @@ class PendingTable:
         """The place of an ID, -1 if it is not pending; IDs in order are found at once."""
         w = self.w
         low = self.hint
-        if low < self.count and w[WORDS * low] == ms and w[WORDS * low + 1] == seq:
+        if low < self.count and w[RECORD_WORDS * low] == ms and w[RECORD_WORDS * low + 1] == seq:
             self.hint = low + 1
             return low
         low = 0
         high = self.count
         while low < high:
             middle = (low + high) >> 1
-            if mem.before(w[WORDS * middle], w[WORDS * middle + 1], ms, seq):
+            if mem.before(w[RECORD_WORDS * middle], w[RECORD_WORDS * middle + 1], ms, seq):
                 low = middle + 1
             else:
                 high = middle
-        if low < self.count and w[WORDS * low] == ms and w[WORDS * low + 1] == seq:
+        if low < self.count and w[RECORD_WORDS * low] == ms and w[RECORD_WORDS * low + 1] == seq:
             self.hint = low + 1
             return low
         return -1
@@ -130,11 +127,11 @@ class PendingTable:
         w = self.w
         cells = mem.cells(self.zone)
         for i in range(len(self.zone)):
-            at = WORDS * cells[i]
+            at = RECORD_WORDS * cells[i]
             pending.add(w[at], w[at + 1], NOBODY, 0, w[at + 3])
         for i in range(self.count):
             if self.owners[i] != RELEASED:
-                at = WORDS * i
+                at = RECORD_WORDS * i
                 pending.add(w[at], w[at + 1], self.owners[i], w[at + 2], w[at + 3])
         return 0
 

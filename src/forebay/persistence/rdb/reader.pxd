@@ -9,7 +9,7 @@ from forebay.persistence.rdb cimport lzf
 
 cdef Py_ssize_t WINDOW, SCRATCH_KEPT
 cdef bytes PADDING
-cdef int LENGTH_32, LENGTH_64, INT8, INT16, INT32, LZF
+cdef int LENGTH_32, LENGTH_64, INT8, INT32, LZF
 
 
 @cython.final

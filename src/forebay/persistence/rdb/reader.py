@@ -23,6 +23,7 @@ from forebay import mem
 from forebay.core import listpack
 from forebay.errors import CorruptDataError
 from forebay.persistence.rdb import crc64, lzf
+from forebay.persistence.rdb.format import INT8, INT32, LENGTH_32, LENGTH_64, LZF
 
 Read = Callable[[int], bytes]
 
@@ -30,13 +31,6 @@ WINDOW = 1 << 20
 PADDING = bytes(mem.SLACK)
 #: Scratch room above this is given back once it is not needed.
 SCRATCH_KEPT = 1 << 20
-#: First bytes of lengths and of encoded strings.
-LENGTH_32 = 128
-LENGTH_64 = 129
-INT8 = 192
-INT16 = 193
-INT32 = 194
-LZF = 195
 
 
 class RdbReader:

@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from forebay import mem
 from forebay.core.group import Consumer, Group
 from forebay.core.idmp import Idmp
+from forebay.core.layout import NEVER
 from forebay.core.stream import Stream
 from forebay.errors import CorruptDataError
 from forebay.persistence.rdb.format import STREAM_3, STREAM_4, STREAM_5, UNOWNED_CONSUMER
@@ -36,7 +37,6 @@ from forebay.persistence.rdb.reader import RdbReader, read_bytes
 from forebay.persistence.rdb.writer import RdbWriter
 
 FORM = 1
-NEVER = -1
 #: What a stream starts with, here and in Redis, if nothing is configured.
 DEFAULT_DURATION_S = 100
 DEFAULT_MAXSIZE = 100

@@ -24,6 +24,7 @@ from collections.abc import Generator, Iterator
 from forebay import mem
 from forebay.core import group as core_group
 from forebay.core.group import Consumer, Group
+from forebay.core.layout import ID_SIZE, UNKNOWN
 from forebay.core.stream import Stream
 from forebay.persistence.rdb import stream_extra
 from forebay.persistence.rdb.format import (
@@ -37,7 +38,6 @@ from forebay.persistence.rdb.format import (
 from forebay.persistence.rdb.nodes import NodeCheck, read_nodes, write_nodes
 from forebay.persistence.rdb.pending import (
     ENTRY_SIZE,
-    ID_SIZE,
     PendingTable,
     write_owned,
     write_pending,
@@ -47,7 +47,6 @@ from forebay.persistence.rdb.reader import RdbReader
 from forebay.persistence.rdb.stream_extra import Extra, GroupExtra, IdmpState
 from forebay.persistence.rdb.writer import RdbWriter
 
-UNKNOWN = -1
 #: A node takes its ID, two lengths and a byte at least; a group and a consumer a few numbers.
 NODE_SIZE = 19
 GROUP_SIZE = 5

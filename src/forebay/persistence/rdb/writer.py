@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 from forebay import mem
 from forebay.persistence.rdb import crc64, lzf
+from forebay.persistence.rdb.format import INT8, INT16, INT32, LENGTH_32, LENGTH_64, LZF
 
 Sink = Callable[[bytes], object]
 
@@ -27,13 +28,6 @@ SMALL = 32
 #: Longer strings may be compressed, shorter ones may be integers; both as in Redis.
 PLAIN_MAX = 20
 INTEGER_MAX = 11
-#: The first bytes of a 32-bit and a 64-bit length, and of encoded strings.
-LENGTH_32 = 128
-LENGTH_64 = 129
-INT8 = 192
-INT16 = 193
-INT32 = 194
-LZF = 195
 U32_MAX = 0xFFFFFFFF
 
 

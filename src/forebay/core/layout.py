@@ -1,0 +1,27 @@
+"""Numbers that several modules must agree on: how nodes, records and counters are laid out.
+
+Compiled modules take them as C integers: a plain import here, a ``cdef`` in their .pxd.
+"""
+
+from __future__ import annotations
+
+# A listpack (core/listpack.py).
+END = 255
+MANY = 65535  # the element count says "not counted" from here on
+
+# A node (core/node.py): flags of an entry, and where the count element stands.
+DELETED = 1
+SAME = 2
+COUNT_AT = 6
+
+# An ID as a key.
+ID_SIZE = 16
+
+# Pending entries (core/slab.py): words of a record, the owner of a released one, a full counter.
+RECORD_WORDS = 4
+NOBODY = 0
+DELIVERIES_MAX = (1 << 63) - 1
+
+# Groups (core/group.py): a consumer that was never served, a counter that cannot be known.
+NEVER = -1
+UNKNOWN = -1
