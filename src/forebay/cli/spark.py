@@ -164,6 +164,10 @@ def sentences() -> Iterator[None]:
 
     try:
         yield
+    except KeyboardInterrupt:
+        raise SparkCommandError(
+            "stopped by Ctrl-C; a job that is started again goes on where it stopped"
+        ) from None
     except ConnectorError as error:
         raise SparkCommandError(str(error)) from error
     except (PySparkException, Py4JError) as error:

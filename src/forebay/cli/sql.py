@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from forebay.cli.spark import (
@@ -19,6 +20,7 @@ from forebay.cli.spark import (
 )
 
 if TYPE_CHECKING:
+    from forebay_spark.interrupts import Errands
     from forebay_spark.sql import Asked, Tables
 
 EPILOG = """\
@@ -118,6 +120,7 @@ def _version(text: str) -> int:
 
 def query(asked: argparse.Namespace) -> int:
     """Find mistakes, open the tables, run what was asked."""
+    from forebay_spark.interrupts import Errands, plain_ctrl_c
     from forebay_spark.sql import Tables
     from forebay_spark.statements import statements_of
 
@@ -128,16 +131,17 @@ def query(asked: argparse.Namespace) -> int:
     if not is_shell:
         _check_statements(statements, tables)
     on_server = tables.check()
-    with spark_of(asked, "forebay sql") as spark:
-        opened = Tables(spark, tables, on_server)
-        _tell_what_is_shown(tables)
-        if is_shell:
-            return shell(opened, asked)
-        try:
+    try:
+        with spark_of(asked, "forebay sql") as spark, plain_ctrl_c():
+            errands = Errands(spark)
+            opened = errands.run(lambda _: Tables(spark, tables, on_server), sys.stdout)
+            _tell_what_is_shown(tables)
+            if is_shell:
+                return shell(opened, errands, asked)
             for statement in statements:
-                opened.execute(statement, asked.format, sys.stdout, asked.max_rows)
-        except KeyboardInterrupt:
-            raise SparkCommandError("stopped by Ctrl-C; what is printed is not all") from None
+                execute(opened, errands, asked, statement)
+    except KeyboardInterrupt:
+        raise SparkCommandError("stopped by Ctrl-C; what is printed is not all") from None
     return 0
 
 
@@ -178,21 +182,29 @@ def _tell_what_is_shown(tables: Asked) -> None:
         )
 
 
-def shell(opened: Tables, asked: argparse.Namespace) -> int:
+def execute(opened: Tables, errands: Errands, asked: argparse.Namespace, statement: str) -> None:
+    """Run a statement and print its result, until its end or Ctrl-C."""
+    errands.run(
+        lambda out: opened.execute(statement, asked.format, out, asked.max_rows), sys.stdout
+    )
+    sys.stdout.flush()
+
+
+def shell(opened: Tables, errands: Errands, asked: argparse.Namespace) -> int:
     """Statements by hand until the person leaves."""
     from forebay_spark.pipeline.flow import readable
     from forebay_spark.results import render
     from forebay_spark.sql_shell import Shell, history
 
-    def execute(statement: str) -> None:
-        opened.execute(statement, asked.format, sys.stdout, asked.max_rows)
-        sys.stdout.flush()
-
     def tables() -> None:
         sys.stdout.write(render(["table", "what it is"], list(opened.opened.items())))
 
-    commands = {".tables": tables, ".refresh": opened.refresh}
+    def refresh() -> None:
+        errands.run(lambda _: opened.refresh(), sys.stdout)
+
+    commands = {".tables": tables, ".refresh": refresh}
     sys.stderr.write("a statement ends with ; and .help says more\n")
     with history():
-        Shell(execute, commands, lambda error: str(readable(error))).run()
+        run_one = partial(execute, opened, errands, asked)
+        Shell(run_one, commands, lambda error: str(readable(error))).run()
     return 0
