@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from forebay.cli.main import main
+from testkit.waiting import wait_until
 from tests.support.spark_streams import Target
 from tests.support.terminal import CTRL_C, CTRL_D, Terminal
-from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 

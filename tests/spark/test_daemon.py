@@ -15,7 +15,7 @@ from typing import IO, Any, NamedTuple
 import pytest
 
 from forebay_spark import daemon
-from tests.support.servers import environment
+from testkit.servers import environment
 
 pytestmark = pytest.mark.skipif(
     not daemon.THREADS.is_dir(), reason="this system does not tell of threads"

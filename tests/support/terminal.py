@@ -9,7 +9,7 @@ import signal
 import time
 from types import TracebackType
 
-from tests.support.servers import environment
+from testkit.servers import environment
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 PATIENCE_S = 120.0
