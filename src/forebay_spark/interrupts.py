@@ -55,7 +55,7 @@ class Gate(io.TextIOBase):
             self._is_shut = True
 
 
-class Errand(Generic[T]):
+class Call(Generic[T]):
     """One piece of work in a thread of its own."""
 
     def __init__(self, spark: SparkSession, work: Callable[[TextIO], T], out: TextIO) -> None:
@@ -96,7 +96,7 @@ class Errand(Generic[T]):
             self.done.wait(CANCEL_EVERY_S)
 
 
-class Errands:
+class Calls:
     """Pieces of work, one after the other."""
 
     def __init__(self, spark: SparkSession) -> None:
@@ -107,12 +107,12 @@ class Errands:
         """What the work gives; KeyboardInterrupt after Ctrl-C, with nothing written any more."""
         if self._last_done is not None:
             self._last_done.wait()
-        errand = Errand(self._spark, work, out)
-        self._last_done = errand.done
+        call = Call(self._spark, work, out)
+        self._last_done = call.done
         try:
-            return errand.result()
+            return call.result()
         except KeyboardInterrupt:
-            errand.stop()
+            call.stop()
             raise
 
 

@@ -20,7 +20,7 @@ from forebay.cli.spark import (
 )
 
 if TYPE_CHECKING:
-    from forebay_spark.interrupts import Errands
+    from forebay_spark.interrupts import Calls
     from forebay_spark.sql import Asked, Tables
 
 EPILOG = """\
@@ -120,7 +120,7 @@ def _version(text: str) -> int:
 
 def query(asked: argparse.Namespace) -> int:
     """Find mistakes, open the tables, run what was asked."""
-    from forebay_spark.interrupts import Errands, plain_ctrl_c
+    from forebay_spark.interrupts import Calls, plain_ctrl_c
     from forebay_spark.sql import Tables
     from forebay_spark.statements import statements_of
 
@@ -133,13 +133,13 @@ def query(asked: argparse.Namespace) -> int:
     on_server = tables.check()
     try:
         with spark_of(asked, "forebay sql") as spark, plain_ctrl_c():
-            errands = Errands(spark)
-            opened = errands.run(lambda _: Tables(spark, tables, on_server), sys.stdout)
+            calls = Calls(spark)
+            opened = calls.run(lambda _: Tables(spark, tables, on_server), sys.stdout)
             _tell_what_is_shown(tables)
             if is_shell:
-                return shell(opened, errands, asked)
+                return shell(opened, calls, asked)
             for statement in statements:
-                execute(opened, errands, asked, statement)
+                execute(opened, calls, asked, statement)
     except KeyboardInterrupt:
         raise SparkCommandError("stopped by Ctrl-C; what is printed is not all") from None
     return 0
@@ -182,15 +182,15 @@ def _tell_what_is_shown(tables: Asked) -> None:
         )
 
 
-def execute(opened: Tables, errands: Errands, asked: argparse.Namespace, statement: str) -> None:
+def execute(opened: Tables, calls: Calls, asked: argparse.Namespace, statement: str) -> None:
     """Run a statement and print its result, until its end or Ctrl-C."""
-    errands.run(
+    calls.run(
         lambda out: opened.execute(statement, asked.format, out, asked.max_rows), sys.stdout
     )
     sys.stdout.flush()
 
 
-def shell(opened: Tables, errands: Errands, asked: argparse.Namespace) -> int:
+def shell(opened: Tables, calls: Calls, asked: argparse.Namespace) -> int:
     """Statements by hand until the person leaves."""
     from forebay_spark.pipeline.flow import readable
     from forebay_spark.results import render
@@ -200,11 +200,11 @@ def shell(opened: Tables, errands: Errands, asked: argparse.Namespace) -> int:
         sys.stdout.write(render(["table", "what it is"], list(opened.opened.items())))
 
     def refresh() -> None:
-        errands.run(lambda _: opened.refresh(), sys.stdout)
+        calls.run(lambda _: opened.refresh(), sys.stdout)
 
     commands = {".tables": tables, ".refresh": refresh}
     sys.stderr.write("a statement ends with ; and .help says more\n")
     with history():
-        run_one = partial(execute, opened, errands, asked)
+        run_one = partial(execute, opened, calls, asked)
         Shell(run_one, commands, lambda error: str(readable(error))).run()
     return 0
