@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from forebay.cli.spark import add_subcommand, sentences
+from forebay.cli.spark import add_subcommand, told
 
 EPILOG = """\
 A lake is a Delta table: a folder, or an address as s3://bucket/lake. Object stores are
@@ -28,10 +28,7 @@ Small files become large ones with: forebay pipeline compact ./lake
 def run(args: list[str]) -> int:
     """Run one subcommand."""
     asked = parser().parse_args(args)
-    handler: Callable[[argparse.Namespace], None] = asked.handler
-    with sentences():
-        handler(asked)
-    return 0
+    return told(asked.handler)(asked)
 
 
 def parser() -> argparse.ArgumentParser:

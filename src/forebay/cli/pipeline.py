@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,8 @@ from forebay.cli.spark import (
     add_subcommand,
     add_url_argument,
     pairs,
-    sentences,
     spark_of,
+    told,
 )
 
 if TYPE_CHECKING:
@@ -47,9 +47,7 @@ Progress goes to standard error, and to the stream forebay:pipelines of the sour
 def run(args: list[str]) -> int:
     """Run one subcommand."""
     asked = parser().parse_args(args)
-    handler: Callable[[argparse.Namespace], int] = asked.handler
-    with sentences():
-        return handler(asked)
+    return told(asked.handler)(asked)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
-
-from forebay.errors import ForebayError
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession as Session
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 URL = "redis://127.0.0.1:6379"
 URL_VARIABLE = "FOREBAY_URL"
 
+P = ParamSpec("P")
 
-class SparkCommandError(ForebayError):
+
+class SparkCommandError(Exception):
     """A command on Spark failed, and its text says why."""
 
 
@@ -150,6 +152,21 @@ def spark_of(args: argparse.Namespace, name: str) -> Iterator[Session]:
     finally:
         if not was_there:
             spark.stop()
+
+
+def told(work: Callable[P, int | None]) -> Callable[P, int]:
+    """A command whose errors are one sentence each, on standard error, and exit code 1."""
+
+    @wraps(work)
+    def run(*args: P.args, **kwargs: P.kwargs) -> int:
+        try:
+            with sentences():
+                return work(*args, **kwargs) or 0
+        except SparkCommandError as error:
+            sys.stderr.write(f"forebay: {error}\n")
+            return 1
+
+    return run
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from forebay.cli.spark import (
     add_spark_arguments,
     add_url_argument,
     pairs,
-    sentences,
     spark_of,
+    told,
 )
 
 if TYPE_CHECKING:
@@ -51,9 +51,7 @@ examples:
 
 def run(args: list[str]) -> int:
     """Run statements and print their results."""
-    asked = parser().parse_args(args)
-    with sentences():
-        return query(asked)
+    return told(query)(parser().parse_args(args))
 
 
 def parser() -> argparse.ArgumentParser:
