@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from forebay.cli import lake as cli
 from forebay.cli.main import main
+from forebay_spark.cli import lake as cli
 
 Printed = pytest.CaptureFixture[str]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from forebay.cli import pipeline
 from forebay.cli.main import main
+from forebay_spark.cli import pipeline
 from tests.support.spark_streams import Target
 
 pytestmark = pytest.mark.spark

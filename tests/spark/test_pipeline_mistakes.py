@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from forebay.cli import spark as cli_spark
 from forebay.cli.main import main
+from forebay_spark.cli import spark as cli_spark
 from forebay_spark.noise import worth_showing
 from tests.support.spark_streams import Target
 

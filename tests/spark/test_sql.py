@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from forebay.cli import sql as cli
 from forebay.cli.main import main
+from forebay_spark.cli import sql as cli
 from forebay_spark.errors import ConnectorError, OptionError
 from forebay_spark.sql import ENTRIES, Asked, easy_name, names_of
 from tests.support.lakes import archive, run

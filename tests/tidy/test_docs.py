@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from forebay.cli import lake, main, pipeline, sql
+from forebay.cli import main
 from forebay.server.config.config import ROWS, Config
+from forebay_spark.cli import lake, pipeline, sql
 from tests.support.pages import ROOT, blocks, inline_commands, shell_commands
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -22,9 +22,9 @@ COMMANDS = {
     "serve": ("forebay.cli.serve", "start a server"),
     "check": ("forebay.cli.check", "verify a data directory, a log or a snapshot; repair it"),
     "dump": ("forebay.cli.dump", "show what is inside of a log or a snapshot"),
-    "pipeline": ("forebay.cli.pipeline", "jobs on Spark: streams to a lake, windows, replay"),
-    "lake": ("forebay.cli.lake", "what a lake holds and how it came to be; vacuum it"),
-    "sql": ("forebay.cli.sql", "SQL over streams and their lake as one table"),
+    "pipeline": ("forebay_spark.cli.pipeline", "jobs on Spark: streams to a lake, windows, replay"),
+    "lake": ("forebay_spark.cli.lake", "what a lake holds and how it came to be; vacuum it"),
+    "sql": ("forebay_spark.cli.sql", "SQL over streams and their lake as one table"),
 }
 
 HELP = """\

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from forebay.cli.spark import add_subcommand, told
+from forebay_spark.cli.spark import add_subcommand, told
 
 EPILOG = """\
 A lake is a Delta table: a folder, or an address as s3://bucket/lake. Object stores are

@@ -9,8 +9,8 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from forebay.cli.pipeline_operate import OPERATING
-from forebay.cli.spark import (
+from forebay_spark.cli.operate import OPERATING
+from forebay_spark.cli.spark import (
     SparkCommandError,
     add_option_argument,
     add_retry_argument,

@@ -7,7 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from forebay.cli.spark import (
+from forebay_spark.cli.spark import (
     URL,
     SparkCommandError,
     add_option_argument,

@@ -7,7 +7,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from forebay.cli.spark import (
+from forebay_spark.cli.spark import (
     SparkCommandError,
     add_retry_argument,
     add_subcommand,
