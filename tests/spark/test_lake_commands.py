@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from forebay.cli.apps import understand
 from forebay.cli.main import main
 from forebay_spark.cli import lake as cli
 
@@ -122,4 +123,4 @@ def test_the_help_has_examples_that_are_understood(capfd: Printed) -> None:
     examples = [line.split() for line in cli.EPILOG.splitlines() if line.startswith("  forebay")]
     assert len(examples) == 6
     for words in examples:
-        assert cli.parser().parse_args(words[2:]).handler
+        understand(cli.app, words[2:])

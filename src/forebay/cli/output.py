@@ -1,21 +1,16 @@
 """How the tools speak: text for people, JSON lines for programs, a bar for the patient.
 
-    standard output   the answer, and nothing else
-    standard error    problems, one line each; the progress bar, if somebody watches
-
-A reader that has seen enough (``| head``) closes the pipe: that is no error.
+standard output   the answer, and nothing else
+standard error    problems, one line each; the progress bar, if somebody watches
 """
 
 from __future__ import annotations
 
-import argparse
 import base64
 import json
-import os
 import sys
 import time
-from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 #: So much of one word is shown as text; JSON has all of it.
 SHOWN_BYTES = 200
@@ -23,45 +18,6 @@ BAR_WIDTH = 30
 BAR_EVERY_S = 0.1
 #: Work that is over sooner than this needs no bar.
 BAR_AFTER_S = 0.3
-QUIET = 130  # what shells make of ctrl-c
-
-
-class UsageError(Exception):
-    """The line could not be understood."""
-
-
-class Arguments(argparse.ArgumentParser):
-    """A parser whose help is written by hand, and whose complaints are one line."""
-
-    def __init__(self) -> None:
-        super().__init__(add_help=False, allow_abbrev=False)
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
-
-
-def run_tool(
-    name: str, help_text: str, parser: Arguments, work: Callable[[Any], int], args: list[str]
-) -> int:
-    """Parse the line and do the work; 2 if the line is wrong."""
-    if any(arg in ("-h", "--help") for arg in args):
-        sys.stdout.write(help_text)
-        return 0
-    try:
-        options = parser.parse_args(args)
-    except UsageError as error:
-        sys.stderr.write(f"forebay: {error}; try: forebay {name} --help\n")
-        return 2
-    try:
-        code = work(options)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whatever is still buffered would fail again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except KeyboardInterrupt:
-        return QUIET
-    return code
 
 
 def complain(text: str) -> None:

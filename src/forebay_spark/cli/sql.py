@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from forebay_spark.cli.spark import (
+from cyclopts import App, Group, Parameter, Token, UnknownOptionError
+from cyclopts.validators import mutually_exclusive
+
+from forebay_spark.cli.options import (
+    HERE,
     URL,
-    SparkCommandError,
-    add_option_argument,
-    add_spark_arguments,
-    add_url_argument,
-    pairs,
-    spark_of,
-    told,
+    ConnectorOptions,
+    SparkOptions,
+    Streams,
+    url_parameter,
 )
+from forebay_spark.cli.spark import SparkCommandError, pairs, spark_of, told
 
 if TYPE_CHECKING:
     from forebay_spark.sql import Asked, Tables
@@ -49,111 +52,166 @@ examples:
 """
 
 
-def run(args: list[str]) -> int:
-    """Run statements and print their results."""
-    return told(query)(parser().parse_args(args))
+app = App(
+    name="sql",
+    help="Runs Spark SQL over the streams of a server and their lake, as one table.",
+    help_epilogue=EPILOG,
+    version_flags=(),
+)
+
+#: What is one word with hyphens before it is an option that there is not; "-- text" is a comment.
+OPTION = re.compile(r"--?[a-z][^\s=]*(=.*)?", re.DOTALL)
 
 
-def parser() -> argparse.ArgumentParser:
-    """What the command takes."""
-    made = argparse.ArgumentParser(
-        prog="forebay sql",
-        description="Runs Spark SQL over the streams of a server and their lake, as one table.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    made.add_argument(
-        "query",
-        nargs="?",
+def statement(_: Any, tokens: Sequence[Token]) -> str:
+    """What the line asks: SQL may begin with a comment, and - is standard input."""
+    if OPTION.fullmatch(tokens[0].value):
+        known = app.assemble_argument_collection()
+        raise UnknownOptionError(token=tokens[0], argument_collection=known)
+    return tokens[0].value
+
+
+def whole_number(_: Any, tokens: Sequence[Token], least: int = 0) -> int:
+    """A number without a sign."""
+    text = tokens[0].value
+    if not text.isdigit() or int(text) < least:
+        raise ValueError(f"{text!r} is not a whole number from {least} on")
+    return int(text)
+
+
+def count(kind: Any, tokens: Sequence[Token]) -> int:
+    """A number of things, at least one."""
+    return whole_number(kind, tokens, 1)
+
+
+Query = Annotated[
+    str | None,
+    Parameter(
+        name="QUERY",
+        allow_leading_hyphen=True,
+        converter=statement,
         help="statements, separated by ; (standard input, and a shell at a terminal)",
-    )
-    made.add_argument("--lake", help="folder of the lake that an archive job fills")
-    add_url_argument(made, f"no server if there is a --lake, {URL} if there is none")
-    made.add_argument("--stream", action="append", default=[], help="a stream; may be repeated")
-    made.add_argument("--pattern", help="all streams that match, as in 'orders:*'")
-    made.add_argument("--schema", help="fields and types of a stream that has no lake")
-    made.add_argument("--since", metavar="TIME", help="first moment, as 2026-11-16T12:00:00Z")
-    made.add_argument("--until", metavar="TIME", help="first moment not to read")
-    _add_results(made)
-    _add_travel(made)
-    add_option_argument(made)
-    add_spark_arguments(made)
-    return made
+    ),
+]
+Format = Annotated[
+    Literal["table", "csv", "json"],
+    Parameter(show_default=True, help="csv and json give every row, with decimals and times exact"),
+]
+MaxRows = Annotated[
+    int,
+    Parameter(metavar="N", show_default=True, converter=count, help="most rows of a printed table"),
+]
+PAST = Group("The past of a lake: one of these", validator=mutually_exclusive)
 
 
-def _add_results(made: argparse.ArgumentParser) -> None:
-    made.add_argument(
-        "--table", action="append", default=[], metavar="NAME=PATH", help="a lake of results"
-    )
-    made.add_argument(
-        "--format",
-        choices=("table", "csv", "json"),
-        default="table",
-        help="csv and json give every row, with decimals and times exact (%(default)s)",
-    )
-    made.add_argument(
-        "--max-rows", type=_count, default=1000, help="most rows of a printed table (%(default)s)"
-    )
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """What is asked: streams, a lake, both as one, results."""
+
+    lake: Annotated[
+        str | None,
+        Parameter(metavar="LAKE", help="folder of the lake that an archive job fills"),
+    ] = None
+    url: Annotated[
+        str | None, url_parameter(f"no server if there is a --lake, {URL} if there is none")
+    ] = None
+    streams: Streams = ()
+    pattern: Annotated[
+        str | None, Parameter(metavar="PATTERN", help="all streams that match, as in 'orders:*'")
+    ] = None
+    schema: Annotated[
+        str | None,
+        Parameter(metavar="SCHEMA", help="fields and types of a stream that has no lake"),
+    ] = None
+    since: Annotated[
+        str | None, Parameter(metavar="TIME", help="first moment, as 2026-11-16T12:00:00Z")
+    ] = None
+    until: Annotated[str | None, Parameter(metavar="TIME", help="first moment not to read")] = None
+    results: Annotated[
+        tuple[str, ...],
+        Parameter(name="--table", metavar="NAME=PATH", help="a lake of results"),
+    ] = ()
+    as_of: Annotated[
+        str | None,
+        Parameter(group=PAST, metavar="TIME", help="the lake as it was at this moment"),
+    ] = None
+    version: Annotated[
+        int | None,
+        Parameter(group=PAST, metavar="N", converter=whole_number, help="the lake at this version"),
+    ] = None
+    options: ConnectorOptions = ()
 
 
-def _add_travel(made: argparse.ArgumentParser) -> None:
-    travel = made.add_mutually_exclusive_group()
-    travel.add_argument("--as-of", metavar="TIME", help="the lake as it was at this moment")
-    travel.add_argument("--version", metavar="N", type=_version, help="the lake at this version")
+NO_TABLES = TableOptions()
 
 
-def _count(text: str) -> int:
-    if not text.isdigit() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
-    return int(text)
+@dataclass(frozen=True)
+class Print:
+    """How a result is written."""
+
+    format: str
+    max_rows: int
+
+    def __call__(self, opened: Tables, statement: str) -> None:
+        """Run a statement and write its result."""
+        opened.execute(statement, self.format, sys.stdout, self.max_rows)
 
 
-def _version(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
-    return int(text)
-
-
-def query(asked: argparse.Namespace) -> int:
+@app.default
+@told
+def sql(
+    query: Query = None,
+    /,
+    *,
+    asked: TableOptions = NO_TABLES,
+    format: Format = "table",
+    max_rows: MaxRows = 1000,
+    spark: SparkOptions = HERE,
+) -> int:
     """Find mistakes, open the tables, run what was asked."""
     from forebay_spark.sql import Tables
     from forebay_spark.statements import statements_of
 
-    is_shell = asked.query is None and sys.stdin.isatty()
-    text = sys.stdin.read() if asked.query in (None, "-") and not is_shell else asked.query
-    statements = [] if is_shell else statements_of(text)
+    is_shell = query is None and sys.stdin.isatty()
+    text = sys.stdin.read() if query in (None, "-") and not is_shell else query
+    statements = [] if is_shell else statements_of(text or "")
     tables = tables_of(asked)
     if not is_shell:
         _check_statements(statements, tables)
     on_server = tables.check()
-    with spark_of(asked, "forebay sql") as spark:
-        opened = Tables(spark, tables, on_server)
+    with spark_of(spark, "forebay sql") as session:
+        opened = Tables(session, tables, on_server)
         _tell_what_is_shown(tables)
-        if is_shell:
-            return shell(opened, asked)
-        try:
-            for statement in statements:
-                opened.execute(statement, asked.format, sys.stdout, asked.max_rows)
-        except KeyboardInterrupt:
-            raise SparkCommandError("stopped by Ctrl-C; what is printed is not all") from None
+        show = Print(format, max_rows)
+        return shell(opened, show) if is_shell else run_all(opened, show, statements)
+
+
+def run_all(opened: Tables, show: Print, statements: list[str]) -> int:
+    """One statement after the other."""
+    try:
+        for text in statements:
+            show(opened, text)
+    except KeyboardInterrupt:
+        raise SparkCommandError("stopped by Ctrl-C; what is printed is not all") from None
     return 0
 
 
-def tables_of(asked: argparse.Namespace) -> Asked:
-    """The tables that the arguments name."""
+def tables_of(asked: TableOptions) -> Asked:
+    """The tables that the options name."""
     from forebay_spark.sql import Asked
 
-    is_lake_alone = asked.lake is not None and asked.url is None
+    is_lake_alone = asked.lake is not None and not asked.url
     return Asked(
-        streams=tuple(asked.stream),
+        streams=asked.streams,
         lake=asked.lake,
         url=None if is_lake_alone else asked.url or URL,
         pattern=asked.pattern,
         schema=asked.schema,
         since=asked.since,
         until=asked.until,
-        options=pairs("--option", asked.option),
-        results=pairs("--table", asked.table),
+        options=pairs("--option", asked.options),
+        results=pairs("--table", asked.results),
         as_of=asked.as_of,
         version=asked.version,
     )
@@ -176,14 +234,14 @@ def _tell_what_is_shown(tables: Asked) -> None:
         )
 
 
-def shell(opened: Tables, asked: argparse.Namespace) -> int:
+def shell(opened: Tables, show: Print) -> int:
     """Statements by hand until the person leaves."""
     from forebay_spark.pipeline.flow import readable
     from forebay_spark.results import render
     from forebay_spark.sql_shell import Shell, history
 
     def execute(statement: str) -> None:
-        opened.execute(statement, asked.format, sys.stdout, asked.max_rows)
+        show(opened, statement)
         sys.stdout.flush()
 
     def tables() -> None:
