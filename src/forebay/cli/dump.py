@@ -84,18 +84,25 @@ def dump(
     disk = Disk()
     parts = parts_of(disk, str(path))
     teller = Teller(sum(part.size for part in parts), keys, entries, is_json=json)
-    is_good = True
-    for part in parts:
-        try:
-            teller.tell_part(disk, part)
-        except (CorruptDataError, DiskError) as error:
-            teller.bar.wipe()
-            sys.stdout.flush()
-            complain(error_line(part, error))
-            is_good = False
+    try:
+        whole = [tell(disk, part, teller) for part in parts]
+    finally:
+        teller.bar.wipe()
+    return 0 if all(whole) else 1
+
+
+def tell(disk: Disk, part: AofPart, teller: Teller) -> bool:
+    """Show one file; whether it was good to its end."""
+    try:
+        teller.tell_part(disk, part)
+    except (CorruptDataError, DiskError) as error:
+        teller.bar.wipe()
+        sys.stdout.flush()
+        complain(error_line(part, error))
+        return False
+    finally:
         teller.before += part.size
-    teller.bar.wipe()
-    return 0 if is_good else 1
+    return True
 
 
 def parts_of(disk: Disk, path: str) -> list[AofPart]:

@@ -108,13 +108,17 @@ def meant_by(args: Sequence[str]) -> str:
 
 def help_text() -> str:
     """What ``forebay --help`` prints."""
-    rows = commands()
+    rows, broken = COMMANDS, ""
+    try:
+        rows = commands()
+    except PluginError as error:
+        broken = f"\n\n  {error}"
     lines = [f"  {name:<12}{summary}" for name, (_, summary) in rows.items()]
     for extra in sorted(set(EXTRAS.values())):
         missing = [name for name in EXTRAS if EXTRAS[name] == extra and name not in rows]
-        if missing:
+        if missing and not broken:
             lines.append(f"\n  {', '.join(missing)}: pip install 'forebay[{extra}]' brings them")
-    return HELP.format(commands="\n".join(lines))
+    return HELP.format(commands="\n".join(lines) + broken)
 
 
 def version_text() -> str:

@@ -18,7 +18,7 @@ from cyclopts.exceptions import UnknownCommandError
 
 from forebay.server.config.nearest import did_you_mean, nearest
 
-NUMBERS = {int: "a whole number", float: "a number"}
+WANTED = {int: "a whole number", float: "a number", bool: "yes or no"}
 
 
 def sentence(error: CycloptsError) -> str:
@@ -67,7 +67,7 @@ def _reason(error: CoercionError) -> str:
     if choices:
         listed = ", ".join(map(repr, choices))
         return f"invalid choice: {value!r} (choose from {listed}){_meant(value, choices)}"
-    return f"{value!r} is not {NUMBERS.get(_plain(error.target_type), 'what is wanted here')}"
+    return f"{value!r} is not {WANTED.get(_plain(error.target_type), 'what is wanted here')}"
 
 
 def _meant(value: str, choices: Iterable[str]) -> str:

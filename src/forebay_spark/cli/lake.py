@@ -37,7 +37,8 @@ Place = Annotated[str, Parameter(name="LAKE", help="folder or address of the lak
 
 def _print(columns: Iterable[str], records: list[dict[str, Any]], as_json: bool) -> None:
     """Records as a table of some columns, or all of them as JSON."""
-    from forebay_spark.results import Result, plain, render, write_json
+    from forebay_spark.cli.tables import show_table
+    from forebay_spark.results import Result, plain, write_json
 
     names = list(columns)
     if as_json:
@@ -45,7 +46,7 @@ def _print(columns: Iterable[str], records: list[dict[str, Any]], as_json: bool)
             write_json(Result(list(record), [list(record.values())]), sys.stdout)
         return
     rows = [[plain(record[name]) for name in names] for record in records]
-    sys.stdout.write(render(names, rows, widest=None))
+    show_table(names, rows)
 
 
 @app.command(help_epilogue="examples:\n  forebay lake info ./lake")

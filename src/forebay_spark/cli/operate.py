@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Group, Parameter
-from cyclopts.validators import mutually_exclusive
 
-from forebay_spark.cli.options import URL, Json, RetryFor, Url
+from forebay_spark.cli.options import URL, Json, RetryFor, Url, at_most_one
 from forebay_spark.cli.spark import SparkCommandError, pairs, told
 
 MOST_SHOWN = 10
@@ -44,8 +43,9 @@ def status(
     """Say how all pipelines of a server are."""
     from dataclasses import asdict
 
+    from forebay_spark.cli.tables import show_table
     from forebay_spark.pipeline.status import read
-    from forebay_spark.results import Result, render, write_json
+    from forebay_spark.results import Result, write_json
 
     if lake is not None:
         raise SparkCommandError(f"about a lake it is: forebay lake info {lake}")
@@ -61,7 +61,10 @@ def status(
     ]
     names = ["pipeline", "state", "batch", "rows", "lag", "last report", ""]
     shown = [["" if cell is None else cell for cell in row] for row in rows]
-    sys.stdout.write(render(names, shown, widest=None) if rows else "no pipeline has reported\n")
+    if rows:
+        show_table(names, shown)
+    else:
+        sys.stdout.write("no pipeline has reported\n")
     return 0
 
 
@@ -120,7 +123,7 @@ letter over. Python must find its module (PYTHONPATH).
 """
 
 
-MEND = Group("How to mend: one of these, or not at all", validator=mutually_exclusive)
+MEND = Group("How to mend: one of these, or not at all", validator=at_most_one)
 
 Dead = Annotated[str, Parameter(name="--from", metavar="STREAM", help="dead letters")]
 To = Annotated[

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import ArgumentCollection, Parameter
 
 URL = "redis://127.0.0.1:6379"
 URL_VARIABLE = "FOREBAY_URL"
@@ -49,6 +49,13 @@ RetryFor = Annotated[
         help="how long to wait for the server if it is away, as '2 hours', or forever (10 minutes)",
     ),
 ]
+
+
+def at_most_one(arguments: ArgumentCollection) -> None:
+    """Refuse two options of a group whose options exclude each other."""
+    given = [argument.name for argument in arguments.filter_by(value_set=True)]
+    if len(given) > 1:
+        raise ValueError(f"{' and '.join(given)} exclude each other: give one of them")
 
 
 @Parameter(name="*")

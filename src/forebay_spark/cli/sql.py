@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Group, Parameter, Token, UnknownOptionError
-from cyclopts.validators import mutually_exclusive
 
 from forebay_spark.cli.options import (
     HERE,
@@ -17,6 +16,7 @@ from forebay_spark.cli.options import (
     ConnectorOptions,
     SparkOptions,
     Streams,
+    at_most_one,
     url_parameter,
 )
 from forebay_spark.cli.spark import SparkCommandError, pairs, spark_of, told
@@ -54,6 +54,7 @@ examples:
 
 app = App(
     name="sql",
+    usage="Usage: forebay sql [OPTIONS] [QUERY]",
     help="Runs Spark SQL over the streams of a server and their lake, as one table.",
     help_epilogue=EPILOG,
     version_flags=(),
@@ -101,7 +102,7 @@ MaxRows = Annotated[
     int,
     Parameter(metavar="N", show_default=True, converter=count, help="most rows of a printed table"),
 ]
-PAST = Group("The past of a lake: one of these", validator=mutually_exclusive)
+PAST = Group("The past of a lake: one of these", validator=at_most_one)
 
 
 @Parameter(name="*")
