@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,19 @@ def test_the_history_is_told_newest_first(lake: str, capfd: Printed) -> None:
     assert last["operation"] == "WRITE" and last["metrics"]["num_added_rows"] == 3
     assert main(["lake", "history", lake]) == 0
     assert "num_added_rows" in capfd.readouterr().out
+
+
+def test_a_table_is_drawn_as_wide_as_the_terminal(
+    lake: str, capfd: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = {file["path"] for file in lines(capfd, "files", lake)}
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for width in (40, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        assert main(["lake", "files", lake]) == 0
+        drawn = re.sub(r"\x1b\[[\d;]*m", "", capfd.readouterr().out)
+        assert "─" in drawn and all(len(line) <= width for line in drawn.splitlines())
+    assert paths <= set(drawn.split())
 
 
 def test_a_vacuum_shows_first_and_deletes_only_when_told(lake: str, capfd: Printed) -> None:
