@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from forebay.cli import lake as cli
+from forebay.cli.apps import understand
 from forebay.cli.main import main
+from forebay_spark.cli import lake as cli
 
 Printed = pytest.CaptureFixture[str]
 
@@ -74,6 +76,19 @@ def test_the_history_is_told_newest_first(lake: str, capfd: Printed) -> None:
     assert "num_added_rows" in capfd.readouterr().out
 
 
+def test_a_table_is_drawn_as_wide_as_the_terminal(
+    lake: str, capfd: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = {file["path"] for file in lines(capfd, "files", lake)}
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for width in (40, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        assert main(["lake", "files", lake]) == 0
+        drawn = re.sub(r"\x1b\[[\d;]*m", "", capfd.readouterr().out)
+        assert "─" in drawn and all(len(line) <= width for line in drawn.splitlines())
+    assert paths <= set(drawn.split())
+
+
 def test_a_vacuum_shows_first_and_deletes_only_when_told(lake: str, capfd: Printed) -> None:
     DeltaTable(lake).optimize.compact()
     progress = Path(lake) / "_checkpoints" / "archive" / "offsets"
@@ -122,4 +137,4 @@ def test_the_help_has_examples_that_are_understood(capfd: Printed) -> None:
     examples = [line.split() for line in cli.EPILOG.splitlines() if line.startswith("  forebay")]
     assert len(examples) == 6
     for words in examples:
-        assert cli.parser().parse_args(words[2:]).handler
+        understand(cli.app, words[2:])

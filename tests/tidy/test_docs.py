@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
 import pytest
 
-from forebay.cli import lake, main, pipeline, sql
+from forebay.cli import apps, main
 from forebay.server.config.config import ROWS, Config
 from tests.support.pages import ROOT, blocks, inline_commands, shell_commands
 
@@ -16,7 +15,7 @@ LINES = [(page.name, words) for page in PAGES for words in shell_commands(page, 
 INLINE = [(page.name, words) for page in PAGES for words in inline_commands(page, "forebay")]
 
 #: Commands that are not run to be understood: reading their line is enough.
-PARSERS = {"pipeline": pipeline.parser, "sql": sql.parser, "lake": lake.parser}
+ON_SPARK = ("pipeline", "sql", "lake")
 
 
 def name_of(value: str | list[str]) -> str:
@@ -29,8 +28,8 @@ def understand(words: list[str], folder: Path) -> None:
     name, args = words[0], words[1:]
     if name == "serve":
         Config.load(args)
-    elif name in PARSERS:
-        PARSERS[name]().parse_args(args)
+    elif name in ON_SPARK:
+        apps.understand(apps.root(main.commands()), words)
     else:
         nowhere = [str(folder / "missing") if "/" in arg else arg for arg in args]
         assert main.main([name, *nowhere]) != 2
@@ -57,14 +56,13 @@ def test_a_command_inside_of_a_sentence_has_its_options(
     if name.startswith("--"):
         assert main.main([name]) == 0
         return
-    assert name in main.COMMANDS
+    assert name in main.commands()
     options = {word for word in args if word.startswith("--")} - {"--help"}
     if name == "serve":
         assert {option.removeprefix("--") for option in options} <= set(ROWS)
         return
     sub = [arg for arg in args[:1] if name in ("pipeline", "lake") and arg.islower()]
-    with contextlib.suppress(SystemExit):
-        main.main([name, *sub, "--help"])
+    assert main.main([name, *sub, "--help"]) == 0
     assert options <= set(capsys.readouterr().out.replace(",", " ").split())
 
 

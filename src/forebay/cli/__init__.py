@@ -1,1 +1,1 @@
-"""The command line: one file a command; imports are lazy, so that start-up is quick."""
+"""The command line: one file for each command; nothing is imported which is not asked for."""

@@ -9,17 +9,12 @@ byte: what it cuts off stays beside the file.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Annotated, Any
 
-from forebay.cli.output import (
-    Arguments,
-    Bar,
-    complain,
-    counted,
-    number,
-    run_tool,
-    write_json,
-)
+from cyclopts import App, Parameter
+
+from forebay.cli.data_path import DataPath
+from forebay.cli.output import Bar, complain, counted, number, write_json
 from forebay.commands.api.settings import Settings
 from forebay.errors import DiskError
 from forebay.persistence.aof.damage import Damage
@@ -38,29 +33,16 @@ from forebay.persistence.verify import (
 from forebay.server.durability.rehearsal import rehearse
 
 HELP = """\
-usage: forebay check PATH [--fix [--cut-at OFFSET]] [--quick] [--databases N] [--json]
-
-Verifies everything that a server would load, and says in plain words what is
-there, what is damaged, and what that means.  Then runs the commands of a log in
-memory, as a server does at its start, and names the first one that it refuses:
-that takes the time and the memory of a start.  PATH is one of
-  a data directory           its log and its snapshots
-  a log                      its folder (appendonlydir) or its manifest
-  one file                   a log file (.aof) or a snapshot (.rdb), ours or of Redis
-
-  --fix             repair an unfinished end, as a crash leaves it: the file is cut behind
-                    its last good record.  The bytes that are cut off stay beside it, in
-                    FILE.corrupt-OFFSET; nothing is ever deleted.
-  --cut-at OFFSET   with --fix: also cut a file that is damaged in its middle.  That loses
-                    good records, so the offset must be said: it is the one that check
-                    reports.  Files of the log that come later are set aside as well.
-  --quick           look at the bytes only, and run nothing
-  --databases N     how many databases the server is going to have (16)
-  --json            the same as one line of JSON; after a repair a second one
+Verify everything that a server would load, and say in plain words what is there,
+what is damaged, and what that means.  Then run the commands of a log in memory, as
+a server does at its start, and name the first one that it refuses: that takes the
+time and the memory of a start.
 
 A snapshot is only good as a whole and cannot be repaired: restore a copy.
 Stop the server first; check refuses while one runs there.
+"""
 
+EPILOG = """\
 exit code: 0 a server loads all of it; 1 something is damaged, refused, only to be left out, or
            could not be read; 2 wrong usage
 
@@ -74,49 +56,79 @@ examples:
 #: What is read at a time when records are counted.
 PIECE = 1 << 20
 SEAL = b"#CRC:"
+DATABASES = Settings().databases
 LEFT_OUT = "which a server leaves out with skip-foreign-types yes"
 
 
-def run(args: list[str]) -> int:
-    """Check what the line names."""
-    parser = Arguments()
-    parser.add_argument("path", metavar="PATH")
-    parser.add_argument("--fix", action="store_true")
-    parser.add_argument("--cut-at", type=int, default=None, metavar="OFFSET")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--databases", type=int, default=Settings().databases, metavar="N")
-    parser.add_argument("--json", action="store_true")
-    return run_tool("check", HELP, parser, check, args)
+app = App(name="check", help=HELP, help_epilogue=EPILOG)
+
+Fix = Annotated[
+    bool,
+    Parameter(
+        help="repair an unfinished end, as a crash leaves it: the file is cut after its last good "
+        "record. The bytes that are cut off stay beside it, in FILE.corrupt-OFFSET; nothing is "
+        "ever deleted"
+    ),
+]
+CutAt = Annotated[
+    int | None,
+    Parameter(
+        metavar="OFFSET",
+        help="with --fix: also cut a file that is damaged in its middle. That loses good records, "
+        "so the offset must be said: it is the one that check reports. Files of the log that come "
+        "later are set aside as well",
+    ),
+]
+Quick = Annotated[bool, Parameter(help="look at the bytes only, and run nothing")]
+Databases = Annotated[
+    int,
+    Parameter(
+        metavar="N", show_default=True, help="how many databases the server is going to have"
+    ),
+]
+Json = Annotated[bool, Parameter(help="the same as one line of JSON; after a repair a second one")]
 
 
-def check(options: Any) -> int:
+@app.default
+def check(
+    path: DataPath,
+    /,
+    *,
+    fix: Fix = False,
+    cut_at: CutAt = None,
+    quick: Quick = False,
+    databases: Databases = DATABASES,
+    json: Json = False,
+) -> int:
     """Look, say, repair if that was asked for; 1 if it is not good in the end."""
-    if options.cut_at is not None and not options.fix:
+    if cut_at is not None and not fix:
         complain("--cut-at goes with --fix; try: forebay check --help")
         return 2
     disk = Disk()
-    path = whole_log(disk, options.path) if options.fix else options.path
-    report = look(disk, path, options)
-    tell(disk, report, options.json)
-    if options.fix and not report.is_good:
-        done = repair(disk, report, path, options.cut_at)
+    run_in = None if quick else databases
+    place = whole_log(disk, str(path)) if fix else str(path)
+    report = look(disk, place, run_in)
+    tell(disk, report, json)
+    if fix and not report.is_good:
+        done = repair(disk, report, place, cut_at)
         if not done:
             return 1
-        report = look(disk, path, options)
-        tell(disk, report, options.json, done)
+        report = look(disk, place, run_in)
+        tell(disk, report, json, done)
     return 0 if report.is_good and not report.has_foreign else 1
 
 
-def look(disk: Disk, path: str, options: Any) -> Report:
-    """Verify all that belongs to a path and run it, with no server writing meanwhile."""
+def look(disk: Disk, path: str, databases: int | None) -> Report:
+    """Verify all that belongs to a path, with no server writing meanwhile, and run it in so many
+    databases; None runs nothing."""
     locks = lock(disk, path)
     bar = Bar("verifying")
     try:
         report = verify(disk, path, bar)
         bar.wipe()
-        if report.is_loadable and not options.quick:
+        if report.is_loadable and databases is not None:
             bar = Bar("running")
-            run_logs(disk, report, options.databases, bar)
+            run_logs(disk, report, databases, bar)
         return report
     finally:
         bar.wipe()

@@ -7,21 +7,16 @@ may be larger than memory.
 
 from __future__ import annotations
 
-import argparse
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
+from cyclopts import App, Parameter, Token
+
+from forebay.cli.data_path import DataPath
 from forebay.cli.dump_values import ALL, KeyView
 from forebay.cli.log_commands import commands_in, keys_of
-from forebay.cli.output import (
-    Arguments,
-    Bar,
-    complain,
-    json_of,
-    run_tool,
-    text_of,
-    write_json,
-)
+from forebay.cli.output import Bar, complain, json_of, text_of, write_json
 from forebay.commands.api.glob import Glob
 from forebay.core.keyspace import Keyspace, Value
 from forebay.errors import CorruptDataError, DiskError
@@ -32,23 +27,15 @@ from forebay.persistence.rdb.snapshot import LoadOptions, SnapshotLoader
 from forebay.persistence.verify import DATABASES, Place, look_at
 
 HELP = """\
-usage: forebay dump PATH [--json] [--keys PATTERN] [--entries N]
-
-Shows what is inside: of a log every command with its offset, of a snapshot every
-key with its type, length, expiry and groups.  PATH is one of
-  a data directory           its log, then its snapshots
-  a log                      its folder (appendonlydir) or its manifest
-  one file                   a log file (.aof) or a snapshot (.rdb), ours or of Redis
-
-  --keys PATTERN    only keys that match, and commands that name one: 'orders:*'
-  --entries N       show so many entries of a stream, items of a list or set
-                    (5, with --json all)
-  --json            JSON lines; a word that is not UTF-8 becomes {"base64": "..."}
+Show what is inside: of a log every command with its offset, of a snapshot every
+key with its type, length, expiry and groups.
 
 Nothing is changed, and a server may run there: then the end of its log may be
 seen unfinished.  Damage is one line on standard error, with the offset, after
 everything before it was shown.
+"""
 
+EPILOG = """\
 exit code: 0 all was shown; 1 something is damaged, or could not be read; 2 wrong usage
 
 examples:
@@ -59,41 +46,63 @@ examples:
 
 DEFAULT_ENTRIES = 5
 
-
-def run(args: list[str]) -> int:
-    """Show what the line names."""
-    parser = Arguments()
-    parser.add_argument("path", metavar="PATH")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--keys", default=None, metavar="PATTERN")
-    parser.add_argument("--entries", type=at_least_none, default=None, metavar="N")
-    return run_tool("dump", HELP, parser, dump, args)
+app = App(name="dump", help=HELP, help_epilogue=EPILOG)
 
 
-def at_least_none(text: str) -> int:
+def at_least_none(_: Any, tokens: Sequence[Token]) -> int:
     """A number of entries."""
+    text = tokens[0].value
     if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of entries")
+        raise ValueError(f"'{text}' is no number of entries")
     return int(text)
 
 
-def dump(options: Any) -> int:
+Keys = Annotated[
+    str | None,
+    Parameter(
+        metavar="PATTERN", help="only keys that match, and commands that name one: 'orders:*'"
+    ),
+]
+Entries = Annotated[
+    int | None,
+    Parameter(
+        metavar="N",
+        converter=at_least_none,
+        help="show so many entries of a stream, items of a list or set (5, with --json all)",
+    ),
+]
+Json = Annotated[
+    bool, Parameter(help='JSON lines; a word that is not UTF-8 becomes {"base64": "..."}')
+]
+
+
+@app.default
+def dump(
+    path: DataPath, /, *, keys: Keys = None, entries: Entries = None, json: Json = False
+) -> int:
     """Every file that belongs to the path; 1 if one of them is not good to its end."""
     disk = Disk()
-    parts = parts_of(disk, options.path)
-    teller = Teller(options, sum(part.size for part in parts))
-    is_good = True
-    for part in parts:
-        try:
-            teller.tell_part(disk, part)
-        except (CorruptDataError, DiskError) as error:
-            teller.bar.wipe()
-            sys.stdout.flush()
-            complain(error_line(part, error))
-            is_good = False
+    parts = parts_of(disk, str(path))
+    teller = Teller(sum(part.size for part in parts), keys, entries, is_json=json)
+    try:
+        whole = [tell(disk, part, teller) for part in parts]
+    finally:
+        teller.bar.wipe()
+    return 0 if all(whole) else 1
+
+
+def tell(disk: Disk, part: AofPart, teller: Teller) -> bool:
+    """Show one file; whether it was good to its end."""
+    try:
+        teller.tell_part(disk, part)
+    except (CorruptDataError, DiskError) as error:
+        teller.bar.wipe()
+        sys.stdout.flush()
+        complain(error_line(part, error))
+        return False
+    finally:
         teller.before += part.size
-    teller.bar.wipe()
-    return 0 if is_good else 1
+    return True
 
 
 def parts_of(disk: Disk, path: str) -> list[AofPart]:
@@ -120,12 +129,13 @@ def error_line(part: AofPart, error: Exception) -> str:
 class Teller:
     """Writes what it is shown, in the form that was asked for."""
 
-    def __init__(self, options: Any, total: int) -> None:
-        self.is_json: bool = options.json
-        pattern = options.keys
+    def __init__(
+        self, total: int, pattern: str | None, entries: int | None, *, is_json: bool
+    ) -> None:
+        self.is_json = is_json
         self.glob = None if pattern is None else Glob(pattern.encode("utf-8", "surrogateescape"))
-        limit = ALL if options.json else DEFAULT_ENTRIES
-        self.limit: int = limit if options.entries is None else options.entries
+        limit = ALL if is_json else DEFAULT_ENTRIES
+        self.limit: int = limit if entries is None else entries
         self.total = total
         #: Bytes of the files that are done.
         self.before = 0

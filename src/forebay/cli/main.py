@@ -1,30 +1,33 @@
-"""The ``forebay`` command: finds the subcommand and hands it the rest of the line.
+"""The ``forebay`` command: finds the command that a line names, and hands it the rest.
 
-Each subcommand is one file here with ``run(args) -> exit code``.  The table
-names the file, so that nothing is imported which is not asked for: start-up
-time is part of the product.
+    forebay --version, --help     answered here
+    forebay serve ...             serve.py, which hands the words to the configuration
+    forebay check, dump, ...      apps.py runs their apps, on cyclopts
+    forebay sql, ...              the same, brought by another package (plugins.py)
 
-Exit codes: 0 all is well; 1 it could not be done, and one sentence on standard
-error says why; 2 the line could not be understood.
+Start-up time is part of the product, so nothing is imported which is not asked for: a server
+starts without the library that reads the other commands' lines, and without a look at which
+packages are installed.
+
+Exit codes: 0 all is well; 1 it could not be done, and one sentence on standard error says why;
+2 the line could not be understood.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 
 import forebay
+from forebay.cli.plugins import EXTRAS, PluginError, Row, found, how_to_get
 from forebay.errors import ForebayError
 
-#: name -> (module with run(), what it does in a few words)
-COMMANDS = {
-    "serve": ("forebay.cli.serve", "start a server"),
-    "check": ("forebay.cli.check", "verify a data directory, a log or a snapshot; repair it"),
-    "dump": ("forebay.cli.dump", "show what is inside of a log or a snapshot"),
-    "pipeline": ("forebay.cli.pipeline", "jobs on Spark: streams to a lake, windows, replay"),
-    "lake": ("forebay.cli.lake", "what a lake holds and how it came to be; vacuum it"),
-    "sql": ("forebay.cli.sql", "SQL over streams and their lake as one table"),
+#: Our own commands: name -> (where its app is, what it does in a few words).
+COMMANDS: dict[str, Row] = {
+    "serve": ("forebay.cli.directives:app", "start a server"),
+    "check": ("forebay.cli.check:app", "verify a data directory, a log or a snapshot; repair it"),
+    "dump": ("forebay.cli.dump:app", "show what is inside of a log or a snapshot"),
+    "completion": ("forebay.cli.completion:app", "let the shell complete commands and options"),
 }
 
 HELP = """\
@@ -50,18 +53,47 @@ A redis.conf or valkey.conf is taken as it is:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; the exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return answer(args)
+    except ForebayError as error:
+        sys.stderr.write(f"forebay: {error}\n")
+        return 1
+
+
+def answer(args: list[str]) -> int:
+    """Run one command line; a known error may come out of it."""
     if not args or args[0] in ("-h", "--help", "help"):
         sys.stdout.write(help_text())
         return 0
     if args[0] in ("-v", "-V", "--version", "version"):
         sys.stdout.write(version_text() + "\n")
         return 0
-    if args[0] not in COMMANDS:
-        meant = meant_by(args)
-        hint = f"did you mean: forebay {meant}" if meant else "try: forebay --help"
-        sys.stderr.write(f"forebay: no command '{args[0]}'; {hint}\n")
-        return 2
-    return run(args[0], args[1:])
+    if args[0] == "serve":
+        from forebay.cli.serve import run
+
+        return run(args[1:])
+    return run_app(args)
+
+
+def run_app(args: list[str]) -> int:
+    """One command, ours or of another package."""
+    name = args[0]
+    rows = COMMANDS if name in COMMANDS else commands()
+    if name in rows:
+        from forebay.cli.apps import root, run
+
+        return run(root({name: rows[name]}), args)
+    if name in EXTRAS:
+        raise PluginError(how_to_get(name))
+    meant = meant_by(args)
+    hint = f"did you mean: forebay {meant}" if meant else "try: forebay --help"
+    sys.stderr.write(f"forebay: no command '{name}'; {hint}\n")
+    return 2
+
+
+def commands() -> dict[str, Row]:
+    """All commands: our own, and those of the packages that are installed."""
+    return COMMANDS | {name: row for name, row in found().items() if name not in COMMANDS}
 
 
 def meant_by(args: Sequence[str]) -> str:
@@ -70,24 +102,23 @@ def meant_by(args: Sequence[str]) -> str:
 
     if args[0].startswith("--") or args[0].endswith(".conf"):
         return " ".join(["serve", *args])
-    name = nearest(args[0], COMMANDS)
+    name = nearest(args[0], [*commands(), *EXTRAS])
     return " ".join([name, *args[1:]]) if name else ""
-
-
-def run(name: str, args: list[str]) -> int:
-    """One subcommand; a known error becomes one sentence."""
-    try:
-        code: int = import_module(COMMANDS[name][0]).run(args)
-    except ForebayError as error:
-        sys.stderr.write(f"forebay: {error}\n")
-        return 1
-    return code
 
 
 def help_text() -> str:
     """What ``forebay --help`` prints."""
-    rows = [f"  {name:<12}{summary}" for name, (_, summary) in COMMANDS.items()]
-    return HELP.format(commands="\n".join(rows))
+    rows, broken = COMMANDS, ""
+    try:
+        rows = commands()
+    except PluginError as error:
+        broken = f"\n\n  {error}"
+    lines = [f"  {name:<12}{summary}" for name, (_, summary) in rows.items()]
+    for extra in sorted(set(EXTRAS.values())):
+        missing = [name for name in EXTRAS if EXTRAS[name] == extra and name not in rows]
+        if missing and not broken:
+            lines.append(f"\n  {', '.join(missing)}: pip install 'forebay[{extra}]' brings them")
+    return HELP.format(commands="\n".join(lines) + broken)
 
 
 def version_text() -> str:

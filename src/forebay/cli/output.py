@@ -1,67 +1,25 @@
 """How the tools speak: text for people, JSON lines for programs, a bar for the patient.
 
-    standard output   the answer, and nothing else
-    standard error    problems, one line each; the progress bar, if somebody watches
-
-A reader that has seen enough (``| head``) closes the pipe: that is no error.
+standard output   the answer, and nothing else
+standard error    problems, one line each; the progress bar, if somebody watches
 """
 
 from __future__ import annotations
 
-import argparse
 import base64
 import json
-import os
 import sys
 import time
-from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 #: So much of one word is shown as text; JSON has all of it.
 SHOWN_BYTES = 200
-BAR_WIDTH = 30
 BAR_EVERY_S = 0.1
 #: Work that is over sooner than this needs no bar.
 BAR_AFTER_S = 0.3
-QUIET = 130  # what shells make of ctrl-c
-
-
-class UsageError(Exception):
-    """The line could not be understood."""
-
-
-class Arguments(argparse.ArgumentParser):
-    """A parser whose help is written by hand, and whose complaints are one line."""
-
-    def __init__(self) -> None:
-        super().__init__(add_help=False, allow_abbrev=False)
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
-
-
-def run_tool(
-    name: str, help_text: str, parser: Arguments, work: Callable[[Any], int], args: list[str]
-) -> int:
-    """Parse the line and do the work; 2 if the line is wrong."""
-    if any(arg in ("-h", "--help") for arg in args):
-        sys.stdout.write(help_text)
-        return 0
-    try:
-        options = parser.parse_args(args)
-    except UsageError as error:
-        sys.stderr.write(f"forebay: {error}; try: forebay {name} --help\n")
-        return 2
-    try:
-        code = work(options)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whatever is still buffered would fail again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except KeyboardInterrupt:
-        return QUIET
-    return code
 
 
 def complain(text: str) -> None:
@@ -112,30 +70,51 @@ def write_json(value: dict[str, Any]) -> None:
 class Bar:
     """How far a long piece of work is; drawn only on a terminal, and wiped at the end.
 
-    verifying [##########....................]  33%  12.1 of 36.4 MB
+    verifying ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━  33% 12.1/36.4 MB 0:00:02
     """
 
     def __init__(self, what: str) -> None:
         self.what = what
         self.is_wanted = sys.stderr.isatty()
         self.next_s = time.monotonic() + BAR_AFTER_S
-        self.is_drawn = False
+        self.drawn: Progress | None = None
 
     def __call__(self, done: int, total: int) -> None:
         """So many bytes of so many."""
         if not self.is_wanted or time.monotonic() < self.next_s:
             return
         self.next_s = time.monotonic() + BAR_EVERY_S
-        share = done / total if total else 1.0
-        filled = "#" * round(BAR_WIDTH * share)
-        sizes = f"{done / 1e6:.1f} of {total / 1e6:.1f} MB"
-        sys.stderr.write(f"\r{self.what} [{filled:.<{BAR_WIDTH}}] {share:4.0%}  {sizes} ")
-        sys.stderr.flush()
-        self.is_drawn = True
+        if self.drawn is None:
+            self.drawn = started_bar(self.what)
+        self.drawn.update(self.drawn.task_ids[0], completed=done, total=total, refresh=True)
 
     def wipe(self) -> None:
         """Leave the line as it was found."""
-        if self.is_drawn:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-        self.is_drawn = False
+        if self.drawn is not None:
+            self.drawn.stop()
+        self.drawn = None
+
+
+def started_bar(what: str) -> Progress:
+    """A bar of rich on standard error, which draws when it is told to and has no thread."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeRemainingColumn())
+    bar = Progress(
+        TextColumn("{task.description}"),
+        *columns,
+        console=Console(stderr=True),
+        auto_refresh=False,
+        transient=True,
+    )
+    bar.add_task(what)
+    bar.start()
+    return bar
