@@ -9,7 +9,7 @@ the same distinction, and OBJECT ENCODING shows it: the second kind is always ``
 
 Rules
   1. A bytearray belongs to one key.  COPY makes another one; whoever needs it for longer
-     than a call takes ``bytes`` of it (``values.typed`` does).
+     than a call takes ``bytes`` of it (``value_ops.typed`` does).
   2. `changeable` turns the first kind into the second.  The content is the same, so
      nobody is told; whoever then changes it calls `changed`.
 """
