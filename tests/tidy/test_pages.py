@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.pages import ROOT
+from tools.draw_architecture import ROOMS, drawing
 
 PAGES = [
     *sorted(ROOT.glob("*.md")),
@@ -63,3 +64,10 @@ def test_a_dead_link_would_be_found(tmp_path: Path) -> None:
         "```\n[e](code.md)\n```\n"
     )
     assert list(dead_links(page)) == ["nowhere.md", "page.md#two"]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_of_the_picture_exists_and_is_drawn(room: str) -> None:
+    path = ROOT / "src" / room
+    assert path.exists()
+    assert re.search(rf"\b{path.stem}{'/' if path.is_dir() else ''}(?!\w)", drawing())
