@@ -51,7 +51,7 @@ running server.
 CONFIGURATION_HEAD = """\
 # Configuration
 
-A directive is given in a file in the syntax of redis.conf, as an option behind the file
+A directive is given in a file in the syntax of redis.conf, as an option after the file
 (`forebay serve forebay.conf --port 7000`), or, where the table says *at once*, on a running
 server with `CONFIG SET`.  `CONFIG GET *` shows the values in force, `CONFIG REWRITE` writes them
 back to the file and keeps its comments.  Sizes take a unit: `k` `m` `g` are powers of 1000, `kb`

@@ -142,7 +142,7 @@ class Blocking:
         self.blocked_clients += 1
 
     def wait_again(self, session: Session, state: Blocked) -> None:
-        """Wait for the same as before, behind all others."""
+        """Wait for the same as before, after all others."""
         waiting = state.db.waiting
         for key in state.keys:
             waiting[key].sessions.move_to_end(session)

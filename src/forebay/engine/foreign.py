@@ -44,7 +44,7 @@ _WRITERS = {
 WRITERS = {name.encode(): kind for kind, names in _WRITERS.items() for name in names.split()}
 #: Commands whose result takes the place of whatever their first argument held.
 STORES = frozenset(b"zunionstore zinterstore zdiffstore zrangestore geosearchstore".split())
-#: The same, behind one of these words.
+#: The same, after one of these words.
 GEO_STORES = frozenset((b"georadius", b"georadiusbymember"))
 GEO_WORDS = (b"STORE", b"STOREDIST")
 SORTED_SET = "sorted set"

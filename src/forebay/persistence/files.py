@@ -160,7 +160,7 @@ class WriteFile:
             self.is_torn = True
 
     def truncate(self, size: int) -> None:
-        """Forget the bytes behind ``size``."""
+        """Forget the bytes after ``size``."""
         try:
             os.ftruncate(self.fd, size)
         except OSError as error:
@@ -244,7 +244,7 @@ class Disk:
         return WriteFile(path, os.O_TRUNC)
 
     def open_append(self, path: str) -> WriteFile:
-        """Write behind what a file holds."""
+        """Write after what a file holds."""
         return WriteFile(path, 0)
 
     def size(self, path: str) -> int:

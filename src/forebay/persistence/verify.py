@@ -8,7 +8,7 @@ commands or one snapshot.  Both judge with the eyes of the loader (aof/loader.py
 rdb/snapshot.py), so what they call good can be loaded.
 
 What ``fix`` does
-  1. Commands: the file is cut behind its last good unit; the rest goes to
+  1. Commands: the file is cut after its last good unit; the rest goes to
      ``<file>.corrupt-<offset>``.
   2. Files of the same AOF that come later are set aside whole, since they tell what
      happened after the part that is lost: renamed, and no longer in the manifest.
@@ -67,7 +67,7 @@ class PartReport:
     keys: int = 0
     #: Values of types that this server does not have: name -> how many.
     foreign: dict[str, int] = field(default_factory=dict)
-    #: Where its commands begin: behind a snapshot, if there is one.
+    #: Where its commands begin: after a snapshot, if there is one.
     commands_at: int = 0
     #: Whether it is neither an AOF nor a snapshot.
     is_strange: bool = False

@@ -97,7 +97,7 @@ class Session:
         self.channels: dict[bytes, None] = {}
         self.patterns: dict[bytes, None] = {}
         self.shard_channels: dict[bytes, None] = {}
-        #: Push messages that came while its own command ran; sent behind the reply.
+        #: Push messages that came while its own command ran; sent after the reply.
         self.pushes: RespWriter | None = None
         #: engine.blocking.Blocked while the client waits.
         self.blocked: Any = None

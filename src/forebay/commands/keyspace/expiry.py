@@ -156,7 +156,7 @@ def expire_cycle(ctx: Context, budget: int) -> bool:
 def next_expiry_ms(keyspace: Keyspace) -> int | None:
     """When expire_cycle() may find something to do, at the earliest; None: never."""
     soonest = min((_earliest(db) for db in keyspace.databases if db.deadlines), default=None)
-    # A key may expire at the end of time, which has no millisecond behind it.
+    # A key may expire at the end of time, which has no millisecond after it.
     return None if soonest is None or soonest >= mem.I64_MAX else soonest + 1
 
 

@@ -121,7 +121,7 @@ def xgroup_delconsumer(ctx: Context, argv: Argv) -> None:
 
 
 def _options(argv: Argv, may_make_stream: bool) -> tuple[bool, int]:
-    """What stands behind the ID: (MKSTREAM, ENTRIESREAD)."""
+    """What follows the ID: (MKSTREAM, ENTRIESREAD)."""
     mkstream, entries_read = False, UNKNOWN
     args = Args(argv, OPTIONS)
     while args.more():

@@ -44,7 +44,7 @@ EXPIRE_S = 253
 SELECT = 254
 END = 255
 
-# Encoded strings: the low six bits behind 11.
+# Encoded strings: the low six bits after 11.
 ENCODED_INT8 = 0
 ENCODED_INT16 = 1
 ENCODED_INT32 = 2

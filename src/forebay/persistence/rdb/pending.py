@@ -100,7 +100,7 @@ class PendingTable:
         return 0
 
     def release(self, ms: int, seq: int, owner_no: int) -> bool:
-        """Put an entry of this owner behind the NACK zone; false if it is not his."""
+        """Put an entry of this owner after the NACK zone; false if it is not his."""
         place = self.find(ms, seq)
         if place < 0 or self.owners[place] != owner_no:
             return False

@@ -226,7 +226,7 @@ def decode(text: bytes) -> Extra:
         extra.idmp = read_idmp(reader)
     extra.groups = dict(read_groups(reader))
     if reader.left():
-        raise reader.fail("bytes behind the extra of a stream")
+        raise reader.fail("bytes after the extra of a stream")
     return extra
 
 

@@ -75,7 +75,7 @@ class Shared:
 
 
 class Connection:
-    """A socket and the session behind it."""
+    """A socket and its session."""
 
     def __init__(self, fd: int, session: Session, channel: Any = None) -> None:
         self.fd = fd
@@ -244,7 +244,7 @@ class Connection:
         return 0
 
     def make_room(self, n: int) -> int:
-        """Room for n more bytes behind the held ones."""
+        """Room for n more bytes after the held ones."""
         assert self.held is not None
         size = self.end - self.start
         if len(self.held) - self.end >= n:
