@@ -9,7 +9,7 @@ cimport mem`` in its ``.pxd`` and means the same thing twice.
 Rules
   1. A *pointer* is the buffer itself here and an ``unsigned char*`` there; it
      is always used as base and index, never moved.
-  2. Whoever may resize a buffer fetches the pointer anew afterwards.
+  2. Code that may resize a buffer fetches the pointer again afterwards.
   3. Sixty-four-bit arithmetic that can wrap goes through ``wrap``.
   4. Nothing here allocates, except ``to_bytes``.
 """

@@ -5,7 +5,7 @@
                ^--------^--------------^        one cursor that moves on
 
 To find one entry, a node must be walked from its beginning: half of it on
-average.  Whoever looks for a whole list of pending entries meets them in the
+average.  A caller that looks for a whole list of pending entries has them in the
 order of their IDs, so the next one is near where the last one was.
 
     the entry is one step ahead         take the step

@@ -215,7 +215,7 @@ class Node:
     def load(self, buf: bytes, count: int, deleted: int, nfields: int, fields_at: int) -> int:
         """Take over a listpack, which has SLACK bytes after it, as a sealed node.
 
-        Whoever checks its elements also sets ``elements`` and ``entries_at``.
+        The caller that checks its elements also sets ``elements`` and ``entries_at``.
         """
         self.buf = buf
         self.p = self.buf

@@ -89,7 +89,7 @@ class Blocked:
 
 
 class Blocking:
-    """Everybody who waits."""
+    """All clients that wait."""
 
     def __init__(self, keyspace: Keyspace, machine: Machine) -> None:
         self.keyspace = keyspace
@@ -260,7 +260,7 @@ class Blocking:
     # Serving
 
     def serve(self) -> None:
-        """Wake whoever waits for the keys that were signalled, until nothing is signalled."""
+        """Wake clients that wait for signalled keys, until no key is signalled."""
         ready = self.keyspace.ready
         while ready:
             places = list(ready)

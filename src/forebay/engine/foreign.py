@@ -7,7 +7,7 @@
                                                                   make_way()
     the end         --> the places that are left go               sweep()
 
-Whoever leaves out a hash must still know that it is there: RENAME brings it over a
+A loader that leaves out a hash must still know that it is there: RENAME brings it over a
 string of ours, SET XX needs a key, DEL frees the name.  So its key holds a place in the
 keyspace, and all commands on keys of any type work on it as they do in Redis.
 

@@ -76,7 +76,7 @@ class Pubsub:
         return self.send(self.shards, b"smessage", channel, message)
 
     def send(self, listeners: Listeners, kind: bytes, channel: bytes, message: bytes) -> int:
-        """Write a message to whoever listens to exactly this channel."""
+        """Write a message to clients that subscribed to exactly this channel."""
         sessions = listeners.get(channel, {})
         for session in sessions:
             out = self.output(session)

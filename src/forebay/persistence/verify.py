@@ -4,7 +4,7 @@
     fix(disk, path)        cuts what cannot be loaded, and keeps every byte of it beside the file
 
 ``path`` may be a data folder, the folder of an AOF, its manifest, one file with
-commands or one snapshot.  Both judge with the eyes of the loader (aof/loader.py,
+commands or one snapshot.  Both use the checks of the loader (aof/loader.py,
 rdb/snapshot.py), so what they call good can be loaded.
 
 What ``fix`` does
@@ -339,7 +339,7 @@ def lock_around(disk: Disk, path: str) -> list[Lock]:
 
 
 def repair(disk: Disk, path: str) -> list[str]:
-    """The same, for whoever holds the lock."""
+    """The same, for a caller that holds the lock."""
     report = verify(disk, path)
     if report.problem:
         raise CorruptDataError(report.problem)

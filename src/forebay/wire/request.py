@@ -19,7 +19,7 @@ Rules
      they stay right when the bytes move.
   2. How the bytes are cut into pieces never changes what comes out.
   3. Nothing is allocated because a length was announced; it is allocated when
-     the bytes are there.  ``want`` tells the caller how many are known to miss.
+     the bytes are there.  ``want`` tells the caller how many are known to be missing.
   4. Garbage raises ProtocolError with the words of Redis and nothing else.  A
      parser that has raised is done: the connection is to be closed.
   5. As in Redis, only CR is looked at: the byte after it, and the two bytes

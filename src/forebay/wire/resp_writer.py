@@ -49,7 +49,7 @@ LARGEST_PLAIN = 1e17
 
 STAR, PERCENT, TILDE, GREATER, DOLLAR, COLON, DASH = b"*%~>$:-"
 
-# The buffer of whoever has none; never written, since its length is 0.
+# The buffer of a writer that has none; never written, since its length is 0.
 NOTHING = bytearray()
 
 

@@ -40,7 +40,7 @@ class Effects:
         self.enabled = False
         #: Commands recorded in the open unit, SELECT not counted.
         self.count = 0
-        #: Commands recorded since the start; whoever compares it learns of a change.
+        #: Commands recorded since the start; comparing two values shows whether something changed.
         self.total = 0
         #: How much the data changed since the start: rule 4.
         self.changes = 0
@@ -142,7 +142,7 @@ class Effects:
         return units
 
     def clear(self) -> int:
-        """Forget all units: whoever wanted them has them."""
+        """Forget all units; the AOF has them."""
         del self.ends[:]
         self.mark = 0
         self.out.clear()

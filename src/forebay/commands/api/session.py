@@ -47,7 +47,7 @@ class Watch:
         """SWAPDB put another value, or none, in the place of the key's.
 
         One that was gone, or past its time when WATCH saw it, may become one past its time:
-        for whoever looks that is the same.
+        for every reader that is the same.
         """
         if is_past and (self.expired or not was_there):
             self.expired = True

@@ -1,7 +1,7 @@
 """DUMP and RESTORE: a value as bytes, to be carried elsewhere.
 
 What the bytes are is known below ``services.payloads`` (docs/formats/rdb.md);
-here are the key, its expiry time and who must hear of it.  RESTORE is
+here are the key, its expiry time and the notifications.  RESTORE is
 propagated with an absolute time, so that an AOF that is read later, or a replica
 that lags, lets the key expire at the same moment.
 """

@@ -1,8 +1,8 @@
 """What is wrong with an AOF, and whether it is only an end that was never finished.
 
 A server that dies leaves an unfinished end; a power failure may also leave
-zeros, or take one page and keep the next.  That is nobody's fault and nobody
-was promised those bytes: they are cut off (and kept beside the file).  Anything
+zeros, or take one page and keep the next.  No client
+had a reply for those bytes: they are cut off (and kept beside the file).  Anything
 else is damage to data that was safe, and then the server must not start as if
 nothing had happened.
 

@@ -1,8 +1,8 @@
 """Nodes of a stream in and out of an RDB file: as they are, after one look at every byte.
 
 A node is stored as its 16-byte ID and its listpack (core/node.py), so writing
-one is a copy.  Reading one is a copy too, but readers of a node trust it with
-their eyes closed: an offset too far would be a read beyond the buffer.  So each
+one is a copy.  Reading one is a copy too, but readers of a node do not
+check it: a wrong offset would be a read beyond the buffer.  So each
 listpack is walked once, here, by NodeCheck:
 
     header | count deleted nfields field.. 0 | entry | entry | ... | FF

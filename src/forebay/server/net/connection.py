@@ -38,7 +38,7 @@ from forebay.wire.resp_writer import RespWriter
 
 # One receive.  Larger ones only add latency for the others.
 READ_BYTES = 64 << 10
-# The same where an argument is known to miss more than that.
+# The same where more than that of an argument is known to be missing.
 LARGE_READ_BYTES = 1 << 20
 # Left-over bytes up to this many go back into the shared buffer, before the new ones.
 SMALL_BYTES = 64 << 10
