@@ -1,7 +1,12 @@
-"""From measurements to something a person reads: the console, a JSON file, the README.
+"""From measurements to something a person reads: the console, a JSON file, pages.
 
-A table in a page (README.md, docs/spark.md) stands between two markers and is written anew
-by each full run, with the machine it ran on; nothing else in that page is touched.
+    docs/measurements.md   every row
+    README.md              ten of them: those of SHOWN, and the weakest of the others
+    docs/spark.md          the rows of bench/spark
+
+A table in a page stands between two markers.  Each full run writes it anew, with the machine it
+ran on, and changes nothing else in that page.  Both pages are written from the same lines, so
+they agree.
 """
 
 from __future__ import annotations
@@ -20,6 +25,17 @@ from bench.load import Sample
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "bench" / "out"
 START, END = "<!-- bench:start -->", "<!-- bench:end -->"
+README_ROWS = 10
+#: Rows of the README that stand for their kind; the weakest of the others fill it up.
+SHOWN = (
+    "XADD f4 P1",
+    "XADD f4 P16",
+    "XRANGE 100",
+    "XREADGROUP + XACK 100, 4 consumers",
+    "XADD f4 P16, everysec",
+    "load 1,000,000 entries from the AOF",
+    "memory of a pending entry",
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +57,11 @@ class Line:
     def ratio(self) -> float:
         """Forebay against Redis, in the figure itself."""
         return self.forebay / self.redis if self.redis else float("nan")
+
+    @property
+    def gain(self) -> float:
+        """How many times better Forebay is, whether more or less is better."""
+        return 1 / self.ratio if self.smaller_is_better else self.ratio
 
     @property
     def cpu_ratio(self) -> float:
@@ -115,26 +136,47 @@ def table(lines: list[Line], peer: str) -> list[str]:
             if line.redis_cpu_us
             else ""
         )
-        unit = {"us": "µs", "bytes": "B", "s": "s"}.get(line.unit, f"{line.unit}/s")
-        rows.append(
-            f"| {line.name} | {figure(line.redis, line.unit)} {unit} "
-            f"| {figure(line.forebay, line.unit)} {unit} | **{line.ratio:.2f}x** | {cpu} "
-            f"| {sign} {line.first}, {sign} {line.then} |"
-        )
+        goal = f"{sign} {line.first}, {sign} {line.then}"
+        rows.append(f"{figures(line)} {cpu} | {goal} |")
     return rows
 
 
-def write_readme(lines: list[Line], facts: dict[str, str]) -> None:
-    """The table in README.md."""
+def short_table(lines: list[Line], peer: str) -> list[str]:
+    """The rows of the README, without what only a developer reads."""
+    head = [f"| work | {peer} | Forebay | ratio |", "|---|---:|---:|---:|"]
+    return head + [figures(line) for line in for_readme(lines)]
+
+
+def figures(line: Line) -> str:
+    """The cells that both pages have: the work, both figures and their ratio."""
+    unit = {"us": "µs", "bytes": "B", "s": "s"}.get(line.unit, f"{line.unit}/s")
+    return (
+        f"| {line.name} | {figure(line.redis, line.unit)} {unit} "
+        f"| {figure(line.forebay, line.unit)} {unit} | **{line.ratio:.2f}x** |"
+    )
+
+
+def for_readme(lines: list[Line]) -> list[Line]:
+    """The lines of SHOWN and the weakest of the others, in the order of the whole table."""
+    others = sorted((line for line in lines if line.name not in SHOWN), key=lambda one: one.gain)
+    weakest = others[: README_ROWS - len(SHOWN)]
+    return [line for line in lines if line.name in SHOWN or line in weakest]
+
+
+def write_pages(lines: list[Line], facts: dict[str, str]) -> None:
+    """The whole table in docs/measurements.md, ten rows of it in README.md."""
     peer = peer_of(facts)
-    note = (
-        f"Medians of interleaved runs; server on one core, load generator on the other. "
+    how = (
         f"{told(facts)}. "
         f"A ratio is Forebay / {peer}: above 1 is faster; for times and bytes, below 1 is better. "
-        "*f4* is an entry of four fields, *Pn* a pipeline of n commands on each of 50 "
-        "connections. Where the load generator is the limit, the CPU time is the figure to read."
+        "*f4* is an entry of four fields, *Pn* a pipeline of n commands on each of 50 connections."
     )
-    write_between_markers(ROOT / "README.md", note, table(lines, peer))
+    note = (
+        f"Medians of interleaved runs; server on one core, load generator on the other. {how} "
+        "Where the load generator is the limit, the CPU time is the figure to read."
+    )
+    write_between_markers(ROOT / "docs" / "measurements.md", note, table(lines, peer))
+    write_between_markers(ROOT / "README.md", f"Measured on {how}", short_table(lines, peer))
 
 
 def peer_of(facts: dict[str, str]) -> str:

@@ -3,7 +3,8 @@
     python -m bench.run [--quick] [--only WORD] [--peer PATH] [--peers redis,forebay] [--no-extras]
 
 Prints each row as it is done, then latency, restarts, memory, saving, growth and the
-structures, writes bench/out/*.json, and after a full run the table in README.md.
+structures, and writes bench/out/*.json.  A full run also writes docs/measurements.md and the
+ten rows of README.md.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ SAVING = "saving"
 
 @dataclass(frozen=True)
 class Plan:
-    """How long to look: a full run is for the README, a quick one for the desk."""
+    """How long to look: a full run is for the pages, a quick one for the desk."""
 
     rounds: int
     seconds: float
@@ -205,7 +206,7 @@ class Bench:
         self.names: list[str] = options.peers.split(",")
         self.word: str = options.only
         self.whole = not options.only and not options.no_extras
-        self.for_readme = (
+        self.for_pages = (
             self.whole and not options.quick and set(self.names) == {"redis", "forebay"}
         )
         self.facts: dict[str, str] = {}
@@ -229,8 +230,8 @@ class Bench:
         if self.whole:
             self.add(measure_restarts(self.names, self.plan))
             self.add(measure_memory(self.names, self.plan))
-        if self.for_readme:
-            report.write_readme(self.lines, self.facts)
+        if self.for_pages:
+            report.write_pages(self.lines, self.facts)
         if self.whole:
             self.pictures()
         elif self.word == SAVING:

@@ -1,6 +1,6 @@
 """The AOF goes to a real redis-server and comes back: the half of R11 that is about AOF.
 
-    out    Forebay writes an AOF (increments; behind a base of commands or an RDB base)
+    out    Forebay writes an AOF (increments; after a base of commands or an RDB base)
            --> redis-check-aof and redis-server load it
     in     redis-server writes one, with or without a rewrite
            --> Forebay loads it, appends to it --> redis-server loads that again
@@ -87,7 +87,7 @@ def outward(dice: Random, folder: Path) -> str:
 
 
 def inward(dice: Random, folder: Path) -> str:
-    """A redis-server's log in Forebay, and with more behind it in a redis-server again."""
+    """A redis-server's log in Forebay, and then, with more, in a redis-server again."""
     preamble = dice.choice(("yes", "no"))
     with redis_on(folder, "--aof-use-rdb-preamble", preamble) as redis:
         fill(redis, dice)
@@ -104,7 +104,7 @@ def inward(dice: Random, folder: Path) -> str:
 
 
 def there_again(recovery: Recovery, folder: Path, dice: Random) -> str:
-    """Write behind what Redis wrote; Redis must load it, and so must we."""
+    """Write after what Redis wrote; Redis must load it, and so must we."""
     aof = AofWriter(recovery.disk, recovery.loader.folder, NAME, unheard)
     aof.resume(recovery.loader.resume())
     effects = recovery.engine.effects
@@ -117,7 +117,7 @@ def there_again(recovery: Recovery, folder: Path, dice: Random) -> str:
         return f"after an append: {problem}"
     again = Recovery(Disk(), recovery.loader.folder).run()
     if digest_of(again) != digest_of(recovery):
-        return "what Forebay wrote behind the log of Redis does not come back"
+        return "what Forebay wrote after the AOF of Redis does not come back"
     with redis_on(folder) as redis:
         return difference(redis, recovery.client, digest_of(recovery), idle=False)
 

@@ -227,12 +227,12 @@ def torn_tails(n: int, seed: int, scratch: Path) -> Outcome:
         length = dice.randint(1, FOREIGN_TAIL_BYTES)
         kind, tail = foreign_tail(dice, number, length)
         problem = torn.problem(torn.data[:at] + tail, at)
-        note(outcome, problem, f"{length} bytes of {kind} behind byte {at}")
+        note(outcome, problem, f"{length} bytes of {kind} after byte {at}")
     return outcome
 
 
 def foreign_tail(dice: Random, number: int, length: int) -> tuple[str, bytes]:
-    """What a disk may put behind the end of an AOF."""
+    """What a disk may put after the end of an AOF."""
     if number % 2:
         return "garbage", dice.randbytes(length)
     return "zeros", bytes(length)

@@ -103,9 +103,9 @@ class Traced(Fault):
 
     stays = False
     calls = ""
-    #: Which call is the first to fail: behind those that make the streams and groups.
+    #: Which call is the first to fail: after those that make the streams and groups.
     first = (20, 80)
-    #: How many calls behind it fail too.
+    #: How many calls after it fail too.
     more = (0, 0, 2)
 
     def tracer(self) -> Sequence[str]:

@@ -42,7 +42,7 @@ class Goal:
     where: str
 
     def function(self) -> GoalFunction:
-        """The function behind ``module:name``; imported late, so that one goal loads one file."""
+        """The function that ``module:name`` names; imported late: one goal loads one file."""
         module, _, name = self.where.partition(":")
         function: GoalFunction = getattr(import_module(module), name)
         return function

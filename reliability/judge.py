@@ -69,7 +69,7 @@ def settle_consumer(book: ConsumerBook, line: Line, found: Found) -> tuple[Consu
 def settle_read(request: Read, book: ConsumerBook, found: Found) -> None:
     """A read without a reply: take what it delivered from the state, if it can be so.
 
-    It delivers the entries behind the group's last ID without a gap, at most ``count`` a stream,
+    It delivers the entries after the group's last ID without a gap, at most ``count`` a stream,
     and moves the last ID to the last of them.  Anything else is left as a difference.
     """
     record = request.record()

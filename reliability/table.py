@@ -45,7 +45,7 @@ def table(lines: dict[str, Line]) -> list[str]:
 
 
 def figures_text(line: Line) -> str:
-    """What was counted on the way, behind the promise."""
+    """What was counted on the way, after the promise."""
     figures = line.get("figures") or {}
     words = [f"{name.replace('_', ' ')} {_number(value)}" for name, value in figures.items()]
     return f" <br>*{', '.join(words)}*" if words else ""

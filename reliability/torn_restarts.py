@@ -35,7 +35,7 @@ def tails_and_restarts(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def restarts_on_torn_aofs(n: int, seed: int, scratch: Path) -> Outcome:
-    """Start a server on AOFs that are torn, or have zeros or garbage behind them."""
+    """Start a server on AOFs that are torn, or have zeros or garbage after them."""
     outcome = Outcome()
     dice = Random(seed)
     torn = Torn(dice, TORN_BYTES)
@@ -45,7 +45,7 @@ def restarts_on_torn_aofs(n: int, seed: int, scratch: Path) -> Outcome:
         outcome.n += 1
         problem = restart(torn, torn.data[:at] + tail, scratch)
         if problem:
-            what = f"torn at byte {at}, {len(tail)} other bytes behind it (seed {seed})"
+            what = f"torn at byte {at}, {len(tail)} other bytes after it (seed {seed})"
             outcome.failures.append(f"{what}: {problem}")
     return outcome
 

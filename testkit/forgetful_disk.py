@@ -13,7 +13,7 @@ that were in a folder when that was synced.  Of the rest any part may survive:
     names   each creation, rename and removal since the folder was synced, or not
     size    the old one, the new one, or one in between
     pages   each 4 KiB page that was written since the file was synced: new or old;
-            an old page behind the old end is zeros
+            an old page after the old end is zeros
     write   the last one may be cut at any byte
 
 An accident that takes nothing (a killed process) and one that takes all that can

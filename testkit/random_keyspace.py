@@ -146,5 +146,5 @@ class Filler:
 
 
 def fill(run: Run, dice: Random, keys: int = 6, *, newest: bool = False) -> None:
-    """Fill the server behind ``run`` with some random keys."""
+    """Fill the server that ``run`` talks to with some random keys."""
     Filler(run, dice, newest=newest).fill(keys)

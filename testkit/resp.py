@@ -17,7 +17,7 @@ Arg = bytes | str | int | float
 
 
 class ReplyError(Exception):
-    """An error reply, kept as a value; ``args[0]`` is the line behind the dash."""
+    """An error reply, kept as a value; ``args[0]`` is the line after the dash."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ReplyError) and self.args == other.args
@@ -40,7 +40,7 @@ def encode(*args: Arg) -> bytes:
 
 
 def end_of_reply(buf: bytes | bytearray, at: int = 0) -> int:
-    """The index behind the reply that starts at ``at``, or NEED_MORE."""
+    """The index after the reply that starts at ``at``, or NEED_MORE."""
     open_items = 1
     while open_items:
         line_end = buf.find(CRLF, at)
@@ -74,7 +74,7 @@ def split_replies(buf: bytes | bytearray) -> list[bytes]:
 def parse(raw: bytes) -> Any:
     """One raw reply as Python: lists, dicts, bytes, ints, None, ReplyError."""
     value, end = _parse(raw, 0)
-    assert end == len(raw), f"{len(raw) - end} bytes behind the reply"
+    assert end == len(raw), f"{len(raw) - end} bytes after the reply"
     return value
 
 

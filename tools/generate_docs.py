@@ -1,4 +1,4 @@
-"""Write the pages of docs/ that only repeat tables in the source.
+"""Write the pages of docs/ that only repeat tables in the source, and the picture.
 
     python tools/generate_docs.py            write the pages
     python tools/generate_docs.py --check    fail if a page is not what the tables say
@@ -7,7 +7,7 @@ The command table (commands/table.py), the table of directives
 (server/config/table.py, inert.py), the connector's table of options
 (forebay_spark/options.py) and the settings of jobs (forebay_spark/pipeline) are the
 only descriptions there are; the pages repeat them for readers, so nobody edits the
-pages.
+pages.  docs/architecture.svg is drawn by draw_architecture.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "src"))
+sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 from forebay.commands.admin.command_info import categories_of  # noqa: E402
 from forebay.commands.api.spec import FLAG_NAMES, Command  # noqa: E402
@@ -31,6 +31,7 @@ from forebay.server.config.table import SECTIONS  # noqa: E402
 from forebay_spark import durations  # noqa: E402
 from forebay_spark import options as spark_options  # noqa: E402
 from forebay_spark.pipeline import config as jobs  # noqa: E402
+from tools.draw_architecture import drawing  # noqa: E402
 
 NOTICE = "<!-- Made by tools/generate_docs.py from the tables in the source; do not edit. -->"
 
@@ -50,7 +51,7 @@ running server.
 CONFIGURATION_HEAD = """\
 # Configuration
 
-A directive is given in a file in the syntax of redis.conf, as an option behind the file
+A directive is given in a file in the syntax of redis.conf, as an option after the file
 (`forebay serve forebay.conf --port 7000`), or, where the table says *at once*, on a running
 server with `CONFIG SET`.  `CONFIG GET *` shows the values in force, `CONFIG REWRITE` writes them
 back to the file and keeps its comments.  Sizes take a unit: `k` `m` `g` are powers of 1000, `kb`
@@ -214,6 +215,7 @@ PAGES = {
     ROOT / "docs" / "configuration.md": configuration_page,
     ROOT / "docs" / "spark-options.md": spark_options_page,
     ROOT / "docs" / "pipeline-settings.md": pipeline_settings_page,
+    ROOT / "docs" / "architecture.svg": drawing,
 }
 
 

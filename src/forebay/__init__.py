@@ -1,7 +1,7 @@
-"""Forebay: a stream server that speaks the Redis protocol, and what belongs around it.
+"""Forebay: a stream server that speaks the Redis protocol, and its tools.
 
 This file knows two things, the version and whether the core runs compiled, and
-imports nothing: whoever only asks for the version does not wait for a server.
+imports nothing, so that asking for the version does not load a server.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class ForebayError(Exception):
 
 
 class CommandError(ForebayError):
-    """A command that failed; ``text`` is the line sent behind the dash."""
+    """A command that failed; ``text`` is the line sent after the dash."""
 
     def __init__(self, text: str | bytes) -> None:
         self.text: bytes = text.encode() if isinstance(text, str) else text

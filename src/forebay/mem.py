@@ -9,7 +9,7 @@ cimport mem`` in its ``.pxd`` and means the same thing twice.
 Rules
   1. A *pointer* is the buffer itself here and an ``unsigned char*`` there; it
      is always used as base and index, never moved.
-  2. Whoever may resize a buffer fetches the pointer anew afterwards.
+  2. Code that may resize a buffer fetches the pointer again afterwards.
   3. Sixty-four-bit arithmetic that can wrap goes through ``wrap``.
   4. Nothing here allocates, except ``to_bytes``.
 """
@@ -38,12 +38,12 @@ def copy(dst: Pointer, dst_at: int, src: Pointer, src_at: int, n: int) -> None:
 
 
 def copy_short(dst: Pointer, dst_at: int, src: Pointer, src_at: int, n: int) -> None:
-    """Copy n bytes, mostly few; both buffers have SLACK more bytes behind them.
+    """Copy n bytes, mostly few; both buffers have SLACK more bytes after them.
 
-    Compiled, it moves whole blocks of SLACK bytes and may spoil as many behind the target.
+    Compiled, it moves whole blocks of SLACK bytes and may spoil as many after the target.
     """
-    assert 0 <= dst_at and dst_at + n + SLACK <= len(dst), "no slack behind the target"
-    assert 0 <= src_at and src_at + n + SLACK <= len(src), "no slack behind the source"
+    assert 0 <= dst_at and dst_at + n + SLACK <= len(dst), "no slack after the target"
+    assert 0 <= src_at and src_at + n + SLACK <= len(src), "no slack after the source"
     dst[dst_at : dst_at + n] = src[src_at : src_at + n]
 
 
@@ -83,11 +83,11 @@ def common(p: Pointer, a_at: int, b_at: int, limit: int) -> int:
 
 
 def repeat(p: Pointer, at: int, back: int, n: int) -> None:
-    """Write n bytes at ``at``, each as the one ``back`` before it; may spoil SLACK bytes behind.
+    """Write n bytes at ``at``, each as the one ``back`` before it; may spoil SLACK bytes more.
 
     Where n is greater than ``back`` the same bytes come again and again.
     """
-    assert 0 < back <= at and at + n + SLACK <= len(p), "no slack behind the target"
+    assert 0 < back <= at and at + n + SLACK <= len(p), "no slack after the target"
     pattern = bytes(p[at - back : at])
     p[at : at + n] = (pattern * (n // back + 1))[:n]
 
@@ -195,7 +195,7 @@ def uint_len(value: int) -> int:
 
 
 def put_uint(p: Pointer, at: int, value: int) -> int:
-    """Write ``value`` in decimal at ``at``; the index behind the last digit."""
+    """Write ``value`` in decimal at ``at``; the index after the last digit."""
     text = b"%d" % value
     assert at + len(text) <= len(p), "write past the end"
     p[at : at + len(text)] = text

@@ -10,10 +10,10 @@
                                                          out, but not elements of an array
     string, binary        as it is
 
-It is asked twice: when an entry is read, whether this is what its producer wrote (if not, the
-bytes are kept beside the columns), and when the entry is made again.  So it need not be what
-producers write, and not even readable, but it must never change: lakes rely on it, and
-tests/spark/test_canonical.py has it in writing.
+It is used twice: when an entry is read, to see whether its producer wrote the same text (if not,
+the bytes are kept beside the columns), and when the entry is rebuilt.  So it need not be what
+producers write, nor even readable, but it must never change: lakes rely on it, and
+tests/spark/test_canonical.py fixes it.
 """
 
 from __future__ import annotations

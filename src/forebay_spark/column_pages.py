@@ -95,7 +95,7 @@ class FieldsPage(ColumnPage):
         return texts(self.rows, *self._columns[name])
 
     def fields(self) -> pa.MapArray:
-        """Not there: whoever needs all fields asks for a map."""
+        """Not there: a caller that needs all fields asks for a map."""
         raise AssertionError("only some fields were asked for")
 
     def pairs(self) -> Pairs:

@@ -10,8 +10,8 @@ a time.  RESP2 is asked for, so that a reply has one shape on every server.
 
 What ``call`` and ``call_all`` send is safe to send twice (reads, and writes that only
 set), so they repeat it on a fresh connection when the old one broke or the primary
-moved.  Whoever sends anything else uses ``send`` and ``reply`` inside of ``retry``, and sees
-to it that nothing is done twice.  For how long all that goes on: patience.py.
+moved.  Code that sends anything else uses ``send`` and ``reply`` inside ``retry``, and makes
+sure that nothing is done twice.  patience.py says how long that goes on.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def explain(error: BaseException) -> str | None:
     return found["text"] if found else None
 
 
-#: py4j says only that a call failed; what Java says stands in the next line, behind its class.
+#: py4j says only that a call failed; what Java says stands in the next line, after its class.
 _CALL = "An error occurred while calling"
 _JAVA_CLASS = re.compile(r"^:?\s*(?:[a-z]\w*\.)+(?P<name>[\w$]+)(?::\s*|$)")
 

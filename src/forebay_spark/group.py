@@ -2,8 +2,8 @@
 
 With the option ``group``, the group's last-delivered ID follows what Spark has
 committed.  Then XINFO GROUPS shows the lag, and trimming that respects groups keeps
-what the query has not read.  The group belongs to the query alone: it has no
-consumers, and moving it would disturb any; one that has some is refused.
+what the query has not read.  The group belongs to the query alone.  A group with
+consumers is refused, because moving it would disturb them.
 """
 
 from __future__ import annotations

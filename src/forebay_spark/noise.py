@@ -1,4 +1,4 @@
-"""What the JVM and its workers print on stderr, without what says nothing to a person.
+"""What the JVM and its workers print on stderr, without the lines that help nobody.
 
 The JVM inherits our stderr when it starts.  For that moment stderr is a pipe; a thread
 passes on what comes through it, line by line, but for

@@ -16,8 +16,8 @@ stream without news in a batch has only ``id`` and ``n``.
 ``n`` counts the entries ever added up to ``id``; it is how trimmed entries are found
 missing.  It is left out where it is not known.  ``"seen": false`` marks a start that
 somebody asked for and no server has confirmed (it may lie in the future).
-``deleted`` is the newest ID that was deleted before the query began; what was gone
-before nobody has lost.
+``deleted`` is the newest ID that was deleted before the query began; those entries do not
+count as lost.
 
 Rule: a batch begins at its own ``from``, or at Spark's start if that is earlier.  It is
 later when Spark asks for the initial offset ``latest`` a second time, and earlier

@@ -3,7 +3,7 @@
 Spark hands options over as text, with names in any letter case.  A row of the
 table says what a name means, where it may be used and how its text is read; the
 parser, the check for unknown names and the documentation read the same rows.
-Names follow Spark's Kafka source, so that who knows one can guess the other.
+Names follow Spark's Kafka source, so a user who knows one can guess the other.
 """
 
 from __future__ import annotations

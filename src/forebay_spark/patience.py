@@ -1,4 +1,4 @@
-"""Waiting for a server that is away: the one back-off of all who talk to it.
+"""Waiting for a server that is away: one back-off for all code that talks to it.
 
 Away means that the same command may succeed later, here or on another node: nobody listens,
 the connection broke, the server is loading (LOADING), it has lost its primary (MASTERDOWN),
@@ -8,13 +8,13 @@ replica by now (READONLY).
     attempt  x  x   x     x        x         x         x        ok
     pause     .  ..  ....  ........ ......... ......... ........
                        ^ said once on stderr                     ^ and once that it goes on
-             |-- bridged by everyone --|-- for retryFor, by who has time --|
+             |-- bridged by everyone --|-- for retryFor: streaming queries -|
 
 - Everyone bridges a blip: the first pauses are short, and together longer than the gap of
   a quick failover.
 - A streaming query and its tasks go on for ``retryFor``.  If nobody has set that, a process
-  waits only for a server that it has met before: one that never answered is rather a
-  mistake in the URL, and who made it should not wait ten minutes to hear of it.
+  waits only for a server that it has met before: for one that never answered the URL
+  is probably wrong, and its author should not wait ten minutes to hear of it.
 - ``ENOUGH`` ends every wait of the process at once: Ctrl-C sets it.
 """
 

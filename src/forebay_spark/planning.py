@@ -7,7 +7,7 @@
 
 Nothing here talks to a server or knows Spark: states of streams go in, spans come out.
 The one thing that only the server can do, finding the n-th entry after an ID, is
-behind ``Splitter``: a server with FB.SPLIT answers it in one call, on others the
+left to a ``Splitter``: a server with FB.SPLIT answers it in one call, on others the
 entries are walked (see splitting.py).  Walking is not worth it where there is no
 limit; then pieces are cut by time, and only one that is the whole span has a count.
 """

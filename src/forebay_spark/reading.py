@@ -231,7 +231,7 @@ class Reader:
         loss.report(f"Stream {stream!r} is gone.", self._options)
 
     def _receive_next(self, link: Link) -> None:
-        """What a link gives next is for whoever has asked it first."""
+        """The next reply of a link belongs to the first caller that asked."""
         first = next(ask for ask in self._on_way if ask.link is link)
 
         def attempt() -> list[Any]:

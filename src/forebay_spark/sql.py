@@ -143,7 +143,7 @@ def names_of(streams: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str
 
 
 class Opened(NamedTuple):
-    """The tables of a session: what each name is, and the entries behind those of streams."""
+    """The tables of a session: what each name is, and the entries of those that are streams."""
 
     told: dict[str, str]
     entries: Entries | None = None

@@ -1,8 +1,8 @@
 """Which Spark the connector can work with.
 
 Sources in Python can limit a micro-batch and end it with Trigger.AvailableNow from Spark 4.2
-on.  An older Spark meets names that it does not have, passes over the connector without a word
-and says DATA_SOURCE_NOT_FOUND; so whoever can see its version says more.
+on.  An older Spark lacks names that the connector imports, ignores the connector without a word
+and reports DATA_SOURCE_NOT_FOUND; so code that can see the version explains it.
 """
 
 from __future__ import annotations

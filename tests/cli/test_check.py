@@ -21,7 +21,7 @@ UNITS = [command("XADD", "s", f"{i}-1", "field", f"value {i}") for i in range(1,
 GOOD = seal_all(*UNITS)
 #: What may follow it in the next file of an AOF.
 NEXT = seal_all(*(command("XADD", "s", f"{i}-1", "field", "value") for i in range(11, 19)))
-#: The offset behind the third unit.
+#: The offset after the third unit.
 THREE = len(seal_all(*UNITS[:3]))
 
 

@@ -85,7 +85,7 @@ def paste(script: str, folder: Path) -> str:
 
 
 def test_the_first_minute(tmp_path: Path) -> None:
-    printed = paste(script_of("One minute"), tmp_path)
+    printed = paste(script_of("Try it in one minute"), tmp_path)
     assert printed.count("Castilla") == 2
     assert "race:italy" in printed
     assert "{'item': 'tea', 'price': '3.20'}" in printed
@@ -94,7 +94,7 @@ def test_the_first_minute(tmp_path: Path) -> None:
 
 
 def test_a_server_for_the_lake_gets_its_orders(tmp_path: Path) -> None:
-    script = script_of("From a clone to a queried lake")
+    script = script_of("A lake in one more")
     printed = paste(script + "redis-cli XLEN orders\nkill %1\nwait %1\n", tmp_path)
     assert printed.split() == ["3"]
 

@@ -73,7 +73,7 @@ class Terminal:
         self.wait_for("")
 
     def wait_for(self, wanted: str) -> None:
-        """Read until the wanted text was shown, and a new prompt behind it."""
+        """Read until the wanted text was shown, and a new prompt after it."""
         shown, deadline = "", time.monotonic() + TIMEOUT_S
         while not (wanted in shown and shown.endswith(self.prompt)):
             wait_s = max(0, deadline - time.monotonic())

@@ -42,7 +42,7 @@ class PartingWaysError(Exception):
 
 @dataclass(frozen=True)
 class Row:
-    """One reason for two replies not to be equal; ``since`` is the Redis version behind it."""
+    """A reason for two replies to differ; ``since`` is the Redis version that explains it."""
 
     since: str
     why: str

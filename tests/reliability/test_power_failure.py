@@ -80,7 +80,7 @@ def forget(*arguments: object) -> None:
 
 
 def rename_only(self: ForgetfulDisk, old: str, new: str) -> None:
-    """A rename without the sync of the folder behind it."""
+    """A rename without the sync of its folder."""
     synced, self.sync_folder = self.sync_folder, forget  # type: ignore[method-assign]
     try:
         RENAME(self, old, new)

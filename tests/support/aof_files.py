@@ -141,7 +141,7 @@ def prefixes(parts: tuple[bytes, ...]) -> list[bytes]:
     return [b"".join(parts[:n]) for n in range(len(parts) + 1)]
 
 
-#: Units of every shape: behind SELECT, a transaction, one whose value looks like a command.
+#: Units of every shape: after SELECT, a transaction, one whose value looks like a command.
 ONE = command("SELECT", 0) + command("XADD", "s", "1-1", "f", "v")
 TWO = transaction(command("XACK", "s", "g", "1-1"), command("XDEL", "s", "1-1"))
 THREE = command("XADD", "s", "3-1", "f", b"\r\n*1\r\n$4\r\nPING\r\n")

@@ -1,7 +1,7 @@
 """What tests of the connector share: a server to read from, and reading without Spark.
 
 ``Target`` is a server of either kind with a client on it.  ``rows_of`` and
-``read_batch`` do what Spark would do between two offsets, in this process, so that
+``read_tasks`` do what Spark would do between two offsets, in this process, so that
 most of the connector is tested in milliseconds.
 """
 

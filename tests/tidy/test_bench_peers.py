@@ -1,4 +1,4 @@
-"""The bench names the server it measured against, whichever that is."""
+"""The bench names the server it measured against, and its pages agree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.peers import identity, use_peer
-from bench.report import Line, peer_of, table
+from bench.report import END, README_ROWS, ROOT, SHOWN, START, Line, for_readme, peer_of, table
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,28 @@ def test_another_server_takes_the_place_of_redis_server(
     program.chmod(0o755)
     use_peer(str(program))
     assert os.environ["FOREBAY_PEER"] == str(program.resolve())
+
+
+def line(name: str, ratio: float, *, smaller_is_better: bool = False) -> Line:
+    return Line(name, "ops", 1.0, ratio, 1.0, 1.0, smaller_is_better)
+
+
+def test_the_readme_has_the_named_rows_and_the_weakest_of_the_others() -> None:
+    named = [line(name, 0.1) for name in SHOWN]
+    weak = [line("slow", 0.9), line("large", 1.5, smaller_is_better=True), line("late", 1.0)]
+    good = [line("fast", 3.0), line("small", 0.2, smaller_is_better=True)]
+    assert for_readme([*good, *named, *weak]) == [*named, *weak]
+
+
+def test_the_readme_shows_rows_of_the_page_of_measurements() -> None:
+    short, whole = (shown(name) for name in ("README.md", "docs/measurements.md"))
+    assert len(short) == README_ROWS
+    assert [row for row in whole if row in short] == short
+    assert {row[0] for row in short} >= set(SHOWN)
+
+
+def shown(page: str) -> list[list[str]]:
+    """The first four cells of each row between the markers of a page."""
+    table = (ROOT / page).read_text().partition(START)[2].partition(END)[0]
+    rows = [one.strip("|").split("|") for one in table.splitlines() if one.startswith("| ")]
+    return [[cell.strip() for cell in row[:4]] for row in rows[1:]]

@@ -1,6 +1,6 @@
 """Every parser case is run in several ways; all of them must agree.
 
-``parse_all`` gives the same bytes whole, byte by byte, with other bytes behind
+``parse_all`` gives the same bytes whole, byte by byte, with other bytes after
 them, and in pieces that move to another place of another buffer in between, as
 a server does with what it could not use yet.
 """

@@ -1,7 +1,7 @@
 """THE table of commands: every family's rows under their lower-case names.
 
-Whoever wants to know something about a command asks here: the dispatcher, COMMAND,
-key extraction, the documentation, the test that every command is tested.
+All that is known about a command is read here: by the dispatcher, COMMAND, key
+extraction, the documentation, and the test that every command is tested.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def check_view(pending: Pending, view: View) -> list[int]:
 
 
 def check_fences(pending: Pending, view: View) -> None:
-    """Each fence lies between the last record before it and the first behind it."""
+    """Each fence lies between the last record before it and the first after it."""
     assert len(view.fences) == 3 * len(view.chunks), "chunks and fences differ in number"
     for no in range(view.head + 1, len(view.chunks)):
         before, chunk = view.chunks[no - 1], view.chunks[no]
@@ -185,7 +185,7 @@ def read_elements(blob: bytes) -> list[tuple[int, int, int | bytes]]:
         found.append((at, behind, int(listpack.element(blob, at)) if is_int else b""))
         assert listpack.back(blob, behind) == at, f"the element at {at} cannot be found from behind"
         at = behind
-    assert at == len(blob) - 1, "bytes behind the end mark"
+    assert at == len(blob) - 1, "bytes after the end mark"
     count = int.from_bytes(blob[4:6], "little")
     assert count == min(len(found), 65535), f"the header counts {count}, there are {len(found)}"
     return found

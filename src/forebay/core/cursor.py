@@ -6,7 +6,7 @@
         cursor.pairs, cursor.same            how many fields; are they the master's
         cursor.values_at                     where its own elements begin in cursor.p
 
-A reader that walks the elements of an entry anyway leaves the index behind the
+A reader that walks the elements of an entry anyway leaves the index after the
 last one in ``cursor.behind``; so going on costs nothing.  Otherwise next() walks
 them itself.  Tombstones are never shown.  A cursor must not be kept over a change
 of the stream, except that the entry it stands on may be buried.
@@ -51,7 +51,7 @@ class Cursor:
         return self.enter(node if node is not None else self.nodes.first_value())
 
     def enter(self, node: Node | None) -> int:
-        """Stand before the first entry of a node, or behind the last going backward."""
+        """Stand before the first entry of a node, or after the last going backward."""
         self.node = node
         if node is not None:
             self.p = node.p

@@ -14,7 +14,7 @@ What fits is `list-max-listpack-size`, here ``fill``: so many elements, or (belo
 zero) one of five sizes in bytes.
 
 Rules
-  1. Whoever changes a list does it through the methods here.
+  1. A list is changed only through the methods here.
   2. While it is packed a list is small, so only push and take keep the sum up
      to date; whatever else changes the list measures it again.
   3. A quicklist is measured only once enough of it has been taken that it might

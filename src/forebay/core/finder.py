@@ -5,12 +5,12 @@
                ^--------^--------------^        one cursor that moves on
 
 To find one entry, a node must be walked from its beginning: half of it on
-average.  Whoever looks for a whole list of pending entries meets them in the
+average.  A caller that looks for a whole list of pending entries has them in the
 order of their IDs, so the next one is near where the last one was.
 
     the entry is one step ahead         take the step
     it is farther, in the same node     walk on: nearer than from the beginning
-    it is elsewhere, or behind          seek anew
+    it is elsewhere, or earlier         seek anew
 
 The stream must not change between two lookups.
 """
@@ -60,6 +60,6 @@ class Finder:
         return cursor.ms < ms or (cursor.ms == ms and cursor.seq < seq)
 
     def is_past(self, ms: int, seq: int) -> bool:
-        """Whether the cursor stands behind this ID."""
+        """Whether the cursor stands after this ID."""
         cursor = self.cursor
         return cursor.ms > ms or (cursor.ms == ms and cursor.seq > seq)

@@ -4,8 +4,8 @@
                      |              expires  key -> unix time in ms
                      |              order    every key once, dense; place: key -> index in it
                      |              deadlines heap of (time, key), stale ones included
-                     |              waiting  key -> whoever is blocked on it
-                     |              watchers key -> whoever WATCHes it
+                     |              waiting  key -> clients blocked on it
+                     |              watchers key -> clients that WATCH it
                      +-- ready      (database, key) signalled since the last look
 
 Rules
@@ -33,7 +33,7 @@ STALE_DEADLINES = 64
 
 
 class Watcher(Protocol):
-    """Whoever watches a key: told that it changed, or what SWAPDB put in its place."""
+    """A client that watches a key: told that it changed, or what SWAPDB put in its place."""
 
     def invalidate(self) -> None: ...
     def exchange(self, was_there: bool, is_past: bool) -> None: ...
@@ -104,7 +104,7 @@ class Database:
         return self.expires.pop(key, None) is not None
 
     def clear(self) -> int:
-        """Forget every key and tell whoever watches or waits on one; how many there were."""
+        """Forget every key and tell clients that watch or wait on one; how many there were."""
         gone = self.values
         self.version += 1
         self.values, self.expires = {}, {}
@@ -128,7 +128,7 @@ class Database:
         other._tell_exchange(self.values, now_ms)
 
     def _tell_exchange(self, before: dict[bytes, Value], now_ms: int) -> None:
-        """Tell whoever watches or waits on a key that is here now, or was before."""
+        """Tell clients that watch or wait on a key that is here now, or was before."""
         for key, watchers in self.watchers.items():
             if key in before or key in self.values:
                 is_past = now_ms > self.expires.get(key, now_ms)
@@ -143,13 +143,13 @@ class Database:
                 self.signal(key)
 
     def touch(self, key: bytes) -> None:
-        """Tell whoever WATCHes the key that its value changed."""
+        """Tell clients that WATCH the key that its value changed."""
         if self.watchers:
             for watcher in self.watchers.get(key, ()):
                 watcher.invalidate()
 
     def signal(self, key: bytes) -> None:
-        """Note that whoever is blocked on the key should look again."""
+        """Note that clients blocked on the key should look again."""
         if self.waiting and key in self.waiting:
             self.ready[self.index, key] = None
 

@@ -4,7 +4,7 @@
       4, LE     |  2, LE   |
 
     element  =  encoding, data, backlen
-    backlen  =  size of encoding and data, 7 bits a byte, readable from behind
+    backlen  =  size of encoding and data, 7 bits a byte, readable from its end
 
     0xxxxxxx             integer 0..127
     10nnnnnn  data       string up to 63 bytes
@@ -35,7 +35,7 @@ BIT32 = 1 << 32
 
 
 def put_int(p: mem.Pointer, at: int, value: int) -> int:
-    """Write an integer element; the index behind it."""
+    """Write an integer element; the index after it."""
     if 0 <= value <= 127:
         p[at] = value
         p[at + 1] = 1
@@ -79,7 +79,7 @@ def int_size(value: int) -> int:
 
 
 def put_backlen(p: mem.Pointer, at: int, size: int) -> int:
-    """Write how long the element before is, so that it can be read from behind."""
+    """Write how long the element before is, so that it can be read backwards."""
     if size <= 127:
         p[at] = size
         return at + 1
@@ -108,7 +108,7 @@ def backlen_size(size: int) -> int:
 
 
 def put_string(p: mem.Pointer, at: int, src: mem.Pointer, src_at: int, n: int) -> int:
-    """Write a string element, as an integer where it reads like one; the index behind it."""
+    """Write a string element, as an integer where it reads like one; the index after it."""
     if n <= 20:
         ok, value = mem.parse_int(src, src_at, n)
         if ok:
@@ -136,7 +136,7 @@ def is_int(p: mem.Pointer, at: int) -> bool:
 
 
 def read_int(p: mem.Pointer, at: int) -> tuple[int, int]:
-    """An integer element: its value, and the index behind it."""
+    """An integer element: its value, and the index after it."""
     head: int = p[at]
     if head < 128:
         return head, at + 2

@@ -7,8 +7,8 @@
 SPOP, SRANDMEMBER and SSCAN need a member by its number, which a Python set cannot
 give.  The first of them on a large set makes ``order`` and ``place``, in one walk
 over the set; from then on every change keeps them, so that each further call costs
-as much as it answers, and a set popped one by one is not walked again.  Sets that
-nobody asks so do not pay for it.  A removed member's place is taken by the last
+as much as it answers, and a set popped one by one is not walked again.  Other sets
+do not pay for it.  A removed member's place is taken by the last
 one: a member's index only ever goes down, which is what SSCAN builds upon.
 
     INTSET      all are numbers, up to set-max-intset-entries
@@ -16,7 +16,7 @@ one: a member's index only ever goes down, which is what SSCAN builds upon.
     HASHTABLE   the rest; there is no way back
 
 Rules
-  1. Whoever changes a set does it through include() and exclude().
+  1. A set is changed only through include() and exclude().
   2. A form only ever rises.  UNKNOWN is a set that came whole (loaded, stored):
      settle() decides by what it holds before the first change.
 """

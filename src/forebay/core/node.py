@@ -10,12 +10,12 @@
 and DELETED (a tombstone: skipped by readers, kept until the node goes).  Deltas
 are wrapping differences to the node's ID, which is the ID of its first entry.
 ``lp-count`` is the number of elements of the entry before it, so that a reader
-from behind knows how far to step back.
+that goes backwards knows how far to step back.
 
 Invariants
   1. The bytes up to ``size`` are a valid listpack at any moment between calls.
   2. count and deleted are the first two elements; count + deleted entries follow.
-  3. At least SLACK bytes stand behind them, so that readers can copy in blocks.
+  3. At least SLACK bytes follow them, so that readers can copy in blocks.
   4. A sealed node's buffer is immutable ``bytes``; writing to one copies it first.
      So nothing above may care where the bytes of a sealed node live.
 """
@@ -156,7 +156,7 @@ class Node:
         return 0
 
     def set_counts(self, count: int, deleted: int) -> int:
-        """Write the two counters of the master entry; the bytes behind may move."""
+        """Write the two counters of the master entry; the bytes after them may move."""
         self.unseal()
         if count <= SMALL and self.count <= SMALL:
             self.p[COUNT_AT] = count
@@ -210,9 +210,9 @@ class Node:
         return mem.to_bytes(self.p, 0, self.size)
 
     def load(self, buf: bytes, count: int, deleted: int, nfields: int, fields_at: int) -> int:
-        """Take over a listpack, which has SLACK bytes behind it, as a sealed node.
+        """Take over a listpack, which has SLACK bytes after it, as a sealed node.
 
-        Whoever checks its elements also sets ``elements`` and ``entries_at``.
+        The caller that checks its elements also sets ``elements`` and ``entries_at``.
         """
         self.buf = buf
         self.p = self.buf

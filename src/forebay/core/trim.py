@@ -9,7 +9,7 @@ What happens to consumer groups that still hold a removed entry is the policy:
   KEEPREF  their pending records stay, pointing at nothing
   DELREF   the records are removed with the entry
   ACKED    the entry stays if any group has yet to read or acknowledge it, and
-           trimming goes on behind it; so holes can appear
+           trimming goes on after it; so holes can appear
 
 Rules
   1. ``~`` means whole nodes with KEEPREF alone.  The other policies must look at
@@ -121,7 +121,7 @@ class Trimmer:
         return buried
 
     def reached(self, stream: Stream, ms: int, seq: int) -> bool:
-        """Whether this entry and all behind it stay."""
+        """Whether this entry and all after it stay."""
         if self.by_length:
             return stream.length <= self.maxlen
         return ms > self.min_ms or (ms == self.min_ms and seq >= self.min_seq)

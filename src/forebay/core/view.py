@@ -4,7 +4,7 @@
                         ^       ^
                       start    end of the first chunk
 
-A slot costs four bytes in each view it is in.  Appending behind the greatest
+A slot costs four bytes in each view it is in.  Appending after the greatest
 record writes into the last chunk; taking the first one away moves ``start``;
 anything in the middle is a binary search over chunks, one inside a chunk, and a
 move of at most half a chunk.
@@ -100,7 +100,7 @@ class Chunk:
         return upper
 
     def absorb(self, upper: Chunk) -> int:
-        """Take over the slots of the chunk behind; both fit in one."""
+        """Take over the slots of the next chunk; both fit in one."""
         n = self.end - self.start
         mem.move_cells(self.p, 0, self.start, n)
         mem.copy_cells(self.p, n, upper.p, upper.start, upper.end - upper.start)
@@ -267,7 +267,7 @@ class View:
         return 0
 
     def drop(self, no: int) -> int:
-        """Take an empty chunk out; the hint goes to the one behind it."""
+        """Take an empty chunk out; the hint goes to the one after it."""
         following = no
         if no != self.head:
             self.cut_out(no, no + 1)
@@ -355,7 +355,7 @@ class View:
         return mem.before(w[at], w[at + 1], ms, seq)
 
     def after(self, slot: int) -> int:
-        """The slot behind one that is in this view, or -1."""
+        """The slot after one that is in this view, or -1."""
         no, at = self.position(slot)
         return self.settle(no, at + 1)
 

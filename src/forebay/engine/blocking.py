@@ -89,7 +89,7 @@ class Blocked:
 
 
 class Blocking:
-    """Everybody who waits."""
+    """All clients that wait."""
 
     def __init__(self, keyspace: Keyspace, machine: Machine) -> None:
         self.keyspace = keyspace
@@ -142,7 +142,7 @@ class Blocking:
         self.blocked_clients += 1
 
     def wait_again(self, session: Session, state: Blocked) -> None:
-        """Wait for the same as before, behind all others."""
+        """Wait for the same as before, after all others."""
         waiting = state.db.waiting
         for key in state.keys:
             waiting[key].sessions.move_to_end(session)
@@ -260,7 +260,7 @@ class Blocking:
     # Serving
 
     def serve(self) -> None:
-        """Wake whoever waits for the keys that were signalled, until nothing is signalled."""
+        """Wake clients that wait for signalled keys, until no key is signalled."""
         ready = self.keyspace.ready
         while ready:
             places = list(ready)

@@ -78,7 +78,7 @@ def ignore_fault(session: Session, argv: list[bytes], fault: BaseException) -> N
 
 
 class Engine:
-    """The deterministic machine behind all connections."""
+    """The deterministic machine that serves all connections."""
 
     def __init__(
         self,
@@ -371,7 +371,7 @@ class Engine:
             self.monitors.feed(self.wall_us(), session, row, argv)
 
     def kill(self, session: Session) -> None:
-        """End another client, or the caller behind its reply."""
+        """End another client, or the caller after its reply."""
         self.blocking.drop(session)
         self.sessions.close(session)
 

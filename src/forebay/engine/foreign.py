@@ -7,7 +7,7 @@
                                                                   make_way()
     the end         --> the places that are left go               sweep()
 
-Whoever leaves out a hash must still know that it is there: RENAME brings it over a
+A loader that leaves out a hash must still know that it is there: RENAME brings it over a
 string of ours, SET XX needs a key, DEL frees the name.  So its key holds a place in the
 keyspace, and all commands on keys of any type work on it as they do in Redis.
 
@@ -44,7 +44,7 @@ _WRITERS = {
 WRITERS = {name.encode(): kind for kind, names in _WRITERS.items() for name in names.split()}
 #: Commands whose result takes the place of whatever their first argument held.
 STORES = frozenset(b"zunionstore zinterstore zdiffstore zrangestore geosearchstore".split())
-#: The same, behind one of these words.
+#: The same, after one of these words.
 GEO_STORES = frozenset((b"georadius", b"georadiusbymember"))
 GEO_WORDS = (b"STORE", b"STOREDIST")
 SORTED_SET = "sorted set"

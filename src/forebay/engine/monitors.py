@@ -1,4 +1,4 @@
-"""MONITOR: show every command that is run to whoever asked for it.
+"""MONITOR: show every command that is run to clients that asked for it.
 
     time [database address] "SET" "x" "1"
 

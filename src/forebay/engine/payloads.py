@@ -1,4 +1,4 @@
-"""DUMP and RESTORE for the commands: the format of the disk behind ``services.payloads``.
+"""DUMP and RESTORE in the format of the disk: what commands know as ``services.payloads``.
 
 Commands do not know that there are files; they ask for the bytes of a value, or
 for the value of some bytes.

@@ -5,7 +5,7 @@
     shards     name    -> sessions          channels of SSUBSCRIBE: a world of their own
 
 A message is written straight into the output of each listener.  A session that
-publishes to itself gets the message behind the reply of its own command, as
+publishes to itself gets the message after the reply of its own command, as
 RESP3 clients expect: it waits in ``session.pushes`` until the engine is done.
 """
 
@@ -76,7 +76,7 @@ class Pubsub:
         return self.send(self.shards, b"smessage", channel, message)
 
     def send(self, listeners: Listeners, kind: bytes, channel: bytes, message: bytes) -> int:
-        """Write a message to whoever listens to exactly this channel."""
+        """Write a message to clients that subscribed to exactly this channel."""
         sessions = listeners.get(channel, {})
         for session in sessions:
             out = self.output(session)

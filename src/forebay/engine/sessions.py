@@ -4,7 +4,7 @@ A command writes to the session that called it, and the server sends that.  But
 PUBLISH, a served wait, CLIENT KILL also change *other* sessions: those are put
 into ``touched``, which the server empties once a turn:
 
-    touched   there is output to send, or input to go on with, or the end to make
+    touched   there is output to send, buffered input to resume, or a close to do
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from forebay.core.keyspace import Keyspace
 
 
 class Stats:
-    """Plain numbers; whoever sees the event adds to them."""
+    """Plain numbers; the code that sees an event adds to them."""
 
     def __init__(self, keyspace: Keyspace) -> None:
         #: It counts hits and misses itself, since that is in the way of every read.

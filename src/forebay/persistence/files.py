@@ -10,14 +10,14 @@ that forgets in their place and lose power wherever it likes.
 What a disk promises, and what we do about it
   1. Written is not stored.  Only ``sync`` makes bytes survive a power failure.
   2. A new name is not stored either before its folder is synced: ``rename``
-     and ``truncate`` do that themselves; whoever creates a file under its final
+     and ``truncate`` do that themselves; a caller that creates a file under its final
      name calls ``sync_folder``.
   3. A whole file is replaced, never overwritten: temp file, write, sync,
      rename (``replace_file``).  Readers see the old one or the new one.
   4. A write goes in whole or not at all: what a full disk left of it is cut off
      again.  If even that fails the file ``is_torn``; the next write tries again.
   5. After a failed sync nothing is known about the bytes that were not synced
-     yet, and a later success proves nothing.  Whoever calls must remember that.
+     yet, and a later success proves nothing.  The caller must remember that.
 
 Every fault is a DiskError that names the file; no OSError leaves this module.
 """
@@ -160,7 +160,7 @@ class WriteFile:
             self.is_torn = True
 
     def truncate(self, size: int) -> None:
-        """Forget the bytes behind ``size``."""
+        """Forget the bytes after ``size``."""
         try:
             os.ftruncate(self.fd, size)
         except OSError as error:
@@ -178,7 +178,7 @@ class WriteFile:
             raise fault(self.path, "sync", error) from None
 
     def fileno(self) -> int:
-        """The descriptor, for whoever writes without detours; -1 if there is none."""
+        """The descriptor, for callers that write directly; -1 if there is none."""
         return self.fd
 
     def close(self) -> None:
@@ -244,7 +244,7 @@ class Disk:
         return WriteFile(path, os.O_TRUNC)
 
     def open_append(self, path: str) -> WriteFile:
-        """Write behind what a file holds."""
+        """Write after what a file holds."""
         return WriteFile(path, 0)
 
     def size(self, path: str) -> int:

@@ -4,11 +4,11 @@
     fix(disk, path)        cuts what cannot be loaded, and keeps every byte of it beside the file
 
 ``path`` may be a data folder, the folder of an AOF, its manifest, one file with
-commands or one snapshot.  Both judge with the eyes of the loader (aof/loader.py,
+commands or one snapshot.  Both use the checks of the loader (aof/loader.py,
 rdb/snapshot.py), so what they call good can be loaded.
 
 What ``fix`` does
-  1. Commands: the file is cut behind its last good unit; the rest goes to
+  1. Commands: the file is cut after its last good unit; the rest goes to
      ``<file>.corrupt-<offset>``.
   2. Files of the same AOF that come later are set aside whole, since they tell what
      happened after the part that is lost: renamed, and no longer in the manifest.
@@ -67,7 +67,7 @@ class PartReport:
     keys: int = 0
     #: Values of types that this server does not have: name -> how many.
     foreign: dict[str, int] = field(default_factory=dict)
-    #: Where its commands begin: behind a snapshot, if there is one.
+    #: Where its commands begin: after a snapshot, if there is one.
     commands_at: int = 0
     #: Whether it is neither an AOF nor a snapshot.
     is_strange: bool = False
@@ -339,7 +339,7 @@ def lock_around(disk: Disk, path: str) -> list[Lock]:
 
 
 def repair(disk: Disk, path: str) -> list[str]:
-    """The same, for whoever holds the lock."""
+    """The same, for a caller that holds the lock."""
     report = verify(disk, path)
     if report.problem:
         raise CorruptDataError(report.problem)

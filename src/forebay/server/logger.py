@@ -31,7 +31,7 @@ class Log:
         self.set_level(level)
 
     def debug(self, message: str) -> None:
-        """For whoever looks for a fault in the server itself."""
+        """For a developer who looks for a fault in the server itself."""
         self._write(0, message)
 
     def verbose(self, message: str) -> None:

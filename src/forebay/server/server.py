@@ -1,4 +1,4 @@
-"""The server around the loop: who may come in, who must go, when it ends.
+"""The server around the loop: which clients come in, which must go, when it ends.
 
     doors --arrivals--> turned away (full, protected mode)
                      '-> Connection + Session --> loop
@@ -190,7 +190,7 @@ class Server(Host):
             session.active_ms += by_ms
 
     def visit_clients(self, part: int = 0, parts: int = 1) -> None:
-        """Who is idle, who does not read, who lingers: one part with each beat, so that ten
+        """Close clients that idle, do not read or linger: one part with each beat, so that ten
         thousand clients are no pause for any of them, and each is seen once a second.
         """
         now_ms = self.clock.now_ms()

@@ -1,4 +1,4 @@
-"""Start-up: the one place that knows everybody and puts them together.
+"""Start-up: the one place that knows all parts and puts them together.
 
     command line -> Config -> Settings -+-> Engine ----.
                                         |-> Server -----+-> doors open -> load -> ready
@@ -77,7 +77,7 @@ def open_up(server: Server, durability: Durability) -> None:
 
 
 def tell_pid(settings: Settings, log: Log) -> None:
-    """Write the pid file; in the foreground, where whoever started it knows it, it may fail."""
+    """Write the pid file; in the foreground, where the user sees the process, it may fail."""
     if not settings.pidfile:
         return
     try:

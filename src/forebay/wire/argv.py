@@ -10,8 +10,8 @@ command, so the parser only notes where each one lies.  Hot handlers read
 
 Rules
   1. An Argv is valid during one call only: the buffer below it is reused and
-     may move.  Whoever must remember the arguments keeps ``argv.list()``.
-  2. Only ``reserve`` grows ``spans``; whoever holds ``w`` fetches it again.
+     may move.  Code that must remember the arguments keeps ``argv.list()``.
+  2. Only ``reserve`` grows ``spans``; code that holds ``w`` fetches it again.
   3. Methods refuse an index outside ``0 <= i < n``; ``p`` and ``w`` do not.
 """
 

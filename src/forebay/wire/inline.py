@@ -65,7 +65,7 @@ def is_blank(c: int) -> bool:
 
 
 def read_word(p: mem.Pointer, at: int, end: int) -> tuple[int, int]:
-    """Unescape the word at p[at]: (index behind it or -1 if it never ends, its length)."""
+    """Unescape the word at p[at]: (index after it or -1 if it never ends, its length)."""
     start = at
     o = at
     quote = 0
@@ -93,7 +93,7 @@ def read_word(p: mem.Pointer, at: int, end: int) -> tuple[int, int]:
 
 
 def read_escape(p: mem.Pointer, at: int, end: int) -> tuple[int, int]:
-    """What stands behind a backslash: (index behind it, the byte it means)."""
+    """What follows a backslash: (index after it, the byte it means)."""
     c = p[at]
     if c == X and end - at >= 3:
         high = hex_digit(p[at + 1])

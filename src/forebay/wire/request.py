@@ -5,7 +5,7 @@ A request is an array of bulk strings, or one line of words typed by a person:
     *2 CRLF $4 CRLF XLEN CRLF $6 CRLF orders CRLF
     XLEN "orders" LF
 
-How a caller uses it: put what was received behind what is left, ``load`` the
+How a caller uses it: put what was received after what is left, ``load`` the
 place of those bytes, then ``next`` until it answers 0; bytes before ``pos`` are
 done with.  When more has come, or the bytes have moved, ``load`` again with the
 new place of byte ``pos``.
@@ -19,11 +19,11 @@ Rules
      they stay right when the bytes move.
   2. How the bytes are cut into pieces never changes what comes out.
   3. Nothing is allocated because a length was announced; it is allocated when
-     the bytes are there.  ``want`` tells the caller how many are known to miss.
+     the bytes are there.  ``want`` tells the caller how many are known to be missing.
   4. Garbage raises ProtocolError with the words of Redis and nothing else.  A
      parser that has raised is done: the connection is to be closed.
-  5. As in Redis, only CR is looked at: the byte behind it, and the two bytes
-     behind a bulk string, may be anything.
+  5. As in Redis, only CR is looked at: the byte after it, and the two bytes
+     after a bulk string, may be anything.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class RequestParser:
         return 0
 
     def bulk_header(self, at: int) -> int:
-        """Read ``$n`` with all checks: n, and ``reached`` behind it; -1 if it is not whole."""
+        """Read ``$n`` with all checks: n, and ``reached`` after it; -1 if it is not whole."""
         cr = self.find_line_end(at, "too big bulk count string")
         if cr < 0:
             return -1
@@ -219,7 +219,7 @@ class RequestParser:
         return n
 
     def find_line_end(self, at: int, too_big: str) -> int:
-        """Index of the CR that ends the line at ``at``; -1 until it and the byte behind it came."""
+        """Index of the CR that ends the line at ``at``; -1 until it and the byte after it came."""
         cr = self.find_in_line(at, CR, too_big)
         if cr >= 0 and cr + 1 >= self.end:
             return -1

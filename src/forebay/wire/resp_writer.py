@@ -49,7 +49,7 @@ STREAM_ID = 64
 LARGEST_PLAIN = 1e17
 
 
-# The buffer of whoever has none; never written, since its length is 0.
+# The buffer of a writer that has none; never written, since its length is 0.
 NOTHING = bytearray()
 
 
@@ -106,7 +106,7 @@ LATEST = Millisecond()
 
 
 def put_id(d: mem.Pointer, at: int, ms: int, seq: int) -> int:
-    """Write ``ms-seq`` as a bulk string at ``at``; the index behind it.  Needs STREAM_ID bytes."""
+    """Write ``ms-seq`` as a bulk string at ``at``; the index after it.  Needs STREAM_ID bytes."""
     latest = LATEST
     if ms != latest.ms:
         latest.ms = ms
@@ -132,7 +132,7 @@ def put_id(d: mem.Pointer, at: int, ms: int, seq: int) -> int:
 
 
 def put_bulk(d: mem.Pointer, o: int, src: mem.Pointer, at: int, n: int) -> int:
-    """Write n bytes of src as a bulk string at ``o``; the index behind it."""
+    """Write n bytes of src as a bulk string at ``o``; the index after it."""
     d[o] = DOLLAR
     o = mem.put_uint(d, o + 1, n)
     d[o] = 13
@@ -158,7 +158,7 @@ class RespWriter:
     # The buffer
 
     def need(self, n: int) -> int:
-        """Make sure that n bytes fit behind ``size``."""
+        """Make sure that n bytes fit after ``size``."""
         if self.cap - self.size < n:
             self.grow(n)
         return 0

@@ -35,7 +35,7 @@ OLD_DATA, OLD_FOLDER = "data", "commit"
 DISCOVERY = "spark.sql.sources.parallelPartitionDiscovery.threshold"
 NEVER = str(1 << 30)
 PLAIN, OLD, SPELLED, STORE = "plain", "old", "spelled", "store"
-#: Parts of a query that Spark can bear; with more folders than that, workers read the files.
+#: Parts of a query that Spark can still plan; with more folders than that, workers read the files.
 MOST_PARTS = 100
 
 

@@ -8,9 +8,9 @@
 Files are written before the commit that names them (parquet.py).  ``commit`` hands the newest
 snapshot to a function that answers with a change; if another writer has moved the same cut or
 batch meanwhile, the library refuses the commit and the function is asked again, with the newer
-snapshot.  It may then decide otherwise: because its batch is there already, say.  That another
-tool has taken away the same files, the library does not notice; so a change that takes files away
-is refused if anything at all was committed meanwhile.
+snapshot.  It may then decide otherwise: because its batch is there already, say.  The library does
+not notice that another tool has removed the same files.  So a change that removes files is refused
+if anything at all was committed meanwhile.
 
 What only Forebay knows of a table (how entries were read) is among its properties.
 

@@ -1,4 +1,4 @@
-"""Rows into Parquet files of a lake, by whoever has them as Arrow columns.
+"""Arrow columns into Parquet files of a lake, in any process that has them.
 
     record batches --> PartitionedFiles --> stream=orders/date=2026-01-31/part-<random>.parquet
                                         --> [NewFile, ...]   safe on disk, in no commit yet

@@ -5,7 +5,7 @@
     history   what was committed, newest first
     vacuum    files that no version of the last days needs any more; shown, or deleted
 
-All but the cuts is what any Delta table says, whoever wrote it.  Object stores are reached by the
+Any Delta table says all of this except the cuts.  Object stores are reached by the
 environment variables of their own tools (AWS_ACCESS_KEY_ID and so on).
 """
 

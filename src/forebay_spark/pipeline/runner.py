@@ -1,4 +1,4 @@
-"""Running a job in front of a person: reports while it runs, Ctrl-C that ends it in peace.
+"""Running a job in front of a person: reports while it runs, Ctrl-C that ends it cleanly.
 
 The first Ctrl-C lets the batch that is under way finish and be committed; a second one
 stops at once, which is safe as well, only that the batch is done again at the next start.

@@ -65,7 +65,7 @@ class Source:
         return {**{name: value for name, value in named.items() if value}, **self.options}
 
     def access(self) -> dict[str, str]:
-        """How to reach the server, for whoever writes to it besides Spark."""
+        """How to reach the server, for code that writes to it besides Spark."""
         return {name: v for name, v in self.texts().items() if name.lower() in ACCESS}
 
     def checked(self) -> Options:

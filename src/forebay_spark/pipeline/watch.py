@@ -152,7 +152,7 @@ def json_lines(out: TextIO) -> Tell:
 
 
 class Reporter(Protocol):
-    """Whoever is told of batches, and of a pipeline that begins, ends or fails."""
+    """An object that is told of batches, and of a pipeline that begins, ends or fails."""
 
     def __call__(self, report: Report) -> None: ...
     def note(self, pipeline: str, event: str, text: str) -> None: ...

@@ -46,7 +46,7 @@ def model_rest(pattern: bytes, text: bytes, nocase: bool) -> bool:
 
 
 def model_one(pattern: bytes, byte: int, nocase: bool) -> tuple[bool, bytes]:
-    """Whether the first element takes the byte, and the pattern behind that element."""
+    """Whether the first element takes the byte, and the pattern after that element."""
 
     def same(other: int) -> bool:
         return lower(other) == lower(byte) if nocase else other == byte

@@ -260,7 +260,7 @@ def test_an_announced_length_allocates_nothing(tmp_path: Path, count: int) -> No
         write_aof(tmp_path, seal_all(ONE) + text)
         notes = Notes()
         assert content_of(tmp_path, notes) == ONE
-        assert "behind the end of the file" in notes[0]
+        assert "past the end of the file" in notes[0]
 
 
 def test_a_mark_that_looks_ahead_says_nothing(tmp_path: Path) -> None:

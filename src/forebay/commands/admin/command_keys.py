@@ -4,7 +4,7 @@
 
 A row names the flags of its keys once, or, divided by semicolons, those of the first key
 and of all others; a part between the two (SORT) is of keys that a pattern makes.  COMMAND
-INFO makes a specification of each part: where to begin (an index, or behind a word) and
+INFO makes a specification of each part: where to begin (an index, or after a word) and
 how to go on (a range, or as many as a number says).  A few commands do to their key what
 their options say.
 """
@@ -17,9 +17,9 @@ from typing import Any
 from forebay.commands.api.spec import NO_MANDATORY_KEYS, Command
 from forebay.errors import CommandError
 
-#: Commands whose keys stand behind a word: the word, and where the search for it begins.
+#: Commands whose keys stand after a word: the word, and where the search for it begins.
 KEYWORDS = {b"xread": (b"STREAMS", 1), b"xreadgroup": (b"STREAMS", 4)}
-#: Commands whose keys stand behind their number: where that is, and the step from key to key.
+#: Commands whose keys stand after their number: where that is, and the step from key to key.
 COUNTED = {
     b"eval": (2, 1), b"evalsha": (2, 1), b"eval_ro": (2, 1), b"evalsha_ro": (2, 1),
     b"lmpop": (1, 1), b"blmpop": (2, 1), b"sintercard": (1, 1), b"msetex": (1, 2),

@@ -1,6 +1,6 @@
 """From a line of syntax to the tree of arguments that COMMAND DOCS answers.
 
-A row of the table says what stands behind its name, in the notation of manuals:
+A row of the table says what follows its name, in the notation of manuals:
 
     key [NOMKSTREAM] [<MAXLEN | MINID> [= | ~] threshold [LIMIT count]]
         <* | id> field value [field value ...]

@@ -25,7 +25,7 @@ def is_allowed(setting: str, session: Session) -> bool:
 
 
 def not_allowed(command: bytes) -> CommandError:
-    """What a client hears that may not use DEBUG or MODULE."""
+    """The error for a client that is not allowed to use DEBUG or MODULE."""
     text = (
         b'ERR %s command not allowed. If the enable-%s-command option is set to "local", you can'
         b" run it from a local connection, otherwise you need to set this option in the"

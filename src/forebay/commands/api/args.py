@@ -1,6 +1,6 @@
 """A cursor over the arguments of a command, for handlers that are not hot.
 
-    args = Args(argv, 2)            # behind command and key
+    args = Args(argv, 2)            # after command and key
     while args.more():
         if args.word(b"COUNT"):     # taken if it matches, in any letter case
             count = args.integer()

@@ -210,7 +210,7 @@ class Context:
         self.effects.verbatim(argv)
 
     def notify(self, kind: int, event: bytes, key: bytes) -> None:
-        """Tell whoever subscribed to such events of a key in this database."""
+        """Publish an event of a key in this database, to clients that subscribed to its class."""
         if self.notify_flags & kind:
             self.services.pubsub.publish_event(self.notify_flags, event, key, self.db.index)
 

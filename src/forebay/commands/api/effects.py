@@ -2,16 +2,16 @@
 
     unit     one command, or MULTI command command ... EXEC
     buffer   unit unit SELECT 3 unit unit ...            all units of one turn
-    ends     the offset behind each unit, so that an AOF may add a note after it
+    ends     the offset after each unit, so that an AOF may add a note after it
 
 A handler tests ``enabled`` (or lets these methods do it) and records what must
 be run elsewhere to reach the same state: itself with ``*`` replaced by the real
 ID, or other commands altogether.  The engine opens a unit before the handler
-and closes it behind it; a whole EXEC is one unit.
+and closes it afterwards; a whole EXEC is one unit.
 
 Rules
   1. Nothing recorded, nothing written: no empty MULTI, no SELECT alone.
-  2. More than one command in a unit: MULTI is put in front and EXEC behind.
+  2. More than one command in a unit: MULTI is put in front and EXEC at the end.
   3. SELECT is written when a command is for another database than the last one.
   4. ``changes`` grows as it does in Redis, whether or not anybody records: by one
      for a call, or by as many entries, elements or keys as the handler says.
@@ -40,7 +40,7 @@ class Effects:
         self.enabled = False
         #: Commands recorded in the open unit, SELECT not counted.
         self.count = 0
-        #: Commands recorded since the start; whoever compares it learns of a change.
+        #: Commands recorded since the start; comparing two values shows whether something changed.
         self.total = 0
         #: How much the data changed since the start: rule 4.
         self.changes = 0
@@ -116,7 +116,7 @@ class Effects:
                 self.end()
 
     def head(self, n: int) -> int:
-        """Begin a record of n arguments, behind SELECT if the database is another one.
+        """Begin a record of n arguments, after SELECT if the database is another one.
 
         Compiled handlers call it to write the arguments themselves into ``out``.
         """
@@ -142,7 +142,7 @@ class Effects:
         return units
 
     def clear(self) -> int:
-        """Forget all units: whoever wanted them has them."""
+        """Forget all units; the AOF has them."""
         del self.ends[:]
         self.mark = 0
         self.out.clear()

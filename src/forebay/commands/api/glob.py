@@ -2,7 +2,7 @@
 
     h?llo      one byte, any            h[a-e]llo  one byte of a class
     h*llo      any bytes, also none     h[^e]llo   one byte not of the class
-    \\*         the byte behind it, as it is
+    \\*         the byte after it, as it is
 
     user:*:[0-9]?      ->   segments   user:   |   :[0-9]?
                                        first       last
@@ -259,7 +259,7 @@ class _Parser:
         self.segments.append(_Segment(self.nocase))
 
     def _class(self) -> Element:
-        """The class behind an opening bracket, up to and with the closing one."""
+        """The class after an opening bracket, up to and with the closing one."""
         pattern, end = self.pattern, len(self.pattern)
         inverted = self.at < end and pattern[self.at] == CARET
         self.at += inverted

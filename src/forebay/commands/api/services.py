@@ -4,8 +4,8 @@
                    payloads  loaded_scripts
     server fills   config  info  memory_used  random_below  shutdown  durability  host
 
-A handler reaches them as ``ctx.services.<name>``.  Nothing here knows who stands
-behind a name: tests put whatever they like in the place of the server's part.
+A handler reaches them as ``ctx.services.<name>``.  Nothing here knows which
+object that is: tests replace the server's part with whatever they like.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Sessions(Protocol):
     def __len__(self) -> int: ...
     def get(self, number: int) -> Session | None: ...
     def close(self, session: Session) -> None:
-        """End a client behind what is written to it."""
+        """End a client after what is written to it."""
 
     def touched(self, session: Session) -> None:
         """There is output to send to a client that did not ask just now."""
@@ -95,7 +95,7 @@ class Executor(Protocol):
         """Run one command of a transaction: reply, statistics, errors."""
 
     def kill(self, session: Session) -> None:
-        """End another client, or the caller behind its reply."""
+        """End another client, or the caller after its reply."""
 
     def pause(self, until_ms: int, writes_only: bool) -> None: ...
     def unpause(self) -> None: ...
@@ -188,7 +188,7 @@ class Durability(Protocol):
         """Start a child for it at the end of this turn, or as soon as there is no other."""
 
     def mark(self) -> int:
-        """A mark behind everything that was recorded for the AOF so far."""
+        """A mark after everything that was recorded for the AOF so far."""
 
     def is_synced(self, mark: int) -> bool:
         """Whether all before the mark is on disk."""

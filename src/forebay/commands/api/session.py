@@ -47,7 +47,7 @@ class Watch:
         """SWAPDB put another value, or none, in the place of the key's.
 
         One that was gone, or past its time when WATCH saw it, may become one past its time:
-        for whoever looks that is the same.
+        for every reader that is the same.
         """
         if is_past and (self.expired or not was_there):
             self.expired = True
@@ -97,7 +97,7 @@ class Session:
         self.channels: dict[bytes, None] = {}
         self.patterns: dict[bytes, None] = {}
         self.shard_channels: dict[bytes, None] = {}
-        #: Push messages that came while its own command ran; sent behind the reply.
+        #: Push messages that came while its own command ran; sent after the reply.
         self.pushes: RespWriter | None = None
         #: engine.blocking.Blocked while the client waits.
         self.blocked: Any = None

@@ -1,6 +1,6 @@
 """Everything that can be configured, as plain attributes with their defaults.
 
-Whoever needs a setting reads an attribute of the one Settings object that the
+Code that needs a setting reads an attribute of the one Settings object that the
 server was started with: no lookups by name, no parsing, no callbacks.
 
     redis.conf, --options, CONFIG SET  ->  server/config/config.py  ->  Settings  ->  everybody

@@ -1,7 +1,7 @@
 """CLIENT and MONITOR: what a client may ask and change about itself and about others.
 
-Who is meant by CLIENT LIST and CLIENT KILL is decided by filters; a filter is a
-function from a session to whether it is meant, and all of them must agree.  What a
+Filters choose the clients for CLIENT LIST and CLIENT KILL.  A filter is a function from
+a session to yes or no, and all of them must say yes.  What a
 line of CLIENT LIST holds is in ``client_line``.
 """
 

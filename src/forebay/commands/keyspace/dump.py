@@ -1,9 +1,9 @@
 """DUMP and RESTORE: a value as bytes, to be carried elsewhere.
 
 What the bytes are is known below ``services.payloads`` (docs/formats/rdb.md);
-here are the key, its expiry time and who must hear of it.  RESTORE is
+here are the key, its expiry time and the notifications.  RESTORE is
 propagated with an absolute time, so that an AOF that is read later, or a replica
-that is behind, lets the key expire at the same moment.
+that lags, lets the key expire at the same moment.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def dump(ctx: Context, argv: Argv) -> None:
 
 @dataclass(slots=True)
 class Options:
-    """What stands behind the payload.  Idle time and frequency are checked and forgotten."""
+    """What follows the payload.  Idle time and frequency are checked and forgotten."""
 
     replace: bool = False
     absolute: bool = False

@@ -1,7 +1,7 @@
 """Keys that go away by themselves: EXPIRE and its kin, TTL, and the cycle that cleans up.
 
 A key is expired when the clock has gone past its time.  It is then removed by
-whoever looks at it next (``ctx.lookup``), or by `expire_cycle`, which the engine
+the next command that looks at it (``ctx.lookup``), or by `expire_cycle`, which the engine
 calls between commands.  Either way the AOF and the replicas get ``DEL key``: a
 replica never decides by its own clock.  For the same reason every way of setting
 a time is propagated as PEXPIREAT with the absolute time.
@@ -156,7 +156,7 @@ def expire_cycle(ctx: Context, budget: int) -> bool:
 def next_expiry_ms(keyspace: Keyspace) -> int | None:
     """When expire_cycle() may find something to do, at the earliest; None: never."""
     soonest = min((_earliest(db) for db in keyspace.databases if db.deadlines), default=None)
-    # A key may expire at the end of time, which has no millisecond behind it.
+    # A key may expire at the end of time, which has no millisecond after it.
     return None if soonest is None or soonest >= mem.I64_MAX else soonest + 1
 
 

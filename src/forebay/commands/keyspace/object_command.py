@@ -1,4 +1,4 @@
-"""OBJECT: what is known of the value behind a key.
+"""OBJECT: what is known of the value of a key.
 
 What each subcommand answers
     ENCODING    how Redis would have stored it (encodings.py)

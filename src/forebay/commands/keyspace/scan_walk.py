@@ -8,7 +8,7 @@ still to come.
 
 In such a list a removed one's place is taken by the last, so an index only ever
 goes down: whatever has not been visited stays below the cursor, whatever has been
-may come again.  New ones are added on top, behind the walk.  Hence each that is
+may come again.  New ones are added on top, after the walk.  Hence each that is
 there from the first call to the last is returned at least once, a full walk costs
 as much as there are, and nothing is remembered between two calls.
 """

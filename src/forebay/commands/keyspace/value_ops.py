@@ -8,7 +8,7 @@
     stream             core.Stream      XADD, XGROUP CREATE MKSTREAM
 
 Rules
-  1. Lists and sets are never empty: whoever takes the last member out removes
+  1. Lists and sets are never empty: a command that takes the last member removes
      the key (`drop_if_empty`).  Streams may be empty.
   2. A key that comes into being goes through `add`, which tells of it.
   3. Commands that only read look up with `read`, which counts hits and misses;

@@ -60,7 +60,7 @@ def release_or_fail(run: Run) -> Value:
 
 
 def release_and_signal(run: Run) -> Value:
-    """DEL a lock that is ours and wake who waits for it at a list; 1: it is not ours."""
+    """DEL a lock that is ours and wake clients that wait at its list; 1: it is not ours."""
     if not holds(run, run.key(1)):
         return 1
     _signal(run, 1, run.key(2), b"PEXPIRE", run.arg(2))
@@ -78,7 +78,7 @@ def release_and_tell(run: Run) -> Value:
 
 
 def release_whoever(run: Run) -> Value:
-    """DEL a lock, whoever has it, and wake who waits for it."""
+    """DEL a lock, whoever has it, and wake clients that wait for it."""
     _signal(run, 0, run.key(2), b"PEXPIRE", run.arg(2))
     return run.call(3, b"DEL", run.key(1))
 

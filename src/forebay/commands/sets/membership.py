@@ -1,6 +1,6 @@
 """Sets: add, remove, move, ask, walk.
 
-The order in which SMEMBERS answers is nobody's promise.  SSCAN of a small set
+SMEMBERS promises no order.  SSCAN of a small set
 answers all of it at once; of a large one it walks ``Members.order`` as SCAN walks
 the keys (keyspace/scan_walk.py), with the same promise: each member that is there from the
 first call to the last is returned.

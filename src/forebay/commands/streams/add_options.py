@@ -77,7 +77,7 @@ class AddOptions:
         return at
 
     def read_word(self, argv: Argv, at: int, is_add: bool) -> int:
-        """Read one option; the index behind it, or 0 if it is none."""
+        """Read one option; the index after it, or 0 if it is none."""
         left = argv.n - 1 - at
         if left >= 1 and argv.word(at, b"MAXLEN"):
             return self.read_threshold(argv, at + 1, True)
@@ -135,7 +135,7 @@ class AddOptions:
         return at + 1
 
     def read_producer(self, argv: Argv, at: int, word: bytes) -> int:
-        """The producer's ID behind IDMP or IDMPAUTO."""
+        """The producer's ID after IDMP or IDMPAUTO."""
         if self.pid_at != 0:
             raise CommandError(IDMP_TWICE)
         if argv.size(at) == 0:
@@ -144,7 +144,7 @@ class AddOptions:
         return at + 1
 
     def read_message(self, argv: Argv, at: int) -> int:
-        """The producer's ID and the message's behind IDMP."""
+        """The producer's ID and the message's after IDMP."""
         at = self.read_producer(argv, at, b"IDMP")
         if argv.size(at) == 0:
             raise CommandError(b"ERR syntax error, IDMP requires a non-empty idempotent ID")

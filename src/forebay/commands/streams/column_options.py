@@ -1,4 +1,4 @@
-"""What FB.COLUMNS is asked for behind the range: COUNT, IDS, FIELDS, in any order."""
+"""What FB.COLUMNS is asked for after the range: COUNT, IDS, FIELDS, in any order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ColumnOptions:
             at = self.read(argv, at)
 
     def read(self, argv: Argv, at: int) -> int:
-        """One option; the index behind it."""
+        """One option; the index after it."""
         if argv.word(at, b"IDS"):
             self.with_ids = True
             return at + 1

@@ -15,12 +15,12 @@ Without, it is ``n, ms, seq`` and the parts of one map: offsets of the entries i
 the pairs, then offsets and data of the keys, then of the values.  If all entries have
 the same fields in the same order, as those of one producer have, the offsets of the
 entries are empty and the keys are sent once.  With IDS the IDs come as text too,
-offsets and data, behind ``seq``.
+offsets and data, after ``seq``.
 
 Rules
   1. No object is made for an entry, a field or a value.
-  2. An answer ends early when it is ANSWER_BYTES long, behind a whole entry; the
-     caller asks again behind the last ID that it got.
+  2. An answer ends early when it is ANSWER_BYTES long, after a whole entry; the
+     caller asks again after the last ID that it got.
   3. The fields of a node's master entry are compared with the wanted ones once
      per node: ``wanted[i]`` is the column of its i-th field, or NOWHERE.
   4. Buffers that have grown are kept for the next answer: fresh memory costs
@@ -50,7 +50,7 @@ FIRST_ROOM = 4096
 PART_ROOM = 160
 KEPT_COLUMNS = 32
 KEPT_BYTES = 4 << 20
-#: Decimal digits and sign of any 64-bit number, and what copy_short() may touch behind.
+#: Decimal digits and sign of any 64-bit number, and what copy_short() may touch past it.
 INTEGER_ROOM = 24
 #: First bytes of listpack elements: below, a small integer; from here, what has a longer head.
 SHORT_STRING, WIDE = 128, 192
@@ -89,7 +89,7 @@ class Column:
         return 0
 
     def put(self, p: mem.Pointer, at: int, row: int) -> int:
-        """Write a listpack element as the text of a row; the index behind it."""
+        """Write a listpack element as the text of a row; the index after it."""
         if row != self.rows:
             self.turn_to(row)
         head = p[at]
@@ -109,7 +109,7 @@ class Column:
         return behind
 
     def put_wide(self, p: mem.Pointer, at: int) -> int:
-        """A longer string or a larger integer; the index behind it."""
+        """A longer string or a larger integer; the index after it."""
         if not listpack.is_int(p, at):
             start, n = listpack.read_string(p, at)
             self.need(n + mem.SLACK)
@@ -335,7 +335,7 @@ def first_key(cursor: Cursor) -> int:
 
 
 def next_key(cursor: Cursor, at: int) -> int:
-    """Where the key behind this one stands."""
+    """Where the key after this one stands."""
     behind = listpack.skip(cursor.p, at)
     return behind if cursor.same else listpack.skip(cursor.p, behind)
 
@@ -392,7 +392,7 @@ class Sheet:
         return at - cursor.values_at
 
     def take(self, place: int, p: mem.Pointer, at: int) -> int:
-        """Put the element into a column, or pass it by; the index behind it."""
+        """Put the element into a column, or pass it by; the index after it."""
         if place == NOWHERE:
             return listpack.skip(p, at)
         column = self.columns[place]

@@ -2,7 +2,7 @@
 
     XCLAIM key group consumer 0 id id id ... TIME ms RETRYCOUNT n FORCE JUSTID LASTID id
 
-Who reads this record makes the entries pending for the consumer, with that
+A server that runs this record makes the entries pending for the consumer, with that
 delivery time and that count.  Redis writes one record per entry; since XCLAIM
 takes many IDs, a run of entries with the same owner, time and count is one
 record here, which any Redis can load.

@@ -20,7 +20,7 @@ from forebay.wire.chars import DOLLAR, STAR
 from forebay.wire.resp_writer import RespWriter
 
 ELEMENT_ROOM = 24
-# The ID, three headers, and what copy_short() may touch behind the last byte.
+# The ID, three headers, and what copy_short() may touch after the last byte.
 ENTRY_ROOM = 112
 
 
@@ -53,7 +53,7 @@ def put_integer(d: mem.Pointer, o: int, value: int) -> int:
 
 
 def put_element(d: mem.Pointer, o: int, p: mem.Pointer, at: int) -> tuple[int, int]:
-    """One element as a bulk string: the index behind it in d, and in p."""
+    """One element as a bulk string: the index after it in d, and in p."""
     head = p[at]
     if head >= 192:
         return put_wide(d, o, p, at)

@@ -54,7 +54,7 @@ class ReadOptions:
         return 0
 
     def read_word(self, argv: Argv, at: int, now_ms: int, is_group: bool) -> int:
-        """Read one option; the index behind it."""
+        """Read one option; the index after it."""
         left = argv.n - 1 - at
         if left >= 1 and argv.word(at, b"STREAMS"):
             return self.read_streams(argv, at + 1, is_group)

@@ -110,7 +110,7 @@ class Release:
         self.force = False
 
     def read(self, argv: Argv) -> None:
-        """The mode and, in any order behind it, the IDs and options."""
+        """The mode and, in any order after it, the IDs and options."""
         self.mode = self.read_mode(argv)
         at = FIRST_ID + 1
         while at < argv.n:
@@ -130,7 +130,7 @@ class Release:
         parsing.strict_ids(argv, self.first, self.first + self.numids)
 
     def read_mode(self, argv: Argv) -> int:
-        """The word behind the group."""
+        """The word after the group."""
         if argv.word(FIRST_ID, b"SILENT"):
             return SILENT
         if argv.word(FIRST_ID, b"FAIL"):
@@ -140,7 +140,7 @@ class Release:
         raise CommandError(b"ERR ERR mode must be SILENT, FAIL, or FATAL")
 
     def read_ids(self, argv: Argv, at: int) -> int:
-        """``numids id ...``; the index behind them."""
+        """``numids id ...``; the index after them."""
         ok, numids = argv.integer(at)
         if not ok or numids < 1:
             raise CommandError(b"ERR numids must be a positive integer")

@@ -195,7 +195,7 @@ class Claim:
 
 
 def option_value(argv: Argv, i: int, option: bytes) -> int:
-    """The number behind an option of XCLAIM."""
+    """The number after an option of XCLAIM."""
     ok, value = argv.integer(i)
     if not ok:
         raise CommandError(b"ERR Invalid %s option argument for XCLAIM" % option)

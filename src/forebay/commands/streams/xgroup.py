@@ -10,8 +10,8 @@ Rules
   1. Checks go in this order: options, type of the key, key, group, number of
      arguments, ID.
   2. A group is not an entry: its changes go to the AOF and raise an event, but
-     do not disturb who WATCHes the key.
-  3. DESTROY wakes whoever is blocked in the group, to be told that it is gone.
+     do not break a WATCH of the key.
+  3. DESTROY wakes clients that are blocked in the group; they get an error.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def xgroup_delconsumer(ctx: Context, argv: Argv) -> None:
 
 
 def _options(argv: Argv, may_make_stream: bool) -> tuple[bool, int]:
-    """What stands behind the ID: (MKSTREAM, ENTRIESREAD)."""
+    """What follows the ID: (MKSTREAM, ENTRIESREAD)."""
     mkstream, entries_read = False, UNKNOWN
     args = Args(argv, OPTIONS)
     while args.more():
@@ -152,7 +152,7 @@ def _stream_and_group(ctx: Context, argv: Argv) -> tuple[Stream, Group]:
 
 
 def _changed(ctx: Context, argv: Argv, event: bytes) -> None:
-    """The group changed: record the command as it came, tell who listens."""
+    """The group changed: record the command as it came, publish the event."""
     ctx.propagate(argv)
     ctx.notify(NOTIFY_STREAM, event, ctx.key)
 

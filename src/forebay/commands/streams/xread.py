@@ -236,7 +236,7 @@ class Read:
                 # Redis keeps ">" as the largest ID and so takes that ID for it.
                 sign = GREATER
         if sign == 0:
-            # A history ID switches claiming off for the keys behind it, too.
+            # A history ID switches claiming off for the keys after it, too.
             self.options.claim_ms = read_options.NOT_SET
         if not self.is_exhausted():
             if sign == 0:

@@ -4,7 +4,7 @@
     bits     1000 0000    0000 0001        bit 0 is the first one, the highest of its byte
              0              8       15
 
-A string ends in zeros without end: a bit behind it is 0, and BITOP fills the shorter
+A string ends in zeros without end: a bit after it is 0, and BITOP fills the shorter
 ones.  Large strings are walked in steps of 64 KiB, as integers, so that no loop of ours
 runs over bytes.  What is written is propagated as it came.
 """
@@ -108,7 +108,7 @@ def bitpos(ctx: Context, argv: Argv) -> None:
     first, last = _bit_bounds(start, stop, len(value), in_bits)
     place = _find(value, wanted, first, last) if first <= last else -1
     if place < 0 and first <= last and not wanted and argv.n <= 4:
-        place = 8 * len(value)  # the first of the zeros behind the string
+        place = 8 * len(value)  # the first of the zeros after the string
     ctx.out.integer(place)
 
 
@@ -177,7 +177,7 @@ def bitop(ctx: Context, argv: Argv) -> None:
     size = max(map(len, sources))
     ctx.lookup(argv[2])
     if size:
-        # Little-endian, so that zeros are added behind the shorter strings.
+        # Little-endian, so that zeros are added after the shorter strings.
         numbers = [int.from_bytes(source, "little") for source in sources]
         every = (1 << 8 * size) - 1
         result = operation(numbers) & every

@@ -2,7 +2,7 @@
 
 A number is kept as its digits and read anew each time.  The whole ones have 64 bits;
 INCRBYFLOAT counts in floating point (long_double.py) and is propagated as ``SET k <sum>
-KEEPTTL``, so that whoever repeats it need not count alike.  The others are propagated as
+KEEPTTL``, so that a replica need not compute the same sum.  The others are propagated as
 they came.
 """
 

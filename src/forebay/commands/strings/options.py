@@ -1,4 +1,4 @@
-"""The words behind SET, GETEX, MSETEX and DELEX: when to write, and how long it lasts.
+"""The words after SET, GETEX, MSETEX and DELEX: when to write, and how long it lasts.
 
     condition   NX, XX                        is the key there?
     match       IFEQ, IFNE value              does it hold this string?
@@ -43,9 +43,9 @@ class Options:
 
     condition: bytes = b""  # NX or XX
     match: bytes = b""  # one of MATCHES
-    wanted: bytes = b""  # what stood behind a word of MATCHES
+    wanted: bytes = b""  # what stood after a word of MATCHES
     expiry: bytes = b""  # one of TIMES, KEEPTTL or PERSIST
-    amount: bytes = b""  # what stood behind a word of TIMES
+    amount: bytes = b""  # what stood after a word of TIMES
     get: bool = False
 
     def keeps_time(self) -> bool:

@@ -8,10 +8,10 @@ one bit of a bitmap of a million users is as cheap as setting one of eight.  Red
 the same distinction, and OBJECT ENCODING shows it: the second kind is always ``raw``.
 
 Rules
-  1. A bytearray belongs to one key.  COPY makes another one; whoever needs it for longer
-     than a call takes ``bytes`` of it (``values.typed`` does).
+  1. A bytearray belongs to one key.  COPY makes another one; code that needs it for longer
+     than a call takes ``bytes`` of it (``value_ops.typed`` does).
   2. `changeable` turns the first kind into the second.  The content is the same, so
-     nobody is told; whoever then changes it calls `changed`.
+     nothing is reported; code that then changes it calls `changed`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     *3 $3 SET ...  ...                              the next one, in the making
 
 A base file is written once and read as a whole, so its checksum lines need not
-stand behind every command: one for each STRETCH_BYTES says where damage is, well
+follow every command: one for each STRETCH_BYTES says where damage is, well
 enough, and costs a thousandth of the space.
 """
 

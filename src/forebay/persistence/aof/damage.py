@@ -1,8 +1,8 @@
 """What is wrong with an AOF, and whether it is only an end that was never finished.
 
 A server that dies leaves an unfinished end; a power failure may also leave
-zeros, or take one page and keep the next.  That is nobody's fault and nobody
-was promised those bytes: they are cut off (and kept beside the file).  Anything
+zeros, or take one page and keep the next.  No client
+had a reply for those bytes: they are cut off (and kept beside the file).  Anything
 else is damage to data that was safe, and then the server must not start as if
 nothing had happened.
 
@@ -13,9 +13,9 @@ nothing had happened.
     who wrote it          where no seals are (a Redis wrote it): no command follows
 
 Where the cut is
-  1. Ours: behind the last seal that fits.  A unit without its seal was not promised
+  1. Ours: after the last seal that fits.  A unit without its seal was not promised
      to anybody, and nobody can tell whether it is right.
-  2. Of a Redis: behind the last whole unit, as it would do itself.  If a seal of ours
+  2. Of a Redis: after the last whole unit, as it would do itself.  If a seal of ours
      covers that part and does not fit, nothing is cut: it would be all of it.
 """
 
@@ -128,7 +128,7 @@ def describe_stop(scanner: AofScanner, code: int, is_whole: bool) -> str:
 
 
 def is_by_redis(file: ReadFile, scanner: AofScanner) -> bool:
-    """Whether a Redis wrote the bytes behind the last good seal."""
+    """Whether a Redis wrote the bytes after the last good seal."""
     if begins_like_redis(file, scanner.seal_at):
         return True
     # Each file of ours has a seal as its first line; perhaps that one is damaged.
@@ -139,7 +139,7 @@ def is_by_redis(file: ReadFile, scanner: AofScanner) -> bool:
 def begins_like_redis(file: ReadFile, start: int) -> bool:
     """Whether the first thing there is SELECT, and no mark of ours stands in front of it.
 
-    A Redis that goes on with a file says it first, perhaps behind MULTI.
+    A Redis that goes on with a file says it first, perhaps after MULTI.
     """
     file.seek(start)
     text = file.read(PAGE)
@@ -182,7 +182,7 @@ def objection(file: ReadFile, damage: Damage, scanner: AofScanner, survey: Surve
     if survey.first_at < 0:
         return ""
     if survey.budget < 0:
-        return "there may be good records behind it"
+        return "there may be good records after it"
     if damage.offset < max(scanner.synced, survey.synced):
         return "it was safe on the disk, and good records follow"
     if not has_lost_pages(file, damage.offset, survey.first_at):
@@ -191,7 +191,7 @@ def objection(file: ReadFile, damage: Damage, scanner: AofScanner, survey: Surve
 
 
 def look_behind(file: ReadFile, start: int, crc: int | None) -> Survey:
-    """Find the good records behind ``start``: a seal, and a record that fits it and the next.
+    """Find the good records after ``start``: a seal, and a record that fits it and the next.
 
     ``crc`` is the checksum that the seal at ``start`` should have been: if only
     that line is damaged, the next record fits.
@@ -228,7 +228,7 @@ def walk(file: ReadFile, survey: Survey, start: int, crc: int) -> int:
 
 
 def find_seal(file: ReadFile, start: int) -> tuple[int, int] | None:
-    """The next seal at or behind ``start``: its offset and its value."""
+    """The next seal at or after ``start``: its offset and its value."""
     at = start
     file.seek(at)
     held = b""
@@ -253,7 +253,7 @@ def is_seal(line: bytes) -> bool:
 
 
 def has_commands(file: ReadFile, start: int) -> bool:
-    """Whether a whole command begins at the start of a line behind ``start``."""
+    """Whether a whole command begins at the start of a line after ``start``."""
     budget = WALKS * (file.size - start + PIECE)
     at = start
     while (line_at := find_command(file, at)) is not None:
@@ -270,7 +270,7 @@ def has_commands(file: ReadFile, start: int) -> bool:
 
 
 def find_command(file: ReadFile, start: int) -> int | None:
-    """The next place at or behind ``start`` where a line begins with a star."""
+    """The next place at or after ``start`` where a line begins with a star."""
     at = start
     file.seek(at)
     held = b""

@@ -81,7 +81,7 @@ class AofReader:
 
     @property
     def done(self) -> int:
-        """How much of the file is behind us."""
+        """How much of the file has been read."""
         return self.scanner.good_at
 
     @property
@@ -173,7 +173,7 @@ def describe(damage: Damage) -> str:
     return (
         f"{damage.path} is damaged at offset {damage.offset}: {damage.reason}, and "
         f"{damage.objection}. Restore the file, or cut it there (the {damage.lost_bytes} bytes "
-        f"behind it are kept in a file of their own): {damage.cure}"
+        f"after it are kept in a file of their own): {damage.cure}"
     )
 
 
@@ -249,7 +249,7 @@ class AofLoader:
         return self.found
 
     def open(self, part: AofPart, start: int = 0) -> AofReader:
-        """Read the commands of a file, from ``start`` on (behind an RDB preamble)."""
+        """Read the commands of a file, from ``start`` on (after an RDB preamble)."""
         return AofReader(self.disk, part, start, self.truncated_ok)
 
     def settle(self, reader: AofReader) -> None:

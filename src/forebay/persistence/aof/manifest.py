@@ -115,7 +115,7 @@ def format_manifest(manifest: Manifest) -> bytes:
 
 
 def seal_of(text: bytes) -> bytes:
-    """The line that stands behind all others."""
+    """The line that comes last."""
     return b"#CRC:%08x\n" % crc32.checksum(text)
 
 

@@ -7,7 +7,7 @@
     #CRC:5f0c2d1a                      after every 16 KiB or so
     ...
 
-Whoever runs it in an empty server, this one or a Redis, has the same data; so it
+An empty server that runs it, this one or a Redis, has the same data; so it
 is the base file of an AOF when `aof-use-rdb-preamble` is off.  A snapshot is
 smaller and quicker to load; this one can be read and edited by a person.
 
@@ -98,7 +98,7 @@ def _stream(
     while writer.entries():
         yield
     # A stream with settings as built in is silent about them only if a loader is sure to
-    # agree; so Redis before 8.6, which knows none, can load the AOF of whoever uses none.
+    # agree; so Redis before 8.6, which knows none, can load the AOF of a user who has none.
     settings = (stream.idmp_duration_s, stream.idmp_maxsize)
     if {settings, (defaults.idmp_duration_s, defaults.idmp_maxsize)} != {IDMP_DEFAULTS}:
         writer.idmp_settings()

@@ -16,7 +16,7 @@ is remembered to have become it.  XCLAIM and XIDMPRECORD take no ID that is not 
 the stream; so the entry is added with some content, claimed, and deleted again,
 which is how the record came to point at nothing in the first place.  What stood
 before the first live entry is trimmed away, because only XDEL leaves a trace in
-max-deleted-id; ghosts behind it were once deleted by XDEL themselves.
+max-deleted-id; ghosts after it were once deleted by XDEL themselves.
 
 Entries pending with the same owner, time and count make one XCLAIM.
 
@@ -182,7 +182,7 @@ class StreamRewriter:
         return 0
 
     def bury_ghosts(self) -> int:
-        """Those before the first live entry go by a trim, those behind it by name."""
+        """Those before the first live entry go by a trim, those after it by name."""
         stream = self.stream
         words = self.ghost_words
         at = 0

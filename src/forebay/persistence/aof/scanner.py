@@ -67,7 +67,7 @@ class AofScanner:
         self.limit = 1 << 18
         self.want = 0
         self.reason = ""
-        #: Checksum of all that was walked, and how it was behind the last unit and seal.
+        #: Checksum of all that was walked, and how it was after the last unit and seal.
         self.crc = crc
         self.unit_crc = crc
         self.seal_crc = crc
@@ -138,7 +138,7 @@ class AofScanner:
         return SHORT if end == TOO_LONG else BAD
 
     def end_unit(self) -> int:
-        """A whole unit lies behind us."""
+        """A whole unit has been read."""
         self.units += 1
         self.units_since_seal += 1
         self.unit_end = self.out
@@ -150,7 +150,7 @@ class AofScanner:
         return 0
 
     def walk_command(self) -> int:
-        """The index behind the command at pos, or a negative answer."""
+        """The index after the command at pos, or a negative answer."""
         p = self.p
         end = self.end
         at = self.pos
@@ -177,13 +177,13 @@ class AofScanner:
                 return self.missing(at, n)
             at += n + 2
             if p[at - 2] != CR or p[at - 1] != LF:
-                self.reason = "a word without CR LF behind it"
+                self.reason = "a word without CR LF after it"
                 return REFUSED
             left -= 1
         return at
 
     def count_words(self) -> tuple[int, int]:
-        """How many words the command at pos has, and the index behind that line."""
+        """How many words the command at pos has, and the index after that line."""
         left, at = self.number(self.pos)
         if at < 0:
             return 0, at
@@ -191,12 +191,12 @@ class AofScanner:
             self.reason = "a command without words"
             return 0, REFUSED
         if left > (self.file_size - at - self.shift) // SHORTEST_WORD:
-            self.reason = "a command that goes on behind the end of the file"
+            self.reason = "a command that goes on past the end of the file"
             return 0, TOO_LONG
         return left, at
 
     def word_size(self, at: int) -> tuple[int, int]:
-        """The length announced at ``at`` and the index behind it, or a negative answer there."""
+        """The length announced at ``at`` and the index after it, or a negative answer there."""
         if at >= self.end:
             return 0, self.at_end()
         if self.p[at] != DOLLAR:
@@ -205,7 +205,7 @@ class AofScanner:
         return self.number(at)
 
     def number(self, at: int) -> tuple[int, int]:
-        """The number in the line at ``at`` behind its first byte, and the index behind the line."""
+        """The number in the line at ``at`` after its first byte, and the index after the line."""
         stop = min(self.end, at + LONGEST_HEADER)
         lf = mem.find(self.p, at, stop, LF)
         if lf < 0:
@@ -222,7 +222,7 @@ class AofScanner:
     def missing(self, at: int, n: int) -> int:
         """A word of n bytes at ``at`` goes beyond the window: is there more in the file?"""
         if n > self.file_size - 2 - at - self.shift:
-            self.reason = "a command that goes on behind the end of the file"
+            self.reason = "a command that goes on past the end of the file"
             return TOO_LONG
         self.want = at + n + 2
         return MORE_PLEASE
@@ -355,7 +355,7 @@ class AofScanner:
         return len(self.buf) - self.end
 
     def add(self, data: bytes) -> None:
-        """More of the file, behind what is in the window."""
+        """More of the file, after what is in the window."""
         n = len(data)
         if n > len(self.buf) - self.end:
             raise ValueError("more bytes than room was made for")

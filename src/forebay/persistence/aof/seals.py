@@ -51,7 +51,7 @@ LARGEST_KEPT = 1 << 20
 
 
 def put_seal(p: mem.Pointer, at: int, crc: int) -> int:
-    """Write the seal for a checksum; the index behind it."""
+    """Write the seal for a checksum; the index after it."""
     p[at] = 35
     p[at + 1] = 67
     p[at + 2] = 82
@@ -70,7 +70,7 @@ def put_seal(p: mem.Pointer, at: int, crc: int) -> int:
 
 
 def begins_with_select(p: mem.Pointer, at: int, end: int) -> bool:
-    """Whether the first command of a unit is SELECT; in a transaction, the one behind MULTI."""
+    """Whether the first command of a unit is SELECT; in a transaction, the one after MULTI."""
     if end - at > MULTI_SIZE and p[at + 1] == 49 and p[at + 5] == 53:
         at += MULTI_SIZE
     return (

@@ -152,7 +152,7 @@ class AofWriter:
     # Opening
 
     def resume(self, point: ResumePoint) -> None:
-        """Go on behind what was loaded."""
+        """Continue after what was loaded."""
         self.manifest = point.manifest
         last = self.manifest.last()
         if last is not None:

@@ -1,4 +1,4 @@
-"""CRC-64 as Redis uses it behind an RDB file and a DUMP payload (Jones, reflected).
+"""CRC-64 as Redis uses it after an RDB file and a DUMP payload (Jones, reflected).
 
     polynomial AD93D23594C935A9, bits reflected, start 0, no final xor
     update(0, b"123456789", 0, 9) == E9C6D914C4B8D9CA
@@ -20,7 +20,7 @@ SIZE = 256
 
 
 def make_table() -> array[int]:
-    """Eight tables in one array: word 256*k + b is byte b with k bytes behind it."""
+    """Eight tables in one array: word 256*k + b is byte b with k bytes after it."""
     table = array("Q", bytes(8 * LANES * SIZE))
     for byte in range(SIZE):
         crc = byte

@@ -87,7 +87,7 @@ class Compressor:
         floor = self.floor
         base = floor - start
         end = start + n
-        o = 1  # behind the head of the literal run
+        o = 1  # after the head of the literal run
         run = 0
         at = start
         # Four bytes are read where three count: a load of three is three times as dear.
@@ -157,7 +157,7 @@ class Compressor:
 
 
 def expand_into(src: mem.Pointer, at: int, n: int, dst: mem.Pointer, size: int) -> bool:
-    """Expand src[at:at+n] to exactly ``size`` bytes at dst, which has SLACK more behind them.
+    """Expand src[at:at+n] to exactly ``size`` bytes at dst, which has SLACK more after them.
 
     False if the bytes are not LZF of that size.
     """

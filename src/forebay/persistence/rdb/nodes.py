@@ -1,8 +1,8 @@
 """Nodes of a stream in and out of an RDB file: as they are, after one look at every byte.
 
 A node is stored as its 16-byte ID and its listpack (core/node.py), so writing
-one is a copy.  Reading one is a copy too, but readers of a node trust it with
-their eyes closed: an offset too far would be a read beyond the buffer.  So each
+one is a copy.  Reading one is a copy too, but readers of a node do not
+check it: a wrong offset would be a read beyond the buffer.  So each
 listpack is walked once, here, by NodeCheck:
 
     header | count deleted nfields field.. 0 | entry | entry | ... | FF
@@ -78,9 +78,9 @@ def element_size(p: mem.Pointer, at: int) -> int:
 
 
 def step(p: mem.Pointer, at: int, end: int) -> int:
-    """The index behind the element at ``at``; -1 if it does not end well before ``end``.
+    """The index after the element at ``at``; -1 if it does not end well before ``end``.
 
-    SLACK bytes behind ``end`` may be looked at.
+    SLACK bytes after ``end`` may be looked at.
     """
     if at >= end:
         return -1
@@ -94,7 +94,7 @@ def step(p: mem.Pointer, at: int, end: int) -> int:
 
 
 def long_backlen(p: mem.Pointer, at: int, end: int, size: int) -> int:
-    """The index behind the backlen of a long element, -1 if it says another size."""
+    """The index after the backlen of a long element, -1 if it says another size."""
     shift = 7 * (listpack.backlen_size(size) - 1)
     flag = 0
     while shift >= 0:
@@ -127,7 +127,7 @@ class NodeCheck:
         self.wrong = 0
 
     def number(self, at: int) -> int:
-        """Read an integer element into ``value``; the index behind it, -1 if it is none."""
+        """Read an integer element into ``value``; the index after it, -1 if it is none."""
         p = self.p
         head: int = p[at]
         if head < 128:
@@ -147,7 +147,7 @@ class NodeCheck:
         return behind
 
     def skip(self, at: int, count: int) -> int:
-        """Walk over ``count`` elements; the index behind, -1 if one is broken."""
+        """Walk over ``count`` elements; the index after, -1 if one is broken."""
         p = self.p
         end = self.end
         while count > 0:
@@ -235,7 +235,7 @@ class NodeCheck:
         return 0
 
     def content(self, at: int, same: bool) -> int:
-        """Walk over fields, values and lp-count of an entry; the index behind, or -1."""
+        """Walk over fields, values and lp-count of an entry; the index after, or -1."""
         fields = self.nfields
         self.wrong = BAD_FIELDS
         if not same:
@@ -255,7 +255,7 @@ class NodeCheck:
         return at if at >= 0 and self.value == steps else -1
 
     def entry_id(self, node: Node, at: int, is_live: bool) -> int:
-        """Read the ID of an entry, which must be in order; the index behind, or -1."""
+        """Read the ID of an entry, which must be in order; the index after, or -1."""
         at = self.number(at)
         if at < 0:
             return -1
@@ -279,7 +279,7 @@ class NodeCheck:
 
 
 def read_nodes(reader: RdbReader, stream: Stream, check: NodeCheck, count: int) -> int:
-    """Read ``count`` nodes and put those with live entries behind the stream's others."""
+    """Read ``count`` nodes and put those with live entries after the stream's others."""
     for _ in range(count):
         start = reader.base + reader.at
         key = reader.string()

@@ -5,7 +5,7 @@
 A stream is written in the smallest type, from the chosen one up, that holds all of it:
 one with an idempotency map or a NACK zone gives a payload that only a newer Redis takes.
 When a consumer was last active is less than that: the types of Redis 7.0 have no place
-for it, so it stands behind the value, as an AUX field of a file (stream_extra.py).  No Redis
+for it, so it follows the value, as an AUX field of a file (stream_extra.py).  No Redis
 looks there.
 """
 

@@ -1,8 +1,8 @@
 """Pending entries of a group in and out of an RDB file.
 
     group       n, n times: ID, delivery time, deliveries        by ID
-    consumers   per consumer: n, n times ID                      who owns which
-    NACK zone   n, n times ID                                    who is nobody's, in order
+    consumers   per consumer: n, n times ID                      the owners
+    NACK zone   n, n times ID                                    released entries, in order
 
 The file says first what is pending and then whose it is, so a table stands in
 between: four words per entry, and its owner.  fill() makes a Pending of it when
@@ -10,7 +10,7 @@ both are known.
 
 Rules that the file must keep (a server that does not check them can be made to
 free an entry twice: CVE-2026-63639)
-  1. IDs of the group rise, so none is twice there.
+  1. IDs of the group rise, so none occurs twice.
   2. A consumer's ID is one of the group's, and nobody's yet.
   3. In the end each entry is a consumer's or in the NACK zone, not both.
 """
@@ -97,7 +97,7 @@ class PendingTable:
         return 0
 
     def release(self, ms: int, seq: int, owner_no: int) -> bool:
-        """Put an entry of this owner behind the NACK zone; false if it is not his."""
+        """Put an entry of this owner after the NACK zone; false if it is not his."""
         place = self.find(ms, seq)
         if place < 0 or self.owners[place] != owner_no:
             return False

@@ -230,7 +230,7 @@ class RdbReader:
         return mem.to_bytes(self.src, self.src_at, self.src_len)
 
     def padded_string(self) -> bytes:
-        """The next string with SLACK more bytes behind it, of any content."""
+        """The next string with SLACK more bytes after it, of any content."""
         self.fetch()
         if self.src_at + self.src_len + mem.SLACK <= self.readable():
             return mem.to_bytes(self.src, self.src_at, self.src_len + mem.SLACK)
@@ -271,7 +271,7 @@ class RdbReader:
 
 
 def no_more(n: int) -> bytes:
-    """The file behind a window that is all there is."""
+    """The rest of a file that is in the window already: nothing."""
     del n
     return b""
 

@@ -8,8 +8,8 @@
 
 So a file that redis-server 7.0 loads is still all that Forebay needs to have its
 stream back.  For that Redis an entry of the NACK zone belongs to a consumer
-``forebay:unowned``, who never was; the extra says which entries to take from
-him, in which order, and that he goes.
+``forebay:unowned``, which does not exist here; the extra says which entries to take
+from it, in which order, and that it goes.
 
 The hex text is, in the terms of writer.py:
 
@@ -226,7 +226,7 @@ def decode(text: bytes) -> Extra:
         extra.idmp = read_idmp(reader)
     extra.groups = dict(read_groups(reader))
     if reader.left():
-        raise reader.fail("bytes behind the extra of a stream")
+        raise reader.fail("bytes after the extra of a stream")
     return extra
 
 

@@ -7,8 +7,8 @@
     26    8.6    + the idempotency map
     27    8.8    + the NACK zone of a group
 
-Both directions are generators that pause now and then, so that whoever runs
-them can report progress or look after clients.  What an older type cannot say
+Both directions are generators that pause now and then, so that a caller
+can report progress or look after clients.  What an older type cannot say
 is in an ``Extra`` beside it (stream_extra.py).
 
 A stream is taken only if it is sound by the rules of core/check.py.  Beyond the

@@ -12,8 +12,8 @@ Rules
      ConfigError, which names file and line.
   2. CONFIG SET is all or nothing: every value is checked before the first is
      stored, and when a listener refuses, all are put back.
-  3. Whoever must act on a change (open another port, resize a log) registers a
-     listener; everybody else just reads ``settings``.
+  3. Code that must act on a change (open another port, resize a log) registers a
+     listener; all other code just reads ``settings``.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Config:
             raise line.error(str(error)) from error
 
     def warnings(self) -> list[str]:
-        """What was asked for in vain: one sentence about all inert directives that were set, and
+        """Directives without effect: one sentence about all inert directives that were set, and
         more about what somebody may count on who comes from Redis.
         """
         default = Config()

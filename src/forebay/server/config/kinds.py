@@ -1,6 +1,6 @@
 """The kinds of value a directive may have: how each is read, checked and printed.
 
-A kind turns the words behind a directive's name into a value and back into the
+A kind turns the words after a directive's name into a value and back into the
 text that CONFIG GET answers:
 
     "64mb"  -- Memory -->  67108864  -- show -->  "67108864"
@@ -83,7 +83,7 @@ class Kind:
         return self.show(value)
 
     def lines(self, value: Any) -> list[str]:
-        """What stands behind the name in a file, one item a line."""
+        """What follows the name in a file, one item a line."""
         return [quoted(self.show(value))]
 
 

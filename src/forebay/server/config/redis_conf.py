@@ -56,7 +56,7 @@ def split_words(text: str) -> list[str] | None:
 
 
 def _word(text: str, at: int) -> tuple[str | None, int]:
-    """The word that starts at ``at`` and the place behind it."""
+    """The word that starts at ``at`` and the place after it."""
     out: list[str] = []
     while at < len(text) and not text[at].isspace():
         if text[at] not in "\"'":
@@ -89,7 +89,7 @@ def _quoted_part(text: str, at: int) -> tuple[str | None, int]:
 
 
 def _escape(text: str, at: int, quote: str) -> tuple[str, int]:
-    """The character that the escape at ``at`` (behind the backslash) stands for."""
+    """The character that the escape at ``at`` (after the backslash) stands for."""
     digits = text[at + 1 : at + 3]
     if quote == '"' and text[at] == "x" and len(digits) == 2 and all(d in _HEX for d in digits):
         return bytes([int(digits, 16)]).decode("utf-8", "surrogateescape"), at + 3

@@ -1,4 +1,4 @@
-"""Directives that must not be ignored: whoever wrote one relies on it.
+"""Directives that must not be ignored, because the operator relies on them.
 
 A server that started without it would let in everybody, take writes that belong elsewhere, or
 send in the clear what was to be secret.  So the start is refused, and CONFIG SET likewise, with

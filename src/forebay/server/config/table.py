@@ -350,7 +350,7 @@ _DISK = [
         "rdbchecksum",
         Bool(),
         AT_START,
-        "Write a checksum behind a snapshot, and verify it when loading.",
+        "Write a checksum at the end of a snapshot, and verify it when loading.",
     ),
     Directive(
         "stop-writes-on-bgsave-error",

@@ -242,7 +242,7 @@ class LiveAof:
     # Who wants to know
 
     def mark(self) -> int:
-        """A mark behind all that was recorded so far."""
+        """A mark after all that was recorded so far."""
         return self.engine.effects.total
 
     def is_synced(self, mark: int) -> bool:

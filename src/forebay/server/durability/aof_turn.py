@@ -37,7 +37,7 @@ class TurnAof:
         """Write all units there are; raises DiskError, and keeps them if they are not written.
 
         With ``sync_each`` a DiskError may also mean that they are written but not synced: then
-        whoever catches it must end the process.
+        the code that catches it must end the process.
         """
         aof = self.aof
         effects = self.effects

@@ -4,12 +4,12 @@
       |                |  writes a temp file, a piece at a time, and syncs it
       |<---- pipe -----|  lines: "keys bytes copied", at last "ok" or "error why"
       |  end of pipe   '  exits
-      '- reaps it, and tells whoever started it
+      '- reaps it, and tells the job that started it
 
 Rules
   1. One child at a time, as in Redis: two would copy twice the memory and fight for the disk.
   2. The child keeps no descriptor but its end of the pipe: no client, no door, no lock of
-     the data directory lives on in it.  It dies with its parent, by the kernel's hand.
+     the data directory lives on in it.  The kernel kills it when its parent dies.
   3. The child removes nothing, and changes nothing of the AOF: the base that it wrote counts
      only when the parent, having seen "ok" and exit code 0, takes it over.  A snapshot it puts
      in its place itself, whole and synced, so that the server need not wait for the disk.

@@ -270,7 +270,7 @@ class Durability:
         self.background.ask_for(job)
 
     def mark(self) -> int:
-        """A mark behind all that was recorded so far."""
+        """A mark after all that was recorded so far."""
         return self.live.mark()
 
     def is_synced(self, mark: int) -> bool:

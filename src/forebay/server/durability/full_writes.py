@@ -2,8 +2,8 @@
 
 The same functions run in the server (SAVE) and in a child (BGSAVE, BGREWRITEAOF).
 A file is written under a temporary name, synced as it grows, so that the last sync has
-little left to do and other files of the disk are not held up for long, and put in
-its place by whoever asked for it.
+little left to do and other files of the disk are not held up for long, and the
+caller puts it in its place.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@
 
 The doors are open meanwhile: commands that may run while loading (INFO, CONFIG,
 CLIENT, SHUTDOWN, ...) do, all others get -LOADING.  With ``appendonly yes`` and no AOF at
-all Redis starts empty, whatever the snapshot holds; who moves in with a snapshot
-does not want that.
+all Redis starts empty, whatever the snapshot holds; a user who
+brings a snapshot does not want that.
 
 Rules
   1. Nothing is served before all of it is in memory and the AOF is open for what follows.

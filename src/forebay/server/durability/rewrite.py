@@ -62,7 +62,7 @@ class Rewrite(Job):
     ) -> None:
         super().__init__(REWRITE, settings, engine, disk, children, log, clock)
         self.live = live
-        #: The size of the AOF behind the last rewrite; growth is measured from it.
+        #: The size of the AOF after the last rewrite; growth is measured from it.
         self.base_size = 0
         self.heal_ms = 0
         self.presyncs = 0

@@ -8,8 +8,8 @@ Rules
   1. One job at a time.  The job touches nothing that the loop touches: it gets a
      descriptor and calls the system.
   2. What the job raised is handed to ``on_done``; the thread itself never ends by it.
-  3. The thread is a daemon: a process that ends does not wait for it.  Whoever must wait
-     calls finish().
+  3. The thread is a daemon: a process that ends does not wait for it.  Code that must
+     wait calls finish().
   4. A forked child has no such thread and must not use this object.
 """
 

@@ -28,7 +28,7 @@ Section = Callable[[Context, Facts], Fields]
 
 
 class Traffic(Protocol):
-    """Whoever counts the bytes of all connections."""
+    """What counts the bytes of all connections."""
 
     bytes_in: int
     bytes_out: int

@@ -7,7 +7,7 @@ before one:
     aof_unsynced_bytes          acknowledged, and lost if the power fails now
     aof_acked_offset            bytes of AOF written since the start ...
     aof_synced_offset           ... and how many of them are on disk
-    aof_last_error              what the disk said last; empty if it never complained
+    aof_last_error              the last error of the disk; empty if there was none
     aof_rewrite_progress_perc   how far the child is
     rdb_save_progress_perc
 """

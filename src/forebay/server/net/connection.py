@@ -38,7 +38,7 @@ from forebay.wire.resp_writer import RespWriter
 
 # One receive.  Larger ones only add latency for the others.
 READ_BYTES = 64 << 10
-# The same where an argument is known to miss more than that.
+# The same where more than that of an argument is known to be missing.
 LARGE_READ_BYTES = 1 << 20
 # Left-over bytes up to this many go back into the shared buffer, before the new ones.
 SMALL_BYTES = 64 << 10
@@ -75,7 +75,7 @@ class Shared:
 
 
 class Connection:
-    """A socket and the session behind it."""
+    """A socket and its session."""
 
     def __init__(self, fd: int, session: Session, channel: Any = None) -> None:
         self.fd = fd
@@ -244,7 +244,7 @@ class Connection:
         return 0
 
     def make_room(self, n: int) -> int:
-        """Room for n more bytes behind the held ones."""
+        """Room for n more bytes after the held ones."""
         assert self.held is not None
         size = self.end - self.start
         if len(self.held) - self.end >= n:

@@ -2,7 +2,7 @@
 
     turn:  1  wait       for sockets that are ready, at most until the nearest deadline
            2  run        every whole command of every ready socket         (connection.read)
-           3  engine     wakes who waited for a key, ends who waited too long (before_sleep)
+           3  engine     wakes clients whose key is ready, ends waits that timed out (before_sleep)
            4  AOF        what was changed is written before a reply goes out (before_replies)
            5  settle     one send for each client that has output          (settle)
 
@@ -12,7 +12,7 @@ and one send per client serve a whole pipeline.
 Rules
   1. Nothing here blocks but step 1.
   2. A connection that has output, must close, or has commands left to run is in
-     ``to_settle``, once; whoever writes to another client's output announces it
+     ``to_settle``, once; code that writes to another client's output announces it
      (engine.touched), and step 5 finds it there.
   3. epoll is level-triggered: an event that is not dealt with comes again, so a
      turn may stop early when it has produced TURN_BYTES of replies.
@@ -291,7 +291,7 @@ class Loop:
     # The end of a turn
 
     def settle_all(self) -> int:
-        """Send what was written in this turn: first to clients who waited, then who asked.
+        """Send what was written in this turn: to clients that waited first, then to the others.
 
         A reader that was woken has waited longer than the writer whose command woke it.
         """

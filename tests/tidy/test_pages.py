@@ -1,0 +1,73 @@
+"""Pages are found and links work: docs/index.md lists every page, no link leads nowhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.pages import ROOT
+from tools.draw_architecture import ROOMS, drawing
+
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    ROOT / "bench/README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+INDEX = ROOT / "docs" / "index.md"
+
+
+def prose(page: Path) -> str:
+    """The text of a page without its blocks of code and without what is `quoted`."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"`[^`\n]+`", "", text)
+
+
+def anchors(page: Path) -> set[str]:
+    """What may follow # in a link to the page: its headings as GitHub spells them."""
+    heads = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def dead_links(page: Path) -> Iterator[str]:
+    """The links of a page to a file or a heading that is not there."""
+    for link in LINK.findall(prose(page)):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if "://" in link:
+            continue
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            yield link
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    assert list(dead_links(page)) == []
+
+
+def test_the_index_lists_every_page_once() -> None:
+    linked = [(INDEX.parent / link).resolve() for link in LINK.findall(INDEX.read_text())]
+    assert sorted(linked) == sorted(page for page in PAGES if page != INDEX)
+
+
+def test_a_dead_link_would_be_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# One Head\n[a](nowhere.md) [b](#one-head) [c](page.md#two) [d](https://example.org)\n"
+        "```\n[e](code.md)\n```\n"
+    )
+    assert list(dead_links(page)) == ["nowhere.md", "page.md#two"]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_of_the_picture_exists_and_is_drawn(room: str) -> None:
+    path = ROOT / "src" / room
+    assert path.exists()
+    assert re.search(rf"\b{path.stem}{'/' if path.is_dir() else ''}(?!\w)", drawing())
