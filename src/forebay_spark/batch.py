@@ -2,7 +2,9 @@
 
 Planning happens once, on the driver, when Spark makes a plan: one XINFO per stream
 says what there is, and the span is cut as that of a micro-batch.  Conditions on time, ID and
-stream make the span smaller before anything is read, if Spark hands them down; see filters.py.
+stream make the span smaller before anything is read, if Spark hands them down (filters.py).  That
+must be asked for: Spark (4.3) plans a DataFrame's read once for all queries of it, so that one with
+conditions would leave its small span to the next one, which has none.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from forebay_spark.state import StreamState
 
 
 def reader(schema: StructType, options: Options) -> DataSourceReader:
-    """A reader that takes filters unless it was asked not to."""
+    """A reader, which takes filters if it was asked to."""
     return FilteringReader(schema, options) if options.pushFilters else BatchReader(schema, options)
 
 

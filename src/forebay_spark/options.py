@@ -152,7 +152,7 @@ TABLE = (
     Option("decodeAs", _one_of(AVRO, PROTOBUF, JSON), JSON, READS, "the format of these records"),
     Option("decodeSchema", _contents, None, READS, "Avro schema or Protobuf descriptors: a file"),
     Option("decodeMessage", _text, None, READS, "the Protobuf message of these records"),
-    Option("pushFilters", _boolean, True, (BATCH,), "let filters on ID and time cut the range"),
+    Option("pushFilters", _boolean, False, (BATCH,), "let filters cut the range; see Filters"),
     Option("fetch", _one_of(AUTO, COLUMNS, RANGE), AUTO, READS, "how entries are asked for"),
     Option("pageBytes", _integer, 8 << 20, READS, "about how much a task asks for at once"),
     Option("stream", _text, None, (WRITE,), "stream to write to"),

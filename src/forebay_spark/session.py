@@ -31,7 +31,6 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "4",
-    "spark.sql.python.filterPushdown.enabled": "true",
     "spark.python.daemon.module": "forebay_spark.daemon",
     # Hadoop's local file system forks several processes for each checkpoint file to set
     # rights and make checksums; the raw one does not, and halves the cost of a micro-batch.

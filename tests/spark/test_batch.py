@@ -35,7 +35,7 @@ IDS = ["5-0", "6-0", "6-1", "7-0", "10-0"]
 
 
 def read(target: Target, *conditions: Filter, **given: Any) -> list[int]:
-    options = target.options(BATCH, **{"streams": "s", **given})
+    options = target.options(BATCH, **{"streams": "s", "pushFilters": bool(conditions), **given})
     reader = batch.reader(PLAIN, options)
     if conditions:
         assert isinstance(reader, FilteringReader)
@@ -134,10 +134,10 @@ def test_trimming_before_pieces_without_a_count_is_found(counting_target: Target
     check_that_trimming_is_found(counting_target, parts=3)
 
 
-def test_filters_are_taken_unless_that_was_switched_off() -> None:
-    plain = batch.reader(PLAIN, batch_options(pushFilters=False))
+def test_filters_are_taken_if_that_was_asked_for() -> None:
+    plain = batch.reader(PLAIN, batch_options())
     assert type(plain).pushFilters is DataSourceReader.pushFilters
-    assert isinstance(batch.reader(PLAIN, batch_options()), FilteringReader)
+    assert isinstance(batch.reader(PLAIN, batch_options(pushFilters=True)), FilteringReader)
 
 
 def moment(ms: int) -> datetime:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -127,10 +128,19 @@ def test_a_streaming_read_says_what_is_wrong_with_its_options(
     assert sentence in (explain(caught.value) or "")
 
 
+@pytest.fixture
+def pushdown(spark: Any) -> Iterator[None]:
+    """Spark hands conditions down."""
+    before = spark.conf.get(PUSHDOWN)
+    spark.conf.set(PUSHDOWN, "true")
+    yield
+    spark.conf.set(PUSHDOWN, before)
+
+
+@pytest.mark.usefixtures("pushdown")
 def test_filters_cut_the_range_and_change_no_result(spark: Any, target: Target) -> None:
     target.add_at("s", [f"{ms}-0" for ms in range(1, 101)])
-    pushed = source(spark, target).load()
-    plain = source(spark, target, pushFilters=False).load()
+    plain = source(spark, target).load()
     for condition in (
         "timestamp >= timestamp_millis(40) AND timestamp < timestamp_millis(60)",
         "id = '50-0'",
@@ -138,18 +148,27 @@ def test_filters_cut_the_range_and_change_no_result(spark: Any, target: Target) 
         "stream = 't'",
     ):
         wanted = sorted(row.id for row in plain.where(condition).collect())
+        pushed = source(spark, target, pushFilters=True).load()
         assert sorted(row.id for row in pushed.where(condition).collect()) == wanted
     # A stream that is not there is a fault, unless a condition has left it out beforehand.
-    both, ours = source(spark, target, streams="s,missing").load(), "stream = 's'"
-    assert both.where(ours).count() == 100
+    given, ours = {"streams": "s,missing", "pushFilters": True}, "stream = 's'"
+    assert source(spark, target, **given).load().where(ours).count() == 100
     spark.conf.set(PUSHDOWN, "false")
-    try:
-        assert source(spark, target).load().where(ours).count() == 100
-        with pytest.raises(Exception) as caught:
-            source(spark, target, streams="s,missing").load().where(ours).count()
-        assert "There is no stream 'missing'" in (explain(caught.value) or "")
-    finally:
-        spark.conf.set(PUSHDOWN, "true")
+    assert source(spark, target, pushFilters=True).load().where(ours).count() == 100
+    with pytest.raises(Exception) as caught:
+        source(spark, target, **given).load().where(ours).count()
+    assert "There is no stream 'missing'" in (explain(caught.value) or "")
+
+
+@pytest.mark.usefixtures("pushdown")
+def test_a_query_for_a_part_leaves_the_table_whole(spark: Any, redis_target: Target) -> None:
+    """Spark keeps the plan of a read that has taken conditions, for all queries after it."""
+    redis_target.add_at("s", [f"{ms}-0" for ms in range(1, 101)])
+    table = source(spark, redis_target).load()
+    early, late = (table.where(f"timestamp {part} timestamp_millis(10)") for part in ("<", ">="))
+    assert early.count() == 9
+    assert table.count() == 100
+    assert early.union(late).count() == 100
 
 
 def test_a_stream_is_a_view_of_sql_with_or_without_a_schema(

@@ -2,6 +2,7 @@
 
     stores.py         where a lake is: a folder of this machine, or an object store
     transactions.py   how far each stream and each query is in the table, inside of it
+    log.py            its log: read, and kept short
     lake.py           the table: made, opened at a version, added to
     parquet.py        files by the tasks that have the rows
     results.py        the same for rows that come out of Spark
