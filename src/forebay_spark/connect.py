@@ -32,6 +32,8 @@ from forebay_spark.patience import BROKEN, PASSING, Patience, translate
 
 SENTINEL, CLUSTER = "+sentinel", "+cluster"
 SCHEMES = ("redis", "rediss", "unix")
+#: How much of a page is taken from a socket at once; redis-py takes 64 KB, which costs more.
+READ_BYTES = 256 << 10
 
 Pool = redis.ConnectionPool
 
@@ -321,6 +323,7 @@ class Server:
         return {
             **{name: value for name, value in given.items() if value is not None},
             "protocol": 2,
+            "socket_read_size": READ_BYTES,
             "socket_timeout": float(self._options.timeoutSeconds),
             "socket_connect_timeout": float(self._options.timeoutSeconds),
         }

@@ -27,6 +27,7 @@ from forebay_spark.exact import Read
 from forebay_spark.nested import Converter
 from forebay_spark.options import Options
 from forebay_spark.pages import Page
+from forebay_spark.pairs import decoded
 from forebay_spark.schema import (
     CORRUPT,
     FIELDS,
@@ -180,7 +181,7 @@ def _text(raw: pa.Array) -> pa.Array:
     if pa.types.is_string(raw.type):
         return raw
     try:
-        return raw.cast(pa.string())
+        return decoded(raw)
     except pa.ArrowInvalid:
         return pa.array([value.as_py().decode("utf-8", "replace") for value in raw], pa.string())
 

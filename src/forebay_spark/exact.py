@@ -35,7 +35,7 @@ from pyspark.sql.types import StructType
 
 from forebay_spark.canonical import is_its_own_text, text_of
 from forebay_spark.options import ISO
-from forebay_spark.pairs import Pairs, is_text, positions
+from forebay_spark.pairs import Pairs, decoded, is_text, positions
 from forebay_spark.schema import RAW, REST, SPECIAL, columns_of, is_plain
 
 TEXT, BYTES = pa.string(), pa.binary()
@@ -81,8 +81,8 @@ def by_map(pairs: Pairs, as_text: bool) -> tuple[pa.Array, pa.Array]:
     last = pairs.last_of_each()
     if last is None:
         try:
-            names = pairs.names.cast(TEXT)
-            values = pairs.values.cast(TEXT) if as_text else pairs.values
+            names = decoded(pairs.names)
+            values = decoded(pairs.values) if as_text else pairs.values
             whole = pa.MapArray.from_arrays(pairs.offsets, names, values)
             return whole, _no_raw(pairs.rows)
         except pa.ArrowInvalid:

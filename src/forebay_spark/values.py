@@ -33,6 +33,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from forebay_spark.options import EPOCH_MS, EPOCH_S, ISO
+from forebay_spark.pairs import decoded
 
 FITS_NOT = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ValueError, TypeError)
 
@@ -199,10 +200,10 @@ def _cast(kind: pa.DataType, timestamp_format: str) -> Callable[[pa.Array], pa.A
     if pa.types.is_binary(kind):
         return lambda raw: raw
     if pa.types.is_string(kind):
-        return lambda raw: raw.cast(pa.string())
+        return decoded
     if pa.types.is_timestamp(kind):
         return {
-            ISO: lambda raw: iso_times(raw.cast(pa.string()), kind),
+            ISO: lambda raw: iso_times(decoded(raw), kind),
             EPOCH_S: lambda raw: _epoch_times(raw.view(pa.string()), kind, _PER_SECOND_US),
             EPOCH_MS: lambda raw: _epoch_times(raw.view(pa.string()), kind, _PER_MS_US),
         }[timestamp_format]

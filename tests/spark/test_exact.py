@@ -38,7 +38,7 @@ from forebay_spark.ids import FIRST, LAST
 from forebay_spark.offsets import Piece, Position
 from forebay_spark.options import BATCH
 from forebay_spark.pages import EntryPage
-from forebay_spark.pairs import is_text
+from forebay_spark.pairs import decoded, is_text
 from forebay_spark.reading import Part, Task, read_task
 from forebay_spark.schema import ARCHIVED, PLAIN, PLAIN_BYTES, SPECIAL
 from tests.support.spark_streams import Target, batch_options, struct
@@ -151,6 +151,24 @@ def test_text_is_what_python_can_decode(values: list[bytes]) -> None:
             return False
 
     assert is_text(pa.array(values, pa.binary())).to_pylist() == [decodes(v) for v in values]
+
+
+@given(
+    st.lists(st.none() | st.sampled_from([b"", b"a", b"\x7f", "é".encode(), b"\xc3", b"\xa9"])),
+    st.integers(0, 3),
+)
+def test_bytes_become_the_text_that_a_cast_makes_of_them(
+    values: list[bytes | None], first: int
+) -> None:
+    """Also where two values that are no text would be one together."""
+    some = pa.array(values, pa.binary())[first:]
+    try:
+        wanted = some.cast(pa.string())
+    except pa.ArrowInvalid:
+        with pytest.raises(pa.ArrowInvalid):
+            decoded(some)
+    else:
+        assert decoded(some).equals(wanted)
 
 
 def test_binary_values_are_null_in_the_map_and_exact_beside_it() -> None:

@@ -217,10 +217,13 @@ def split(
     batch: pa.RecordBatch, partitions: tuple[str, ...]
 ) -> Iterator[tuple[Values, range | pa.Array]]:
     """Which rows belong together: a range of rows where they stand together, else their numbers."""
-    if not partitions or not batch.num_rows:
-        yield (None,) * len(partitions), range(batch.num_rows)
+    columns = [batch.column(name) for name in partitions]
+    if all(len(pc.unique(column)) <= 1 for column in columns):
+        # A page of one stream and one day, as most are.
+        firsts = [value_texts(column[:1]).to_pylist() or [None] for column in columns]
+        yield tuple(text for (text,) in firsts), range(batch.num_rows)
         return
-    texts = [value_texts(batch.column(name)) for name in partitions]
+    texts = [value_texts(column) for column in columns]
     codes = _codes(texts)
     runs = pc.run_end_encode(codes)
     ends = runs.run_ends.to_pylist()
