@@ -150,4 +150,13 @@ GOALS = (
         1_000_000,
         "reliability.recovery_goals:recovery",
     ),
+    Goal(
+        "R30",
+        "tables of streams and their lake, read while writers, new streams, an archive that trims "
+        "and a compactor go on: every entry that was acknowledged before, once, and never less",
+        "reads",
+        40,
+        1000,
+        "reliability.table_goals:tables_that_move",
+    ),
 )

@@ -17,6 +17,7 @@ from forebay_spark.pipeline import flow as flow_module
 from forebay_spark.pipeline.archive import Archive, Archiver, Trim
 from tests.support.lakes import archive, lake_frame, lake_ids, newest, rows_in, run, same
 from tests.support.spark_streams import Target
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -38,6 +39,35 @@ def test_streams_arrive_once_and_a_second_run_goes_on(
     row = lake_frame(spark, tmp_path).where("stream = 'pay:ments'").orderBy("id").first()
     assert row["fields"] == {"n": "0"}
     assert row["date"] == row["timestamp"].date()
+
+
+class Looking:
+    """A query that looks for entries, and finds none, at the moment when it is asked to finish."""
+
+    def __init__(self, query: Any) -> None:
+        self._query = query
+        self._asked = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._query, name)
+
+    @property
+    def status(self) -> dict[str, Any]:
+        self._asked += 1
+        return {**self._query.status, "isTriggerActive": self._asked == 1}
+
+
+@pytest.mark.timeout(200)
+def test_a_job_that_is_to_finish_ends_though_no_batch_comes_any_more(
+    spark: Any, redis_target: Target, tmp_path: Path
+) -> None:
+    redis_target.add("s", 3)
+    flow = archive(redis_target, tmp_path, "s", trigger="200 ms").start(spark)
+    wait_until("all is archived", lambda: rows_in(tmp_path) == 3, 120)
+    query, flow.query = flow.query, Looking(flow.query)  # type: ignore[assignment]
+    flow.finish()
+    flow.wait()
+    assert not query.isActive
 
 
 def test_a_lost_checkpoint_neither_loses_nor_doubles(

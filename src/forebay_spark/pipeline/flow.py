@@ -5,7 +5,8 @@ the batch as done when it returns (foreachBatch).  A batch may come again after 
 making that harmless is the business of the function.
 
 ``stop`` interrupts what runs, which Spark complains about at length.  ``finish`` lets the
-batch that runs be committed, and turns the next one away before it has done anything.
+batch that runs be committed, and turns the next one away before it has done anything.  What runs
+may be a look that finds nothing, after which no batch comes; so ``wait`` asks again.
 
 Errors take a detour: what the function raises travels through the JVM and comes back as
 pages of text.  So the flow keeps the original and ``wait`` raises that.
@@ -26,6 +27,7 @@ from forebay_spark.pipeline.settings import duration, wrong
 AVAILABLE_NOW = "available now"
 #: Reports come soon after their batch; a query may run for years.
 KEPT_COUNTS = 1000
+FINISH_EVERY_S = 1
 
 #: What is done with a batch; the answer is its number of rows, where Spark cannot know it.
 BatchFunction = Callable[[DataFrame, int], int | None]
@@ -88,7 +90,7 @@ class Flow:
     def wait(self, timeout_s: int | None = None) -> bool:
         """Until the query ends, or so long; whether it has ended.  Its failure is raised."""
         try:
-            ended = self.query.awaitTermination(timeout_s)
+            ended = self._has_ended(timeout_s)
         except StreamingQueryException as error:
             if not isinstance(self._failure, TurnedAwayError):
                 raise readable(self._failure or error) from error
@@ -97,6 +99,14 @@ class Flow:
             self._at_end()
             return True
         return False
+
+    def _has_ended(self, timeout_s: int | None) -> bool:
+        if timeout_s is not None:
+            return bool(self.query.awaitTermination(timeout_s))
+        while not self.query.awaitTermination(FINISH_EVERY_S):
+            if self._finishing:
+                self.finish()
+        return True
 
     def finish(self) -> None:
         """End the query after the batch that runs; ``wait`` tells when."""
