@@ -40,8 +40,8 @@ from forebay_spark.pipeline.spec import Source
 from forebay_spark.session import session
 from reliability.goals import Outcome
 from reliability.processes import start
-from tests.support.servers import ServerProcess
-from tests.support.spark_driver import SETTINGS, worker_path
+from testkit.servers import ServerProcess, worker_path
+from testkit.small_spark import SETTINGS
 
 WRITERS, READERS = 2, 2
 PATTERN = "soak:*"

@@ -14,10 +14,10 @@ import redis
 from forebay_spark import patience
 from forebay_spark.session import session
 from testkit.servers import ServerProcess, worker_path
+from testkit.small_spark import SETTINGS
 from tests.support.clusters import redis_cluster
 from tests.support.cut_links import Cut, cutting
 from tests.support.restarting import STARTS, Restarted
-from tests.support.spark_driver import SETTINGS
 from tests.support.spark_faults import FaultySource
 from tests.support.spark_streams import Target
 

@@ -15,9 +15,9 @@ from forebay_spark.lake.lake import Lake
 from forebay_spark.pipeline import archive as archiving
 from forebay_spark.pipeline import flow as flow_module
 from forebay_spark.pipeline.archive import Archive, Archiver, Trim
+from testkit.waiting import wait_until
 from tests.support.lakes import archive, lake_frame, lake_ids, newest, rows_in, run, same
 from tests.support.spark_streams import Target
-from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.spark
 

@@ -24,7 +24,8 @@ from forebay_spark.pipeline.archive import Archive, Trim
 from forebay_spark.pipeline.jobs import Aggregate, Process
 from forebay_spark.pipeline.spec import LakeSink, Source, StreamSink, Transform
 from forebay_spark.session import session
-from tests.support.spark_driver import SETTINGS, run_module
+from testkit.small_spark import SETTINGS
+from tests.support.spark_driver import run_module
 
 PER_BATCH = 150
 

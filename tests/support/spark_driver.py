@@ -15,22 +15,12 @@ import subprocess
 import sys
 from typing import Any
 
-from forebay_spark.session import SETTINGS as OUR_SETTINGS
 from forebay_spark.session import session
 from forebay_spark.variables import settle
 from testkit.servers import worker_path
+from testkit.small_spark import SETTINGS
 from tests.support.spark_faults import FaultySource
 
-JVM_OPTIONS = "spark.driver.extraJavaOptions"
-#: One small JVM: what tests need, started as quickly as possible.  Tests are over before a
-#: compiler that optimises, or a collector with threads of its own, is worth its CPU time.
-SETTINGS = {
-    JVM_OPTIONS: f"{OUR_SETTINGS[JVM_OPTIONS]} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.driver.memory": "1g",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-}
 PATIENCE_S = 300.0
 #: A fault of Spark's own that says nothing about the connector: it gives a new Python process
 #: ten seconds to call back, which one may miss on a busy machine.
