@@ -74,7 +74,7 @@ reliability: setup ## attack the promises; FULL=1 for a night, ONLY=R1,R5 for so
 		$(if $(SEED),--seed $(SEED)) --out reliability/out.jsonl
 	$(BIN)/python -m reliability.table reliability/out.jsonl
 
-docs: setup ## write the generated pages anew
+docs: setup ## write the generated pages and the picture anew
 	PYTHONPATH=src $(BIN)/python tools/generate_docs.py
 
 clean: ## remove all that was built; the next setup starts afresh
