@@ -16,7 +16,7 @@ import pyspark
 
 from bench import report
 from bench.peers import machine
-from bench.spark import jobs, many, memory, reads, records, triggers
+from bench.spark import jobs, lake, many, memory, reads, records, triggers
 from bench.spark.lines import Line, table
 from bench.spark.stage import FULL, MASTER, QUICK, Stage, on_stage
 
@@ -28,6 +28,7 @@ MEASUREMENTS: dict[str, Callable[[Stage], list[Line]]] = {
     "micro-batch": triggers.micro_batches,
     "sink": jobs.sink,
     "many streams": many.streams,
+    "lake": lake.lake,
     "memory": memory.memory,
 }
 

@@ -41,6 +41,8 @@ class Plan:
     landed_entries: tuple[int, int]
     large_entries: tuple[int, int]
     sink_rows: int
+    lake_version: int
+    lake_files: tuple[int, ...]
 
 
 FULL = Plan(
@@ -51,6 +53,8 @@ FULL = Plan(
     landed_entries=(600_000, 2_000_000),
     large_entries=(100, 500),
     sink_rows=500_000,
+    lake_version=10_000,
+    lake_files=(2_000, 10_000),
 )
 QUICK = Plan(
     rounds=3,
@@ -60,6 +64,8 @@ QUICK = Plan(
     landed_entries=(600_000, 1_000_000),
     large_entries=(100, 200),
     sink_rows=50_000,
+    lake_version=1_000,
+    lake_files=(2_000,),
 )
 
 

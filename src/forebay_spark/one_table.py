@@ -49,6 +49,7 @@ from forebay_spark.options import BATCH, read_options
 from forebay_spark.pruning import Hours
 from forebay_spark.state import StreamState
 
+EPOCH, MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
 DEFAULT_URL = "redis://127.0.0.1:6379"
 
 Moment = str | int | datetime | None
@@ -367,7 +368,7 @@ def _touches(file: DataFile, time: str, low_ms: int, high_ms: int) -> bool:
 
 
 def _ms(moment: datetime) -> int:
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+    return (moment - EPOCH) // MILLISECOND
 
 
 def _gone(now: StreamState | None) -> EntryId:

@@ -10,6 +10,11 @@ time, files outside of them need not be there at all.
     Filter (timestamp >= 12:00 and timestamp < 13:00)      12:00 .. 13:00
       LogicalRDD                                           the copy of hot entries
 
+Only ``forebay sql`` does this, which has the whole statement before it opens a file.  A DataFrame
+of ``table`` is open before it is asked; there, ``since`` and ``until`` say the hours.  A source in
+Python can be handed conditions, but Spark (4.3) then keeps its answer for every later query of the
+same DataFrame (batch.py).
+
 Rule: in doubt, nothing is left out.  Only kinds of nodes that are known here count, each leaf must
 have a condition of its own, and a plan inside an expression (a scalar subquery) ends the search.
 """

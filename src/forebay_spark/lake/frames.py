@@ -20,9 +20,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import reduce
+from functools import lru_cache, reduce
+from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -34,6 +35,7 @@ OLD_DATA, OLD_FOLDER = "data", "commit"
 #: From so many paths on, Spark lists them by a job of its own, which takes seconds.
 DISCOVERY = "spark.sql.sources.parallelPartitionDiscovery.threshold"
 NEVER = str(1 << 30)
+NO_PATH_HAS = "\0"
 PLAIN, OLD, SPELLED, STORE = "plain", "old", "spelled", "store"
 #: Parts of a query that Spark can still plan; with more folders than that, workers read the files.
 MOST_PARTS = 100
@@ -69,6 +71,7 @@ def _layout(snapshot: Snapshot, file: DataFile) -> str:
     return OLD if is_old else PLAIN
 
 
+@lru_cache(maxsize=10_000)
 def _as_spark_reads(folder: str) -> tuple[str, str | None]:
     """Column and value of a folder; Spark takes each %xx for a character of its own."""
     name, _, value = folder.partition("=")
@@ -95,7 +98,7 @@ def _read_spelled(spark: SparkSession, snapshot: Snapshot, files: list[DataFile]
     inside = StructType([field for field in columns if field.name not in values])
     with _listed_here(spark):
         paths = [f"{snapshot.place.root}/{file.path}" for file in files]
-        frame = spark.read.schema(inside).parquet(*paths)
+        frame = _load(spark.read.schema(inside), paths)
     chosen = [
         F.lit(values[field.name]).cast(field.dataType).alias(field.name)
         if field.name in values
@@ -111,8 +114,19 @@ def _read(spark: SparkSession, snapshot: Snapshot, layout: str, files: list[Data
     base = f"{root}/{OLD_DATA}" if layout == OLD else root
     reader = spark.read.schema(StructType([*columns, *deeper])).option("basePath", base)
     with _listed_here(spark):
-        frame = reader.parquet(*(f"{root}/{file.path}" for file in files))
+        frame = _load(reader, [f"{root}/{file.path}" for file in files])
     return frame.select(*(F.col(f"`{name}`") for name in columns.fieldNames()))
+
+
+def _load(reader: DataFrameReader, paths: list[str]) -> DataFrame:
+    """Files by their paths.  PySpark tells Java of them one by one; here all go at once."""
+    java: Any = getattr(reader, "_jreader", None)
+    if java is None:  # Spark Connect, which sends them together
+        return reader.parquet(*paths)
+    told: Any = reader
+    jvm = told._spark._jvm
+    listed = jvm.java.util.regex.Pattern.compile(NO_PATH_HAS).split(NO_PATH_HAS.join(paths))
+    return DataFrame(java.parquet(listed), told._spark)
 
 
 def _read_in_python(spark: SparkSession, snapshot: Snapshot, files: list[DataFile]) -> DataFrame:
