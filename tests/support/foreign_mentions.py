@@ -19,6 +19,8 @@ FOREIGN = {
     *("mapInArrow", "COMMENT", "LOCATION", "TBLPROPERTIES", "USING"),
     # deltalake and its stores
     *("create_write_transaction", "max_commit_retries", "AWS_ENDPOINT_URL"),
+    # cyclopts and rich; an option that is cut short
+    *("consume_multiple", "show_default", "NO_COLOR", "--str"),
     # cibuildwheel
     "CIBW_ARCHS",
     # examples: the command that CONTRIBUTING.md adds, a name that is put together

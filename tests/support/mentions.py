@@ -6,7 +6,7 @@ Each kind of name is looked up in the place where the thing itself would be:
     `make bench QUICK=1`  a target and a variable of the Makefile
     `mem.wrap`            a name in a module or package of ours, or a member of an object
                           that is called the same everywhere (OBJECTS)
-    `--lake`              an option: a text in the code, or a parameter of a function
+    `--lake`              an option: a text in the code, or a parameter or field of the command line
     `appendonly yes`      a directive of the configuration
     `aof_last_error`      a word with a shape (a-b, a_b, aB, ABCD): a name or a text in the
     `XGROUP CREATE`       code, which holds commands, directives, options and fields
@@ -109,6 +109,8 @@ def _read_module(found: Known, path: Path) -> None:
             found.words.add(node.arg)
             if "cli" in parts:
                 found.parameters.add(node.arg)
+        elif isinstance(node, ast.AnnAssign) and "cli" in parts:
+            found.parameters.add(ast.unparse(node.target))
     for text in _texts(tree):
         found.words |= words_of(text)
 
