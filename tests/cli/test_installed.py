@@ -1,8 +1,8 @@
 """The wheel that was built from the sdist, in a new environment that knows no sources.
 
 `make setup` leaves the wheel in build/wheels and installs the same one for the compiled leg.  The
-one dependency of a server is copied from the environment of the tests, so that the check needs
-no network; the others are for the rest of the command line, and a server starts without them.
+one dependency that a server has is copied from the environment of the tests, so that the check
+needs no network; the others are for the rest of the command line, and a server starts without them.
 """
 
 from __future__ import annotations

@@ -7,12 +7,15 @@ a command needs it, and without it the command says how to get it.
 from __future__ import annotations
 
 import logging
+import os
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec
 
 from forebay_spark.cli.options import SparkOptions
@@ -69,8 +72,12 @@ def spark_of(options: SparkOptions, name: str) -> Iterator[Session]:
     for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(logger).setLevel(logging.CRITICAL)
     was_there = SparkSession.getActiveSession() is not None
+    others = children()
     try:
         spark = session(name, options.master, settings, ui=options.ui)
+    except KeyboardInterrupt:
+        end(children() - others)
+        raise
     except PySparkException as error:
         if error.getCondition() != "JAVA_GATEWAY_EXITED":
             raise
@@ -82,6 +89,23 @@ def spark_of(options: SparkOptions, name: str) -> Iterator[Session]:
     finally:
         if not was_there:
             spark.stop()
+
+
+def children() -> set[int]:
+    """The processes that this one has started, and that run now."""
+    found: set[int] = set()
+    for task in Path("/proc/self/task").glob("*/children"):
+        with suppress(OSError):  # a thread that has just ended
+            found.update(map(int, task.read_text().split()))
+    return found
+
+
+def end(processes: Iterable[int]) -> None:
+    """End a Java that is just starting: it leaves with its parent only once it is up, and would
+    stay for good."""
+    for process in processes:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGTERM)
 
 
 def told(work: Callable[P, int | None]) -> Callable[P, int]:
