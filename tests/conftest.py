@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -41,6 +42,10 @@ def pytest_configure(config: pytest.Config) -> None:
     leg = os.environ.get("FOREBAY_LEG")
     if leg and forebay.compiled() != (leg == "compiled"):
         raise pytest.UsageError(f"the {leg} leg found another build: {forebay.__file__}")
+    # A shell that runs the suite in the background lets it ignore SIGINT.  Servers would inherit
+    # that, and tests send it to them.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
