@@ -34,8 +34,8 @@ from pyspark.sql.types import (
 from forebay_spark import exact
 from forebay_spark.decode import Decoder
 from forebay_spark.entries import completed_schema
-from forebay_spark.ids import FIRST, LAST
-from forebay_spark.offsets import Piece, Position
+from forebay_spark.ids import FIRST
+from forebay_spark.offsets import Position
 from forebay_spark.options import BATCH
 from forebay_spark.pages import EntryPage
 from forebay_spark.pairs import decoded, is_text
@@ -134,7 +134,7 @@ def test_both_forms_of_reading_keep_every_entry(forebay_server: Any, entries: li
     for schema in (ARCHIVED, TYPED[0], TYPED[3]):
         by_form = []
         for in_columns in (True, False):
-            part = Part("s", Piece(FIRST, LAST, None), Position(FIRST, 0))
+            part = Part("s", target.whole("s"), Position(FIRST, 0))
             task = Task([part], in_columns)
             table = pa.Table.from_batches(read_task(schema, options, task))
             by_form.append(table.combine_chunks().to_batches()[0])

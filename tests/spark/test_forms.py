@@ -12,8 +12,8 @@ from pyspark.sql.types import StructType
 
 from forebay_spark import reading
 from forebay_spark.errors import MalformedError
-from forebay_spark.ids import FIRST, LAST
-from forebay_spark.offsets import Piece, Position
+from forebay_spark.ids import FIRST
+from forebay_spark.offsets import Position
 from forebay_spark.options import BATCH
 from forebay_spark.reading import Part, Task, read_task
 from forebay_spark.schema import PLAIN
@@ -44,7 +44,7 @@ SCHEMAS = [
 def read(target: Target, schema: StructType, mode: str, in_columns: bool) -> list[dict[str, Any]]:
     """All rows of the stream, or the error."""
     options = target.options(BATCH, streams="s", mode=mode)
-    task = Task([Part("s", Piece(FIRST, LAST, None), Position(FIRST, 0))], in_columns)
+    task = Task([Part("s", target.whole("s"), Position(FIRST, 0))], in_columns)
     try:
         batches = list(read_task(schema, options, task))
     except MalformedError as error:

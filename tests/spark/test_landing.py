@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from forebay_spark.entries import completed_schema
 from forebay_spark.errors import MalformedError, explain
 from forebay_spark.exact import rebuilt
-from forebay_spark.ids import EntryId
+from forebay_spark.ids import FIRST
 from forebay_spark.lake import parquet, stores
 from forebay_spark.lake.errors import LakeError
 from forebay_spark.lake.lake import Lake, NewFile
@@ -27,7 +27,7 @@ from forebay_spark.lake.old import partition_values
 from forebay_spark.lake.parquet import PartitionedFiles, folder_of
 from forebay_spark.lake.stores import place_of
 from forebay_spark.lake.upkeep import vacuum
-from forebay_spark.offsets import Piece, Position
+from forebay_spark.offsets import Position
 from forebay_spark.options import STREAM
 from forebay_spark.pipeline import landing
 from forebay_spark.pipeline.landing import Landing, land_task
@@ -41,7 +41,6 @@ DAY_MS = 86_400_000
 #: Two days, the year 33658, and a time that no timestamp can hold.
 IDS = ("1-1", "5-0", f"{DAY_MS}-0", f"{DAY_MS}-7", "999999999999999-0", f"{2**64 - 1}-3")
 DAYS = ("1970-01-01", "1970-01-02", None)
-WHOLE = Piece(EntryId(0, 0), EntryId(2**64 - 1, 2**64 - 1), None)
 
 TYPED = """
     n int, small tinyint, short smallint, big bigint, real float, price decimal(10,2),
@@ -70,7 +69,12 @@ def land_here(target: Target, folder: Path, stream: str = "s", **options: Any) -
     """What one task writes, without Spark."""
     options = target.options(STREAM, streams=stream, **options)
     plan = Landing(PLAIN, options, place_of(str(folder)), ("stream", "date"))
-    return land_task(plan, Task([Part(stream, WHOLE, Position(EntryId(0, 0), None))])).files
+    return land_task(plan, whole(target, stream)).files
+
+
+def whole(target: Target, stream: str = "s") -> Task:
+    """A task that reads all of a stream."""
+    return Task([Part(stream, target.whole(stream), Position(FIRST, None))])
 
 
 def test_a_task_writes_one_file_for_each_day_of_its_entries(target: Target, tmp_path: Path) -> None:
@@ -130,7 +134,7 @@ def test_what_no_folder_can_say_is_in_the_row(redis_target: Target, tmp_path: Pa
     )
     options = redis_target.options(STREAM, streams="s")
     plan = Landing(schema, options, place_of(str(tmp_path)), ("item", "day"))
-    landed = land_task(plan, Task([Part("s", WHOLE, Position(EntryId(0, 0), None))])).files
+    landed = land_task(plan, whole(redis_target)).files
     made = []
     for file in landed:
         rows = pq.ParquetFile(tmp_path / file.path).read()
@@ -158,7 +162,7 @@ def test_a_task_that_fails_lets_go_of_its_file_in_silence(
     with_number = struct(_stream="string", _id="string", _timestamp="timestamp", n="integer")
     plan = Landing(with_number, options, place_of(str(tmp_path)), ("_stream",))
     with pytest.raises(MalformedError, match="6-0"):
-        land_task(plan, Task([Part("s", WHOLE, Position(EntryId(0, 0), None))]))
+        land_task(plan, whole(redis_target))
     assert len(list(tmp_path.rglob("*.parquet"))) == 1
     gc.collect()
     assert capfd.readouterr().err == ""

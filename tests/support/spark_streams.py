@@ -15,6 +15,9 @@ import redis
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType, _parse_datatype_json_string
 
+from forebay_spark import ids
+from forebay_spark.ids import FIRST
+from forebay_spark.offsets import Piece
 from forebay_spark.options import BATCH, STREAM, WRITE, Options, read_options
 from testkit.oracle import counts_entries
 from testkit.servers import ServerProcess
@@ -63,6 +66,11 @@ class Target:
     def _entries(self, stream: str) -> list[Any]:
         entries: Any = self.client.xrange(stream)
         return list(entries)
+
+    def whole(self, stream: str) -> Piece:
+        """All that a stream has, as a plan would say it."""
+        known: Any = self.client.xinfo_stream(stream)
+        return Piece(FIRST, ids.parse(known["last-generated-id"].decode()), None)
 
     def options(self, where: str, **given: Any) -> Options:
         """Options of the connector for this server."""
