@@ -30,8 +30,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """A test with Spark runs on one of the two servers, half of them on each.
 
     What differs between the servers is tested without Spark, on both.  FOREBAY_BOTH_SERVERS=1
-    runs everything on both, which takes some minutes more.
+    runs everything on both, which takes some minutes more.  Tests with a time limit of their own
+    take longest and come first, so that no core waits for them at the end.
     """
+    items.sort(key=lambda item: item.get_closest_marker("timeout") is None)
     if os.environ.get("FOREBAY_BOTH_SERVERS") == "1":
         return
     spared = [item for item in items if _is_spared(item)]
