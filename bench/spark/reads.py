@@ -21,7 +21,7 @@ from bench.spark.lines import Line, compare, warm_in_turns
 from bench.spark.stage import Stage
 
 TYPED = "rider string, speed double, position int, location_id bigint"
-TARGETS = {"const": 0.8, "tuples": 3.0, "redis-server, XRANGE": 2.0, "Forebay, XRANGE": None}
+TARGETS = {"const": 0.88, "tuples": 3.0, "redis-server, XRANGE": 2.0, "Forebay, XRANGE": None}
 
 
 def to_noop_s(frame: DataFrame) -> float:
