@@ -1,5 +1,5 @@
 # Thin doors: each target is a line or two, and CI goes through the same ones.
-# Stamps in .venv make repeated calls quick; a change below src/ installs anew.
+# Stamps in .venv make repeated calls quick; a change of a distribution installs it anew.
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -9,14 +9,17 @@
 PYTHON  ?= python3
 JOBS    ?= 2
 BIN     := .venv/bin
-SOURCES := $(shell find src -name '*.py' -o -name '*.pxd') setup.py pyproject.toml MANIFEST.in
-PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --ignore tests/tidy
-CODE    := src testkit tests bench reliability examples tools setup.py
+# What a distribution is made of.
+files_of = $(shell find $(1)/src -name '*.py' -o -name '*.pxd' -o -name '*.properties') \
+	$(wildcard $(addprefix $(1)/,setup.py pyproject.toml MANIFEST.in README.md))
+PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+PLAIN   := PYTHONPATH=server/src:spark/src
+CODE    := server spark tests testkit bench reliability examples tools conftest.py
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: .venv/.system .venv/.installed ## .venv with the compiled package and all tools in it
+setup: .venv/.system .venv/.server .venv/.spark ## .venv with the compiled package and all tools in it
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -25,14 +28,16 @@ setup: .venv/.system .venv/.installed ## .venv with the compiled package and all
 	sh tools/system_packages.sh
 	@touch $@
 
-.venv/.tools: pyproject.toml | .venv/bin/python .venv/.system
+.venv/.tools: pyproject.toml server/pyproject.toml spark/pyproject.toml | .venv/bin/python .venv/.system
 	$(BIN)/python tools/install.py tools
 	@touch $@
 
 # The stamp has the time of the start: what is edited during a build counts as newer.
-.venv/.installed: $(SOURCES) .venv/.tools
+.venv/.server: $(call files_of,server) .venv/.tools
+.venv/.spark: $(call files_of,spark) .venv/.tools
+.venv/.server .venv/.spark:
 	@touch $@.begun
-	$(BIN)/python tools/install.py package
+	$(BIN)/python tools/install.py $(@:.venv/.%=%)
 	@mv $@.begun $@
 
 demo: setup ## a bike race, two crashes, a lake on Spark, and SQL over all of it
@@ -42,21 +47,22 @@ test: setup lint test-interpreted test-compiled test-spark ## all that CI checks
 
 # The connector is plain Python in both legs; it is tested once, beside the compiled server.
 test-interpreted: setup ## the suite on the plain Python sources
-	FOREBAY_LEG=interpreted PYTHONPATH=src $(PYTEST) --ignore tests/spark -m "not compiled" --cov --cov-report=term
+	FOREBAY_LEG=interpreted $(PLAIN) $(PYTEST) server/tests tests/reliability -m "not compiled" \
+		--cov --cov-report=term
 
 test-compiled: setup ## the suite on the installed, compiled package
-	FOREBAY_LEG=compiled $(PYTEST) -m "not spark"
+	FOREBAY_LEG=compiled $(PYTEST) --ignore tests/tidy -m "not spark"
 
 # A session for each core: most of a micro-batch is waiting, so two of them take little more than one.
 test-spark: setup ## the connector with a real Spark, on the compiled package
-	FOREBAY_LEG=compiled $(PYTEST) -m spark tests/spark
+	FOREBAY_LEG=compiled $(PYTEST) -m spark spark/tests
 
 lint: setup ## ruff, mypy, import-linter, the tidy tests
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check --quiet $(CODE)
 	$(BIN)/mypy
-	PYTHONPATH=src $(BIN)/lint-imports --no-logo
-	PYTHONPATH=src $(BIN)/python -m pytest -q -n $(JOBS) tests/tidy
+	$(PLAIN) $(BIN)/lint-imports --no-logo
+	$(PLAIN) $(BIN)/python -m pytest -q -n $(JOBS) tests/tidy
 
 format: setup ## let ruff write what it can
 	$(BIN)/ruff check --fix $(CODE)
@@ -75,9 +81,9 @@ reliability: setup ## attack the promises; FULL=1 for a night, ONLY=R1,R5 for so
 	$(BIN)/python -m reliability.table reliability/out.jsonl
 
 docs: setup ## write the generated pages and the picture anew
-	PYTHONPATH=src $(BIN)/python tools/generate_docs.py
+	$(PLAIN) $(BIN)/python tools/generate_docs.py
 
 clean: ## remove all that was built; the next setup starts afresh
-	rm -rf .venv build dist src/*.egg-info bench/out reliability/out.jsonl .mypy_cache .ruff_cache .pytest_cache \
+	rm -rf .venv build dist */src/*.egg-info bench/out reliability/out.jsonl .mypy_cache .ruff_cache .pytest_cache \
 		.hypothesis .import_linter_cache .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -4,7 +4,7 @@ Debian's 7.0.15 is the reference; a machine without it gets a clear failure
 instead of a silent skip, because a comparison that did not run proves nothing.
 
 FOREBAY_PEER=/path/to/a/server puts another one in the reference's place: a server of the family
-for the tests of the connector (`tests/spark`), a newer Redis for those that compare replies
+for the tests of the connector (`spark/tests`), a newer Redis for those that compare replies
 (`tests/compat/test_random.py`, `test_changes.py`).  There the scripts then use what is newer, and
 what 7.0 did otherwise is excused no more.
 """

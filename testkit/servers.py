@@ -17,6 +17,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from testkit.places import ROOT
 from testkit.resp import RawClient
 
 START_TIMEOUT_S = 30.0
@@ -43,7 +44,7 @@ def environment() -> dict[str, str]:
 
 def worker_path() -> str:
     """PYTHONPATH for workers of Spark: the tests, and the sources if this process uses them."""
-    root = str(Path(__file__).resolve().parents[1])
+    root = str(ROOT)
     return os.pathsep.join(path for path in (root, environment()["PYTHONPATH"]) if path)
 
 
@@ -146,7 +147,7 @@ def start_forebay(
     tracer: Sequence[str] = (),
     port: int | None = None,
 ) -> ServerProcess:
-    """Forebay as this interpreter sees it: compiled when installed, plain with PYTHONPATH=src."""
+    """Forebay as this interpreter sees it: compiled if installed, plain if PYTHONPATH says so."""
     directory.mkdir(parents=True, exist_ok=True)
     port = port or free_port()
     command = [sys.executable, "-m", "forebay", "serve", *_listening(directory, port), *directives]

@@ -18,7 +18,7 @@ from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "server" / "src"), str(ROOT / "spark" / "src"), str(ROOT)]
 
 from forebay.commands.admin.command_info import categories_of  # noqa: E402
 from forebay.commands.api.spec import FLAG_NAMES, Command  # noqa: E402

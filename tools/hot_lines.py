@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 #: The unpacked sdist from which tools/install.py built the package.
-TREE = Path(__file__).resolve().parents[1] / "build" / "tree"
+TREE = Path(__file__).resolve().parents[1] / "build" / "server" / "tree"
 SOURCES = TREE / "src"
 PAGES = TREE / "build" / "cython" / "src"
 

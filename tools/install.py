@@ -1,17 +1,19 @@
-"""Put the tools or the compiled package into the environment that runs this file.
+"""Put the tools or one distribution into the environment that runs this file.
 
-    install.py tools      what the extras `dev`, `spark` and `records` of pyproject.toml name
-    install.py package    the package itself, compiled, not editable
+    install.py tools      what pyproject.toml and the distributions name as dependencies
+    install.py server     the distribution `forebay`, compiled, not editable
+    install.py spark      the distribution `forebay-spark`
 
-The package goes the way that a stranger's goes, so that what is tested is what is given away:
+A distribution goes the way that a user's copy goes, so that tests run on what users get:
 
-    src/ --> build/sdist/*.tar.gz --> build/tree/ --> build/wheels/*.whl --> this environment
+    server/ --> build/server/sdist/*.tar.gz --> build/server/tree/ --> build/server/wheels/*.whl
+            --> this environment
 
-``build/tree`` is the unpacked sdist and stays, so that only changed modules are compiled again.
+``tree`` is the unpacked sdist and stays, so that only changed modules are compiled again.
 A file is written when its content is another one, and then has the time of that moment: with the
 time of its source, an edit made while the last build ran would look older than what was built.
 What is no longer in the sdist is removed, and plain copies of an older build too: a module that
-was deleted in ``src/`` must not live on in the wheel.  The build runs without isolation, so that
+was deleted in the sources must not live on in the wheel.  The build runs without isolation, so that
 Cython need not be fetched for each.
 """
 
@@ -22,14 +24,13 @@ import subprocess
 import sys
 import tarfile
 import tomllib
-from itertools import chain
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
-SDIST = BUILD / "sdist"
-TREE = BUILD / "tree"
-WHEELS = BUILD / "wheels"
+DISTRIBUTIONS = ("server", "spark")
 
 
 def pip(*arguments: str) -> None:
@@ -39,22 +40,36 @@ def pip(*arguments: str) -> None:
 
 
 def install_tools() -> None:
-    """The dependencies of the package and of its extras, without the package."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
-    wanted = (extras[name] for name in ("dev", "spark", "records"))
-    pip("install", *project["dependencies"], *chain.from_iterable(wanted))
+    """The tools of the repository, and what its distributions need, without these themselves."""
+    tools = described(ROOT)["dependency-groups"]["dev"]
+    pip("install", *tools, *needed())
 
 
-def make_sdist(folder: Path) -> Path:
-    """Pack the sources as they would be given away."""
+def needed() -> Iterator[str]:
+    """The dependencies of all distributions and of their extras, but for our own packages."""
+    for name in DISTRIBUTIONS:
+        project = described(ROOT / name)["project"]
+        for wanted in (project["dependencies"], *project["optional-dependencies"].values()):
+            yield from (package for package in wanted if not package.startswith("forebay"))
+
+
+def described(folder: Path) -> dict[str, Any]:
+    """What a folder's pyproject.toml says."""
+    return tomllib.loads((folder / "pyproject.toml").read_text())
+
+
+def make_sdist(source: Path, folder: Path) -> Path:
+    """Pack the sources of a distribution as they would be given away."""
     # setuptools adds what an older list of sources names: a file that is left out
     # by mistake would come along on this machine and on no other.
-    for old in ROOT.glob("src/*.egg-info/SOURCES.txt"):
+    for old in source.glob("src/*.egg-info/SOURCES.txt"):
         old.unlink()
     shutil.rmtree(folder, ignore_errors=True)
-    command = [sys.executable, "setup.py", "-q", "sdist", "--formats=gztar", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True)
+    program = "from setuptools import setup; setup()"
+    command = [sys.executable, "setup.py"] if (source / "setup.py").exists() else []
+    command = command or [sys.executable, "-c", program]
+    command += ["-q", "sdist", "--formats=gztar", "-d", str(folder)]
+    subprocess.run(command, cwd=source, check=True)
     (made,) = folder.glob("*.tar.gz")
     return made
 
@@ -91,7 +106,7 @@ def forget_old_copies(tree: Path) -> None:
 
 
 def make_wheel(tree: Path, folder: Path) -> Path:
-    """Compile what lies in the tree."""
+    """Build what lies in the tree; a module that is to be compiled is."""
     forget_old_copies(tree)
     shutil.rmtree(folder, ignore_errors=True)
     pip("wheel", "--no-build-isolation", "--no-deps", "-w", str(folder), str(tree))
@@ -99,12 +114,16 @@ def make_wheel(tree: Path, folder: Path) -> Path:
     return made
 
 
-def install_package() -> None:
+def install_distribution(name: str) -> None:
     """Sources to sdist to wheel to this environment, in place of the last one."""
-    unpack(make_sdist(SDIST), TREE)
-    wheel = make_wheel(TREE, WHEELS)
+    place = BUILD / name
+    unpack(make_sdist(ROOT / name, place / "sdist"), place / "tree")
+    wheel = make_wheel(place / "tree", place / "wheels")
     pip("install", "--no-deps", "--force-reinstall", str(wheel))
 
 
 if __name__ == "__main__":
-    {"tools": install_tools, "package": install_package}[sys.argv[1]]()
+    if sys.argv[1] == "tools":
+        install_tools()
+    else:
+        install_distribution(sys.argv[1])

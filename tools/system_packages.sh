@@ -1,7 +1,7 @@
 #!/bin/sh
 # Debian packages that setup needs, installed only when they are missing.
 #   cc, Python.h   to compile the core
-#   redis-server   the oracle of tests/compat and the peer of bench/
+#   redis-server   the oracle of server/tests/compat and the peer of bench/
 #   strace         lets system calls of a real server fail, for tests/reliability
 # Without the rights to install, say what is missing and what to do, loudly.
 set -u
@@ -29,7 +29,7 @@ cat >&2 <<TEXT
   setup could not install:$missing
   Install them by hand (on Debian: apt-get install$missing).
   Without a C compiler nothing can be built; without redis-server the tests
-  in tests/compat and tests/clients FAIL (they are never skipped in silence);
+  in server/tests/compat and server/tests/clients FAIL (they are never skipped in silence);
   without strace some of tests/reliability are skipped, and pytest says so.
   ****************************************************************************
 

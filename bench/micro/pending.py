@@ -21,9 +21,10 @@ from types import ModuleType
 from forebay.core import pel
 from forebay.core.group import Consumer, Group
 from forebay.core.stream import Stream
+from testkit.places import SERVER_SRC
 
 HERE = Path(__file__).resolve().parent
-SOURCES = HERE.parents[1] / "src"
+SOURCES = SERVER_SRC
 ROUNDS = 5
 #: Steps through n entries that visit each once, for any n without these factors.
 IN_ORDER, SCATTERED = 1, 7919

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 #: Files of examples, which a reader would have.
-EXAMPLE_FILES = {"mends.py", "totals.toml", "tests/commands/streams/test_xfirst.py"}
+EXAMPLE_FILES = {"mends.py", "totals.toml", "server/tests/commands/streams/test_xfirst.py"}
 #: Objects of others that have the name of a module of ours.
 FOREIGN_OBJECTS = {
     "spark",  # a SparkSession

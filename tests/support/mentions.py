@@ -31,10 +31,22 @@ from forebay.commands.table import TABLE
 from forebay.server.config.config import ROWS
 from forebay.server.config.inert import INERT
 from forebay.server.config.refused import REFUSED
+from testkit.pages import blocks
+from testkit.places import ROOT
 from tests.support.foreign_mentions import EXAMPLE_FILES, FOREIGN, FOREIGN_OBJECTS
-from tests.support.pages import ROOT, blocks
 
-FOLDERS = ("src", "testkit", "tests", "bench", "reliability", "examples", "tools", "docs")
+FOLDERS = (
+    "server",
+    "spark",
+    "workers",
+    "testkit",
+    "tests",
+    "bench",
+    "reliability",
+    "examples",
+    "tools",
+    "docs",
+)
 #: Objects that are called the same everywhere, and the class that says what they have.
 OBJECTS = {"ctx": "Context", "session": "Session", "db": "Database", "client": "EngineClient"}
 #: Commands and subcommands, as people write them.
@@ -88,7 +100,7 @@ def known() -> Known:
     for name in files():
         if name.endswith(".py"):
             _read_module(found, ROOT / name.lstrip("/"))
-        elif name.endswith(".pxd") or name in ("/Makefile", "/pyproject.toml", "/.importlinter"):
+        elif name.endswith((".pxd", "/Makefile", "/pyproject.toml", "/.importlinter")):
             found.words |= words_of((ROOT / name.lstrip("/")).read_text())
     return found
 

@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-#: Low to high; what is given away and what is shown as an example use none of them.
+from testkit.places import ROOT
+
+#: Low to high; distributions, tools and examples use none of them.
 ORDER = ("testkit", "bench", "reliability", "tests")
-RANKS = {"src": -1, "examples": -1, "tools": -1, **{name: i for i, name in enumerate(ORDER)}}
-FILES = sorted(path for folder in RANKS for path in (ROOT / folder).rglob("*.py"))
+RANKS = {"server/src": -1, "spark/src": -1, "examples": -1, "tools": -1}
+RANKS |= {name: rank for rank, name in enumerate(ORDER)}
+#: Each distribution has tests of its own, which are of one rank and do not know each other.
+RANKS |= {"server/tests": RANKS["tests"], "spark/tests": RANKS["tests"]}
+FILES = [(folder, path) for folder in RANKS for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def imported(source: str) -> Iterator[str]:
@@ -24,15 +28,16 @@ def imported(source: str) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
-def name_of(path: Path) -> str:
-    return str(path.relative_to(ROOT))
+def name_of(value: str | Path) -> str:
+    return value if isinstance(value, str) else str(value.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_imports_go_one_way(path: Path) -> None:
-    rank = RANKS[path.relative_to(ROOT).parts[0]]
-    above = {name for name in imported(path.read_text()) if name in ORDER[rank + 1 :]}
-    assert not above
+@pytest.mark.parametrize(("folder", "path"), FILES, ids=name_of)
+def test_imports_go_one_way(folder: str, path: Path) -> None:
+    names = set(imported(path.read_text()))
+    assert not names & {*ORDER[RANKS[folder] + 1 :]}
+    # Tests of a distribution are imported by their path in the repository.
+    assert not names & ({"server", "spark"} - {folder.removesuffix("/tests")})
 
 
 def test_an_import_inside_of_a_function_is_found() -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-SRC = ROOT / "src"
+from testkit.compiled import compiled_list
+from testkit.places import SERVER_SRC
+
 #: Two-faced modules: the .py is for the interpreter, the .pxd alone is compiled (inlined).
 TWO_FACED = {"forebay.mem", "forebay.server.net.sysio", "forebay.persistence.files"}
 #: Low to high, as in .importlinter; core and wire are blind to each other.
@@ -18,19 +18,10 @@ LAYERS |= {"persistence": 3, "cli": 6}
 
 
 def module_of(path: Path) -> str:
-    return ".".join(path.relative_to(SRC).with_suffix("").parts)
+    return ".".join(path.relative_to(SERVER_SRC).with_suffix("").parts)
 
 
-PXD = sorted(SRC.rglob("*.pxd"))
-
-
-def compiled_list() -> list[str]:
-    tree = ast.parse((ROOT / "setup.py").read_text())
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "COMPILED":
-            names: list[str] = ast.literal_eval(node.value)
-            return names
-    raise AssertionError("setup.py has no COMPILED list")
+PXD = sorted(SERVER_SRC.rglob("*.pxd"))
 
 
 def cimports(path: Path) -> list[str]:
@@ -40,7 +31,7 @@ def cimports(path: Path) -> list[str]:
         if match := re.match(r"\s*from\s+(forebay[\w.]*)\s+cimport\s+(.+)", line):
             package, names = match.groups()
             for name in re.split(r"[,\s()]+", names):
-                inner = SRC / Path(*package.split(".")) / f"{name}.pxd"
+                inner = SERVER_SRC / Path(*package.split(".")) / f"{name}.pxd"
                 found.append(f"{package}.{name}" if inner.exists() else package)
         elif match := re.match(r"\s*cimport\s+(forebay[\w.]*)", line):
             found.append(match.group(1))
@@ -54,7 +45,7 @@ def part_of(module: str) -> str:
 
 def test_there_is_no_pyx_and_no_built_file_among_the_sources() -> None:
     unwanted = {".pyx", ".so", ".c", ".cpp"}
-    assert [p for p in SRC.rglob("*") if p.suffix in unwanted] == []
+    assert [p for p in SERVER_SRC.rglob("*") if p.suffix in unwanted] == []
 
 
 @pytest.mark.parametrize("path", PXD, ids=module_of)

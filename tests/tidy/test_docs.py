@@ -8,7 +8,8 @@ import pytest
 
 from forebay.cli import apps, main
 from forebay.server.config.config import ROWS, Config
-from tests.support.pages import ROOT, blocks, inline_commands, shell_commands
+from testkit.pages import blocks, inline_commands, shell_commands
+from testkit.places import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINES = [(page.name, words) for page in PAGES for words in shell_commands(page, "forebay")]

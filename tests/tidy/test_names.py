@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from testkit.places import ROOT
 from tests.support.foreign_mentions import EXAMPLE_FILES, FOREIGN
-from tests.support.mentions import ROOT, files, known, missing, module_text, page_text
+from tests.support.mentions import files, known, missing, module_text, page_text
 
 PAGES = sorted(ROOT / name[1:] for name in files() if name.endswith(".md"))
 MODULES = sorted(ROOT / name[1:] for name in files() if name.endswith(".py"))

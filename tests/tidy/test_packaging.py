@@ -10,10 +10,12 @@ import sys
 import tarfile
 from pathlib import Path
 
+import pytest
+
+from testkit.places import DISTRIBUTIONS, ROOT, SERVER_SRC
 from tools.install import make_sdist, unpack
 
-ROOT = Path(__file__).resolve().parents[2]
-SRC = ROOT / "src"
+SERVER = ROOT / "server"
 
 
 def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -28,13 +30,17 @@ def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_an_sdist_holds_every_source_and_every_type(tmp_path: Path) -> None:
-    with tarfile.open(make_sdist(tmp_path / "sdist")) as archive:
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_an_sdist_holds_every_source_and_every_type(name: str, tmp_path: Path) -> None:
+    folder = ROOT / name
+    with tarfile.open(make_sdist(folder, tmp_path / "sdist")) as archive:
         packed = {name.partition("/")[2] for name in archive.getnames()}
-    sources = {str(path.relative_to(ROOT)) for path in SRC.rglob("*") if path.is_file()}
+        plain = {member.name.partition("/")[2] for member in archive if member.isreg()}
+    sources = {str(p.relative_to(folder)) for p in (folder / "src").rglob("*") if p.is_file()}
     wanted = {name for name in sources if "egg-info" not in name and "__pycache__" not in name}
     assert wanted <= packed
-    assert {"setup.py", "pyproject.toml", "MANIFEST.in", "LICENSE", "README.md"} <= packed
+    beside = {path.name for path in folder.iterdir() if path.is_file()}
+    assert {"pyproject.toml", "LICENSE", "README.md"} <= beside <= plain
     assert not {name for name in packed if name.startswith(("tests/", "build/"))}
 
 
@@ -68,8 +74,8 @@ def packed(folder: Path, files: dict[str, str]) -> Path:
 
 def test_a_compiled_module_without_its_types_is_not_built(tmp_path: Path) -> None:
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, tmp_path)
-    shutil.copytree(SRC, tmp_path / "src")
+        shutil.copy(SERVER / name, tmp_path)
+    shutil.copytree(SERVER_SRC, tmp_path / "src")
     (tmp_path / "src" / "forebay" / "core" / "rax.pxd").unlink()
     done = python(tmp_path, "setup.py", "-q", "build_ext")
     assert done.returncode != 0
@@ -82,12 +88,12 @@ def test_a_build_without_types_says_so(tmp_path: Path) -> None:
     package = tmp_path / "forebay"
     (package / "engine").mkdir(parents=True)
     for name in ("__init__.py", "engine/__init__.py", "engine/ticker.py"):
-        shutil.copy(SRC / "forebay" / name, package / name)
+        shutil.copy(SERVER_SRC / "forebay" / name, package / name)
     ask = ("-c", "import forebay; print(forebay.build(), forebay.compiled())")
     assert python(tmp_path, *ask).stdout == "interpreted False\n"
     assert compile_ticker(tmp_path) == ""
     assert python(tmp_path, *ask).stdout == "untyped False\n"
-    shutil.copy(SRC / "forebay" / "engine" / "ticker.pxd", package / "engine")
+    shutil.copy(SERVER_SRC / "forebay" / "engine" / "ticker.pxd", package / "engine")
     assert compile_ticker(tmp_path) == ""
     assert python(tmp_path, *ask).stdout == "compiled True\n"
 

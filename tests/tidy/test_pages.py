@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pages import ROOT
+from testkit.places import ROOT, SOURCES
 from tools.draw_architecture import ROOMS, drawing
 
 PAGES = [
@@ -68,6 +68,5 @@ def test_a_dead_link_would_be_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_of_the_picture_exists_and_is_drawn(room: str) -> None:
-    path = ROOT / "src" / room
-    assert path.exists()
+    (path,) = [folder / room for folder in SOURCES if (folder / room).exists()]
     assert re.search(rf"\b{path.stem}{'/' if path.is_dir() else ''}(?!\w)", drawing())

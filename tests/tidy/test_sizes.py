@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from testkit.places import ROOT, SERVER_SRC, SOURCES
+
 FILE_LINES = 500
 FUNCTION_LINES = 70
-FOLDERS = ("src", "testkit", "tests", "bench", "reliability", "examples", "tools")
+FOLDERS = ("server", "spark", "testkit", "tests", "bench", "reliability", "examples", "tools")
 
 PYTHON = sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*.py"))
-PXD = sorted((ROOT / "src").rglob("*.pxd"))
+PXD = sorted(SERVER_SRC.rglob("*.pxd"))
 #: Files a reader opens; build products and the environment are not among them.
 TEXTS = [
     *PYTHON,
@@ -69,7 +70,7 @@ def test_nothing_is_left_for_later_or_tied_to_one_machine(path: Path) -> None:
 
 
 def test_no_module_imports_relatively_or_cython() -> None:
-    for path in (ROOT / "src").rglob("*.py"):
+    for path in (path for folder in SOURCES for path in folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom):
                 assert node.level == 0, f"relative import in {name_of(path)}"

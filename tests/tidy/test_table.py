@@ -9,14 +9,13 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 import forebay
 from forebay.commands.table import TABLE
+from testkit.places import DISTRIBUTIONS, ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(name.decode() for name in TABLE)
 
 
@@ -72,7 +71,7 @@ def commands_tried(source: str) -> set[str]:
 
 @cache
 def all_tried() -> set[str]:
-    files = [p for p in (ROOT / "tests").rglob("test_*.py") if not {"tidy", "spark"} & {*p.parts}]
+    files = [*(ROOT / "server/tests").rglob("test_*.py")]
     return set().union(*(commands_tried(path.read_text()) for path in files))
 
 
@@ -117,10 +116,17 @@ def test_every_command_says_what_it_does_and_since_when(name: str) -> None:
 
 
 def test_the_version_is_the_same_everywhere() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    projects = [
+        tomllib.loads((ROOT / name / "pyproject.toml").read_text())["project"]
+        for name in DISTRIBUTIONS
+    ]
+    (spark,) = projects[0]["optional-dependencies"]["spark"]
     top = re.search(r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert top is not None
-    assert forebay.__version__ == project["version"] == top.group(1)
+    version = top.group(1)
+    assert forebay.__version__ == version
+    assert [project["version"] for project in projects] == [version] * len(projects)
+    assert spark.endswith(f"=={version}"), "one extra installs two distributions of one version"
 
 
 def test_the_generated_pages_are_current() -> None:

@@ -1,0 +1,148 @@
+"""Fixtures that every folder of tests shares, and the two legs of the suite.
+
+The suite runs twice: on the plain sources (PYTHONPATH=server/src:spark/src) and on the installed
+package with its compiled core.  FOREBAY_LEG says which one is meant; if the
+package that Python finds is of the other kind, nothing is run at all.
+
+The interpreted leg also measures which lines and branches are reached (`make test`
+has a floor, pyproject.toml says which).  A traced test takes four times as long, so
+only the folders in MEASURED are traced: they reach what the others repeat.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import forebay
+from testkit.oracle import start_redis
+from testkit.places import ROOT
+from testkit.servers import ServerProcess, start_forebay
+
+settings.register_profile(
+    "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("default")
+
+#: Tests that run the code in this process and reach each line a few times, not a million.
+MEASURED = {"commands", "core", "engine", "persistence", "wire"}
+
+#: Servers that run now; their logs are shown when a test fails.
+_running: list[ServerProcess] = []
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    leg = os.environ.get("FOREBAY_LEG")
+    if leg and forebay.compiled() != (leg == "compiled"):
+        raise pytest.UsageError(f"the {leg} leg found another build: {forebay.__file__}")
+    # A shell that runs the suite in the background lets it ignore SIGINT.  Servers would inherit
+    # that, and tests send it to them.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.pluginmanager.hasplugin("_cov"):
+        return
+    for item in items:
+        # A case of a hundred thousand IDs reaches the lines of the case of ten.
+        is_large = re.search(r"\[\d{5,}", item.name) is not None
+        if is_large or folder_of(item) not in MEASURED:
+            item.add_marker("no_cover")
+
+
+def folder_of(item: pytest.Item) -> str:
+    """The folder that a test is in, whatever room of it: `server/tests/core` is `core`."""
+    parts = item.path.relative_to(ROOT).parts
+    return parts[parts.index("tests") + 1]
+
+
+def pytest_report_header() -> str:
+    kind = "compiled" if forebay.compiled() else "interpreted"
+    return f"forebay: {kind}, {Path(forebay.__file__).parent}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    if report.failed:
+        for server in _running:
+            report.sections.append((f"log of {server.name} (pid {server.pid})", server.log()))
+    return report
+
+
+@pytest.fixture(scope="session")
+def server_root() -> Iterator[Path]:
+    """A short directory: the path of a unix socket must not pass 107 bytes."""
+    root = Path(tempfile.mkdtemp(prefix="fb-"))
+    yield root
+    shutil.rmtree(root, ignore_errors=True)
+
+
+def _retire(server: ServerProcess) -> None:
+    """Stop a Forebay; it must go in peace and have nothing on its conscience."""
+    was_alive = server.alive()
+    code = server.stop()
+    _running.remove(server)
+    log = server.log_path.read_text("utf-8", "replace")
+    assert was_alive, f"the server died with exit code {code}; its log:\n{server.log()}"
+    assert "Traceback" not in log, f"a traceback in the server's log:\n{server.log()}"
+    assert code == 0, f"exit code {code} after SIGTERM; its log:\n{server.log()}"
+
+
+@pytest.fixture
+def make_forebay(server_root: Path) -> Iterator[Callable[..., ServerProcess]]:
+    """Start Forebay with directives of the test's own: make_forebay("--maxclients", "5")."""
+    started: list[ServerProcess] = []
+
+    def make(*directives: str) -> ServerProcess:
+        server = start_forebay(Path(tempfile.mkdtemp(dir=server_root)), *directives)
+        started.append(server)
+        _running.append(server)
+        return server
+
+    yield make
+    for server in started:
+        _retire(server)
+
+
+@pytest.fixture(scope="session")
+def _shared_forebay(server_root: Path) -> Iterator[ServerProcess]:
+    directory = server_root / "shared"
+    server = start_forebay(directory, "--enable-debug-command", "yes")
+    _running.append(server)
+    yield server
+    _retire(server)
+
+
+@pytest.fixture
+def forebay_server(_shared_forebay: ServerProcess) -> ServerProcess:
+    """The Forebay that tests of this worker share, emptied."""
+    with _shared_forebay.client(unix=True) as client:
+        assert client("FLUSHALL") == "OK"
+    return _shared_forebay
+
+
+@pytest.fixture(scope="session")
+def _shared_redis(server_root: Path) -> Iterator[ServerProcess]:
+    server = start_redis(server_root / "oracle")
+    _running.append(server)
+    yield server
+    server.stop()
+    _running.remove(server)
+
+
+@pytest.fixture
+def redis_server(_shared_redis: ServerProcess) -> ServerProcess:
+    """The real redis-server that tests of this worker share, emptied."""
+    with _shared_redis.client(unix=True) as client:
+        assert client("FLUSHALL") == "OK"
+    return _shared_redis

@@ -1,0 +1,134 @@
+"""Fixtures of the connector: both servers, and one Spark session for the whole process."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from forebay_spark import patience
+from forebay_spark.session import session
+from spark.tests.support.clusters import redis_cluster
+from spark.tests.support.cut_links import Cut, cutting
+from spark.tests.support.restarting import STARTS, Restarted
+from spark.tests.support.spark_faults import FaultySource
+from spark.tests.support.spark_streams import Target
+from testkit.servers import ServerProcess, worker_path
+from testkit.small_spark import SETTINGS
+
+SERVERS = ["redis_server", "forebay_server"]
+#: Kills are tried on both servers at all times; so is everything else without Spark.
+ON_BOTH = "test_three_jobs_killed"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A test with Spark runs on one of the two servers, half of them on each.
+
+    What differs between the servers is tested without Spark, on both.  FOREBAY_BOTH_SERVERS=1
+    runs everything on both, which takes some minutes more.  Tests with a time limit of their own
+    take longest and come first, so that no core waits for them at the end.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("timeout") is None)
+    if os.environ.get("FOREBAY_BOTH_SERVERS") == "1":
+        return
+    spared = [item for item in items if _is_spared(item)]
+    config.hook.pytest_deselected(items=spared)
+    items[:] = [item for item in items if item not in set(spared)]
+
+
+def _is_spared(item: pytest.Item) -> bool:
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    chosen = parameters.get("target")
+    name = getattr(item, "originalname", item.name)
+    if chosen is None or item.get_closest_marker("spark") is None or name.startswith(ON_BOTH):
+        return False
+    return bool(chosen != SERVERS[zlib.crc32(name.encode()) % 2])
+
+
+@pytest.fixture(params=SERVERS)
+def target(request: pytest.FixtureRequest) -> Iterator[Target]:
+    """Each server in turn, emptied."""
+    target = Target(request.getfixturevalue(request.param))
+    yield target
+    target.client.close()
+
+
+@pytest.fixture
+def counting_target(target: Target) -> Target:
+    """The same; what must be counted to be noticed is not asked of Redis before 7.0."""
+    return only_if_it_counts(target)
+
+
+def only_if_it_counts(target: Target) -> Target:
+    if not target.counts:
+        pytest.skip("this peer (FOREBAY_PEER) does not count the entries of a stream")
+    return target
+
+
+@pytest.fixture
+def redis_target(redis_server: Any) -> Iterator[Target]:
+    """The real redis-server alone, for what does not depend on the server."""
+    target = Target(redis_server)
+    yield target
+    target.client.close()
+
+
+@pytest.fixture
+def counting_redis(redis_target: Target) -> Target:
+    """The real redis-server, if it counts entries."""
+    return only_if_it_counts(redis_target)
+
+
+@pytest.fixture
+def quick_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blips are bridged for a fifth of a second, and waits are told soon."""
+    monkeypatch.setattr(patience, "RETRY_PAUSES_S", (0.05, 0.15))
+    monkeypatch.setattr(patience, "TELL_AFTER_S", 0.3)
+    monkeypatch.setattr(patience, "_MET", set())
+
+
+@pytest.fixture(params=STARTS)
+def restarted(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Restarted]:
+    """Each server in turn, with data that outlives a kill."""
+    server = Restarted(request.param, tmp_path / "server")
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def cut(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cut]:
+    """Break a connection at a use, with the reply lost or the command."""
+    yield from cutting(monkeypatch)
+
+
+@pytest.fixture(scope="session")
+def cluster_nodes(server_root: Path) -> Iterator[list[ServerProcess]]:
+    """Three nodes of a real Redis Cluster."""
+    with redis_cluster(server_root / "cluster") as nodes:
+        yield nodes
+
+
+@pytest.fixture
+def cluster_client(cluster_nodes: list[ServerProcess]) -> Iterator[redis.RedisCluster]:
+    """A client of the cluster, which is empty."""
+    client = redis.RedisCluster(host="127.0.0.1", port=cluster_nodes[0].port)
+    client.flushall(target_nodes="primaries")
+    yield client
+    client.close()
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """The one session; workers can import the tests as well."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", worker_path())
+        # A task may fail twice before its job does.
+        spark = session(master="local[2,3]", settings=SETTINGS, quiet=True)
+        spark.dataSource.register(FaultySource)
+        yield spark
+        spark.stop()

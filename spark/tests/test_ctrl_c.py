@@ -1,0 +1,88 @@
+"""Ctrl-C during a statement: one line, no stack, and Spark does as it is told from then on."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+import threading
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forebay.cli.main import main
+from spark.tests.support.spark_streams import Target
+from spark.tests.support.terminal import CTRL_C, CTRL_D, Terminal
+from testkit.waiting import wait_until
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
+
+PATIENCE_S = 120.0
+ENDLESS = "SELECT sum(id % 7) AS n FROM range(1000000000000)"
+#: Spark runs this inside of one call, as a statement that gives rows is not.
+ENDLESS_CALL = f"CREATE TABLE never USING parquet AS {ENDLESS}"
+
+
+class Jobs:
+    """What Spark does, by its own pages."""
+
+    def __init__(self, page: str) -> None:
+        self._list = f"{page}/api/v1/applications"
+
+    def running(self) -> int:
+        (application,) = self._get("")
+        return len(self._get(f"/{application['id']}/jobs?status=running"))
+
+    def _get(self, path: str) -> Any:
+        with urllib.request.urlopen(f"{self._list}{path}", timeout=30) as page:
+            return json.load(page)
+
+
+def test_ctrl_c_ends_the_statement_and_the_shell_goes_on(
+    redis_target: Target, tmp_path: Path
+) -> None:
+    redis_target.add("s", 3)
+    command = [sys.executable, "-m", "forebay", "sql", "--stream", "s", "--url", redis_target.url]
+    command += ["--master", "local[1]", "--ui", "--conf", "spark.log.level=OFF"]
+    command += ["--conf", f"spark.sql.warehouse.dir={tmp_path / 'warehouse'}"]
+    with Terminal(command, XDG_STATE_HOME=str(tmp_path)) as shell:
+        page = re.search(r"http://\S+", shell.until("sql> "))
+        assert page is not None
+        jobs = Jobs(page[0])
+        for statement in (ENDLESS, ENDLESS_CALL):
+            shell.press(f"{statement};\n")
+            wait_until("it runs", jobs.running, PATIENCE_S)
+            shell.until(";\n")
+            shell.press(CTRL_C)
+            assert shell.until("sql> ") == "^C\nstopped\nsql> "
+            wait_until("it ends", lambda: not jobs.running(), PATIENCE_S)
+        for _ in range(2):
+            shell.press(CTRL_C)
+            assert shell.until("sql> ") in ("^C\nsql> ", "\nsql> ")
+        shell.press("SELECT count(*) AS n FROM s;\n")
+        assert re.search(r"n\n-\n3\n", shell.until("sql> "))
+        shell.press(CTRL_D)
+        assert shell.exit_code() == 0
+
+
+def test_ctrl_c_ends_a_command_with_one_sentence(
+    spark: Any, redis_target: Target, capfd: pytest.CaptureFixture[str]
+) -> None:
+    redis_target.add("s", 3)
+    tracker, before = spark.sparkContext.statusTracker(), signal.getsignal(signal.SIGINT)
+
+    def press() -> None:
+        wait_until("it runs", tracker.getActiveJobsIds, PATIENCE_S)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    person = threading.Thread(target=press)
+    person.start()
+    assert main(["sql", "--stream", "s", "--url", redis_target.url, ENDLESS]) == 1
+    person.join()
+    assert capfd.readouterr().err == "forebay: stopped by Ctrl-C; what is printed is not all\n"
+    assert signal.getsignal(signal.SIGINT) is before
+    wait_until("it ends", lambda: not tracker.getActiveJobsIds(), PATIENCE_S)

@@ -1,0 +1,18 @@
+"""Where things lie in the repository.
+
+A distribution is a top-level folder with a `pyproject.toml`, its sources in `src` and its tests
+in `tests`.  The rest of the repository serves all of them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+#: The folders of the distributions, in the order in which they are built.
+DISTRIBUTIONS = ("server", "spark")
+SERVER_SRC = ROOT / "server" / "src"
+SPARK_SRC = ROOT / "spark" / "src"
+SOURCES = (SERVER_SRC, SPARK_SRC)
+#: Where tools/install.py builds the compiled distribution.
+SERVER_BUILD = ROOT / "build" / "server"
