@@ -68,6 +68,7 @@ COMPILED = [
     "forebay.persistence.rdb.nodes",
     "forebay.persistence.rdb.pending",
     "forebay.engine.names",
+    "forebay.engine.call_counts",
     "forebay.engine.stats",
     "forebay.engine.ticker",
     "forebay.engine.blocking",

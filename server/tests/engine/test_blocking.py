@@ -308,16 +308,18 @@ def test_inside_exec_nothing_waits(client: EngineClient) -> None:
 
 
 def test_a_wait_counts_as_one_call_when_it_ends(client: EngineClient) -> None:
-    row = client.engine.commands[b"xreadgroup"]
-    row.reset_statistics()
+    def counted() -> tuple[int, int]:
+        count = client.engine.call_counts.of(client.engine.commands[b"xreadgroup"])
+        return count.calls, count.failed_calls
+
     client("XGROUP CREATE s g $ MKSTREAM")
     group_reader(client, "a")
     group_reader(client, "b")
-    assert row.calls == 0
+    assert counted() == (0, 0)
     client("XADD s 1-1 f v")
-    assert (row.calls, row.failed_calls) == (1, 0)
+    assert counted() == (1, 0)
     client("DEL s")
-    assert (row.calls, row.failed_calls) == (2, 1)
+    assert counted() == (2, 1)
     client.engine.stats.reset()
     reader(client, "XREAD BLOCK 10 STREAMS s $")
     client.sleep(10)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forebay.commands.api.context import Context
+from forebay.commands.api.services import CallCount
 from forebay.commands.api.spec import FAST, Command
 from forebay.commands.table import TABLE
 from forebay.errors import CommandError
@@ -38,10 +39,8 @@ def client() -> EngineClient:
     return EngineClient(commands=TABLE | {row.name: row for row in extra})
 
 
-@pytest.fixture(autouse=True)
-def fresh_statistics() -> None:
-    for row in TABLE.values():
-        row.reset_statistics()
+def counted(client: EngineClient, name: bytes) -> CallCount:
+    return client.engine.call_counts.of(client.engine.commands[name])
 
 
 def test_a_name_is_found_in_any_letter_case(client: EngineClient) -> None:
@@ -137,37 +136,37 @@ def test_a_defect_inside_exec_spoils_only_its_own_reply(client: EngineClient) ->
 def test_calls_and_their_times_are_counted_by_row(client: EngineClient) -> None:
     for usec in (1, 100, 3):
         client("SLOW", usec)
-    row = client.engine.commands[b"slow"]
-    assert (row.calls, row.usec, row.failed_calls, row.rejected_calls) == (3, 104, 0, 0)
-    assert sum(row.buckets) == 3
+    count = counted(client, b"slow")
+    assert (count.calls, count.usec, count.failed_calls, count.rejected_calls) == (3, 104, 0, 0)
+    assert sum(count.buckets) == 3
     assert client.engine.stats.commands == 3
     assert client.session.calls == 3
 
 
 def test_a_clock_that_goes_backwards_does_no_harm(client: EngineClient) -> None:
     client("SLOW", -50)
-    assert client.engine.commands[b"slow"].usec == 0
+    assert counted(client, b"slow").usec == 0
 
 
 def test_an_error_of_the_handler_is_a_failed_call(client: EngineClient) -> None:
     client("LATE")
-    row = client.engine.commands[b"late"]
-    assert (row.calls, row.failed_calls, row.rejected_calls) == (1, 1, 0)
+    count = counted(client, b"late")
+    assert (count.calls, count.failed_calls, count.rejected_calls) == (1, 1, 0)
     assert client.engine.stats.errors == {b"LATE": 1}
 
 
 def test_a_refusal_before_the_handler_is_a_rejected_call(client: EngineClient) -> None:
     client("LATE", "x")
-    row = client.engine.commands[b"late"]
-    assert (row.calls, row.failed_calls, row.rejected_calls) == (0, 0, 1)
+    count = counted(client, b"late")
+    assert (count.calls, count.failed_calls, count.rejected_calls) == (0, 0, 1)
     assert client.engine.stats.errors == {b"ERR": 1}
     assert client.engine.stats.error_replies == 1
 
 
 def test_a_subcommand_is_counted_in_its_own_row(client: EngineClient) -> None:
     client("CLIENT", "ID")
-    assert TABLE[b"client"].calls == 0
-    assert TABLE[b"client"].subcommands[b"id"].calls == 1
+    assert counted(client, b"client").calls == 0
+    assert client.engine.call_counts.of(TABLE[b"client"].subcommands[b"id"]).calls == 1
 
 
 def test_the_commands_of_exec_are_counted_one_by_one(client: EngineClient) -> None:
@@ -175,10 +174,10 @@ def test_the_commands_of_exec_are_counted_one_by_one(client: EngineClient) -> No
     client("PING")
     client("LATE")
     client("EXEC")
-    assert TABLE[b"ping"].calls == 1
-    assert client.engine.commands[b"late"].failed_calls == 1
-    assert TABLE[b"exec"].calls == 1
-    assert TABLE[b"exec"].failed_calls == 0
+    assert counted(client, b"ping").calls == 1
+    assert counted(client, b"late").failed_calls == 1
+    assert counted(client, b"exec").calls == 1
+    assert counted(client, b"exec").failed_calls == 0
 
 
 # Slow commands

@@ -8,6 +8,7 @@ from forebay.commands.api.session cimport Session
 from forebay.commands.api.spec cimport Command
 from forebay.core.keyspace cimport Keyspace
 from forebay.engine.blocking cimport Blocking
+from forebay.engine.call_counts cimport CallCounts
 from forebay.engine.names cimport Names
 from forebay.engine.stats cimport Stats
 from forebay.engine.ticker cimport Ticker
@@ -33,6 +34,7 @@ cdef class Engine:
     cdef public Keyspace keyspace
     cdef public dict ready
     cdef public Stats stats
+    cdef public CallCounts call_counts
     cdef public Blocking blocking
     cdef public object idmp_cycle, sessions, pubsub, slowlog, latency, monitors, pausing, on_fault
     cdef public Context ctx

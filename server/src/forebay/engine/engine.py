@@ -5,7 +5,7 @@
       |- arity, gates      anything unusual: guarded()      admission.py
       |- ctx               set up for the session
       |- row.handler       inside a unit of effects
-      |- statistics        row, session, errors, slow log
+      |- statistics        call_counts, session, errors, slow log
       `- blocking.serve    if the command signalled a key that somebody waits for
 
 The engine is a function of (state, argv, now_ms): it has no clock, no socket,
@@ -38,6 +38,7 @@ from forebay.core.idmp_cycle import IdmpCycle
 from forebay.core.keyspace import Keyspace
 from forebay.engine import admission, rejection
 from forebay.engine.blocking import Blocked, Blocking
+from forebay.engine.call_counts import CallCounts
 from forebay.engine.latency import Latency
 from forebay.engine.monitors import Monitors
 from forebay.engine.names import Names
@@ -94,6 +95,7 @@ class Engine:
         self.ready = self.keyspace.ready
         self.idmp_cycle = IdmpCycle(self.keyspace)
         self.stats = Stats(self.keyspace)
+        self.call_counts = CallCounts(commands.values())
         self.sessions = Sessions()
         self.services = Services()
         self.ctx = Context(self.keyspace, settings, self.services)
@@ -128,6 +130,7 @@ class Engine:
         services.blocking = self.blocking
         services.executor = self
         services.stats = self.stats
+        services.call_counts = self.call_counts
         services.slowlog = self.slowlog
         services.latency = self.latency
         services.payloads = Payloads(self.settings)
@@ -264,9 +267,9 @@ class Engine:
             return 0
         self.stats.commands += 1
         session.calls += 1
-        row.ran(ended - started)
+        self.call_counts.ran(row, ended - started)
         if out.size > mark and out.p[mark] == DASH:
-            row.failed_calls += 1
+            self.call_counts.failed(row)
             self.count_error(mem.to_bytes(out.p, mark + 1, out.size - mark - 1))
         if ended - started >= self.slow_us:
             self.note_slow(session, row, argv, ended - started)
@@ -309,7 +312,7 @@ class Engine:
     def reject(self, session: Session, row: Command | None, text: bytes) -> None:
         """Answer with an error instead of running; a transaction being queued is spoilt."""
         if row is not None:
-            row.rejected_calls += 1
+            self.call_counts.rejected(row)
         if session.queue is not None:
             session.queue_broken = True
         if row is not None and row.name == b"exec":
@@ -428,9 +431,9 @@ class Engine:
         session.calls += 1
         self.stats.unblocked += 1
         if state.row is not None:
-            state.row.ran(state.spent_us)
+            self.call_counts.ran(state.row, state.spent_us)
             if error is not None:
-                state.row.failed_calls += 1
+                self.call_counts.failed(state.row)
         if error is not None:
             self.count_error(error)
         if session.gate & MUTES:

@@ -115,8 +115,8 @@ def test_the_time_of_commands_counts_those_of_a_transaction_once() -> None:
     client = AdminClient()
     client("CONFIG", "RESETSTAT")
     before = int(client.info("stats")["eventloop_duration_cmd_sum"])
-    client.engine.commands[b"exec"].ran(1000)
-    client.engine.commands[b"get"].ran(900)
+    client.engine.call_counts.ran(client.engine.commands[b"exec"], 1000)
+    client.engine.call_counts.ran(client.engine.commands[b"get"], 900)
     assert int(client.info("stats")["eventloop_duration_cmd_sum"]) - before == 900
 
 
@@ -199,7 +199,7 @@ def test_errorstats_count_by_the_first_word() -> None:
 def test_latencystats_print_the_percentiles_that_are_configured() -> None:
     client = AdminClient()
     client("CONFIG", "RESETSTAT")
-    client.engine.commands[b"xlen"].ran(7)
+    client.engine.call_counts.ran(client.engine.commands[b"xlen"], 7)
     name = "latency_percentiles_usec_xlen"
     assert client.info("latencystats")[name] == "p50=7.000,p99=7.000,p99.9=7.000"
     client("CONFIG", "SET", "latency-tracking-info-percentiles", "100")

@@ -1,8 +1,10 @@
 """LATENCY: spikes, and the histogram of running times."""
 
+from collections.abc import Sequence
+
 from forebay.commands.admin.histogram import by_powers_of_two, percentile, upper_bound
-from forebay.commands.api.spec import Command
 from forebay.commands.table import TABLE
+from forebay.engine.call_counts import CallCounts
 from server.tests.support.admin_client import AdminClient
 from testkit.resp import ReplyError
 
@@ -72,7 +74,7 @@ def test_histogram_counts_calls_up_to_each_power_of_two() -> None:
     client = AdminClient()
     client("CONFIG", "RESETSTAT")
     for usec in (1, 3, 4, 5, 100):
-        client.engine.commands[b"xlen"].ran(usec)
+        client.engine.call_counts.ran(client.engine.commands[b"xlen"], usec)
     client("HELLO", "3")
     histogram = client("LATENCY", "HISTOGRAM", "xlen", "nosuch")
     points = {1: 1, 4: 3, 8: 4, 128: 5}
@@ -96,19 +98,24 @@ def test_help_has_every_subcommand_of_the_table() -> None:
     assert named == set(TABLE[b"latency"].subcommands)
 
 
+def buckets_of(*times_us: int) -> Sequence[int]:
+    """Where an engine counts calls of one command that took so long."""
+    row = TABLE[b"ping"]
+    counts = CallCounts([row])
+    for usec in times_us:
+        counts.ran(row, usec)
+    return counts.of(row).buckets
+
+
 def test_every_time_falls_into_the_bucket_whose_bounds_hold_it() -> None:
     for usec in [*range(300), 1 << 20, (1 << 40) + 12345, (1 << 62) + 1]:
-        row = Command("x", None, 1, 0)
-        row.ran(usec)
-        bucket = row.buckets.index(1)
+        bucket = buckets_of(usec).index(1)
         assert usec <= upper_bound(bucket)
         assert bucket == 0 or usec > upper_bound(bucket - 1)
 
 
 def test_percentiles_are_at_most_a_quarter_above_the_truth() -> None:
-    row = Command("x", None, 1, 0)
-    for usec in range(1, 1001):
-        row.ran(usec)
-    assert 500 <= percentile(row.buckets, 50) <= 625
-    assert 990 <= percentile(row.buckets, 99) <= 1240
-    assert by_powers_of_two(row.buckets)[-1] == (1024, 1000)
+    buckets = buckets_of(*range(1, 1001))
+    assert 500 <= percentile(buckets, 50) <= 625
+    assert 990 <= percentile(buckets, 99) <= 1240
+    assert by_powers_of_two(buckets)[-1] == (1024, 1000)

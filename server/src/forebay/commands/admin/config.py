@@ -44,10 +44,7 @@ def config_set(ctx: Context, argv: Argv) -> None:
 def config_resetstat(ctx: Context, argv: Argv) -> None:
     """CONFIG RESETSTAT."""
     ctx.services.stats.reset()
-    for row in ctx.services.executor.commands.values():
-        row.reset_statistics()
-        for subcommand in row.subcommands.values():
-            subcommand.reset_statistics()
+    ctx.services.call_counts.reset()
     ctx.out.ok()
 
 

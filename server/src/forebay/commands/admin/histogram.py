@@ -4,7 +4,7 @@
     bucket         0 1 2 3 | 4 5 6 7 |  8    9     10    11  |  12    13   ...
 
 Every power of two is cut into four, so a time is known to within a quarter of
-its size.  Counting is one shift loop and one increment (Command.ran); reading
+its size.  Counting is one shift loop and one increment (engine/call_counts.py); reading
 is done here, and only when somebody asks.
 """
 

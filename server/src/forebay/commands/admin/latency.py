@@ -111,14 +111,16 @@ def diagnosis(ctx: Context) -> str:
 def latency_histogram(ctx: Context, argv: Argv) -> None:
     """LATENCY HISTOGRAM [command ...]."""
     called = list(_called_rows(ctx, argv.list()[2:]))
+    call_counts = ctx.services.call_counts
     out = ctx.out
     out.map(len(called))
     for row in called:
         out.bulk(row.full_name)
-        points = by_powers_of_two(row.buckets)
+        buckets = call_counts.of(row).buckets
+        points = by_powers_of_two(buckets)
         out.map(2)
         out.bulk(b"calls")
-        out.integer(sum(row.buckets))
+        out.integer(sum(buckets))
         out.bulk(b"histogram_usec")
         out.map(len(points))
         for limit_us, calls in points:
@@ -129,13 +131,15 @@ def latency_histogram(ctx: Context, argv: Argv) -> None:
 def _called_rows(ctx: Context, names: Sequence[bytes]) -> Iterator[Command]:
     """The rows that were called; those of the named commands, or all."""
     commands = ctx.services.executor.commands
+    counts = ctx.services.call_counts
     if names:
         rows = [_find(ctx, name.lower()) for name in names]
     else:
         rows = list(commands.values())
     for row in rows:
         if row is not None:
-            yield from (r for r in (row, *row.subcommands.values()) if r.buckets)
+            family = (row, *row.subcommands.values())
+            yield from (member for member in family if counts.of(member).calls)
 
 
 def _find(ctx: Context, name: bytes) -> Command | None:

@@ -1,7 +1,7 @@
 """What handlers need from above: small Protocols, filled in by engine and server.
 
-    engine fills   sessions  pubsub  blocking  stats  slowlog  latency  executor
-                   payloads  loaded_scripts
+    engine fills   sessions  pubsub  blocking  stats  call_counts  slowlog  latency
+                   executor  payloads  loaded_scripts
     server fills   config  info  memory_used  random_below  shutdown  durability  host
 
 A handler reaches them as ``ctx.services.<name>``.  Nothing here knows which
@@ -10,8 +10,8 @@ object that is: tests replace the server's part with whatever they like.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from forebay.commands.api.context import Context
@@ -138,6 +138,24 @@ class Stats(Protocol):
     def reset(self) -> None: ...
 
 
+class CallCount(NamedTuple):
+    """What the engine counted of one command."""
+
+    calls: int
+    usec: int
+    rejected_calls: int
+    failed_calls: int
+    #: Running times, as admin/histogram.py reads them; empty if it never ran.
+    buckets: Sequence[int]
+
+
+class CallCounts(Protocol):
+    """The counters of every command; CONFIG RESETSTAT clears them."""
+
+    def of(self, row: Command) -> CallCount: ...
+    def reset(self) -> None: ...
+
+
 class Slowlog(Protocol):
     """The latest slow commands, newest first."""
 
@@ -219,6 +237,7 @@ class Services:
     blocking: Blocking
     executor: Executor
     stats: Stats
+    call_counts: CallCounts
     slowlog: Slowlog
     latency: Latency
     config: Config

@@ -1,8 +1,8 @@
 """What a row of the command table holds.
 
 A row is the only description of a command: the dispatcher reads arity, flags
-and handler from it, COMMAND and the documentation pages the rest.  Statistics
-of a command live in its row too, since they are asked for by row.
+and handler from it, COMMAND and the documentation pages the rest.  Rows are shared
+by all engines and never change; an engine counts calls by ``number``.
 
 A handler has one shape: ``handler(ctx, argv)``.  It reads its arguments to the
 end, looks up what it needs, acts, and writes exactly one reply to ``ctx.out``;
@@ -12,11 +12,9 @@ or raises CommandError before it has changed or written anything; or calls
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
-
-from forebay import mem
 
 WRITE = 1 << 0
 READONLY = 1 << 1
@@ -61,8 +59,8 @@ FLAG_NAMES = (
     (NO_MANDATORY_KEYS, "no_mandatory_keys"),
 )
 
-#: Enough for any 63-bit number of microseconds.
-BUCKETS = 252
+#: Every row gets the next number, when it is made.
+NUMBERS = count()
 
 Handler = Callable[[Any, Any], None]
 #: Finds the keys of one call where first/last/step cannot: argv to key positions.
@@ -103,7 +101,7 @@ NO_KEYS = Keys()
 
 
 class Command:
-    """One row: what the command is called, what it needs, what runs it, how often it ran."""
+    """One row: what the command is called, what it needs, what runs it."""
 
     def __init__(
         self,
@@ -138,35 +136,8 @@ class Command:
             row.full_name = self.name + b"|" + row.name
         self.is_container = bool(self.subcommands)
         self.is_fast = bool(flags & FAST)
-        self.calls = 0
-        self.usec = 0
-        self.rejected_calls = 0
-        self.failed_calls = 0
-        #: Running times, four buckets to a power of two; empty until the first call.
-        self.buckets: array[int] = array("Q")
-        self.w: mem.Words = mem.words(self.buckets)
-
-    def ran(self, usec: int) -> int:
-        """Count one call that took so many microseconds; see admin/histogram.py for the buckets."""
-        if usec < 0:
-            usec = 0
-        self.calls += 1
-        self.usec += usec
-        shift = 0
-        while (usec >> shift) > 7:
-            shift += 1
-        if self.calls == 1:
-            self.buckets = array("Q", bytes(8 * BUCKETS))
-            self.w = mem.words(self.buckets)
-        self.w[shift * 4 + (usec >> shift)] += 1
-        return 0
-
-    def reset_statistics(self) -> None:
-        """Forget all calls, of the subcommands too; CONFIG RESETSTAT."""
-        self.calls = self.usec = self.rejected_calls = self.failed_calls = 0
-        self.buckets = array("Q")
-        for row in self.subcommands.values():
-            row.reset_statistics()
+        #: Where an engine keeps its counters of this row; no other row has it.
+        self.number = next(NUMBERS)
 
     def takes(self, n: int) -> bool:
         """Whether a call of n words, name included, has the right length."""

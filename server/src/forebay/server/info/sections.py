@@ -225,18 +225,20 @@ def _rows(ctx: Context) -> Iterator[Command]:
 
 def _commands_us(ctx: Context) -> int:
     """How long commands ran in all; those inside of EXEC are counted, so EXEC itself is not."""
-    return sum(row.usec for row in _rows(ctx) if row.name != b"exec")
+    counts = ctx.services.call_counts
+    return sum(counts.of(row).usec for row in _rows(ctx) if row.name != b"exec")
 
 
 def commandstats(ctx: Context, facts: Facts) -> Fields:
     """Calls and times of each command that was tried."""
     found: Fields = []
     for row in _rows(ctx):
-        if row.calls or row.rejected_calls or row.failed_calls:
-            each = row.usec / row.calls if row.calls else 0.0
+        calls, usec, rejected, failed, _ = ctx.services.call_counts.of(row)
+        if calls or rejected or failed:
+            each = usec / calls if calls else 0.0
             text = (
-                f"calls={row.calls},usec={row.usec},usec_per_call={each:.2f},"
-                f"rejected_calls={row.rejected_calls},failed_calls={row.failed_calls}"
+                f"calls={calls},usec={usec},usec_per_call={each:.2f},"
+                f"rejected_calls={rejected},failed_calls={failed}"
             )
             found.append((f"cmdstat_{row.full_name.decode()}", text))
     return found
@@ -252,9 +254,10 @@ def latencystats(ctx: Context, facts: Facts) -> Fields:
     """Percentiles of the running times of each command."""
     found: Fields = []
     for row in _rows(ctx):
-        if row.buckets and ctx.settings.latency_tracking:
+        buckets = ctx.services.call_counts.of(row).buckets
+        if buckets and ctx.settings.latency_tracking:
             text = ",".join(
-                f"p{percent:g}={percentile(row.buckets, percent):.3f}"
+                f"p{percent:g}={percentile(buckets, percent):.3f}"
                 for percent in ctx.settings.latency_percentiles
             )
             found.append((f"latency_percentiles_usec_{row.full_name.decode()}", text))
