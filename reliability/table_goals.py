@@ -37,7 +37,7 @@ from forebay_spark.lake.upkeep import compact
 from forebay_spark.pipeline.archive import Archive, Trim
 from forebay_spark.pipeline.flow import Flow
 from forebay_spark.pipeline.spec import Source
-from forebay_spark.session import session
+from forebay_spark.runtime.session import session
 from reliability.goals import Outcome
 from reliability.processes import start
 from testkit.servers import ServerProcess, worker_path

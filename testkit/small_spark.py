@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forebay_spark.session import SETTINGS as OURS
+from forebay_spark.runtime.session import SETTINGS as OURS
 
 JVM_OPTIONS = "spark.driver.extraJavaOptions"
 #: A test is over before a compiler that optimises, or a collector with threads of its own, is

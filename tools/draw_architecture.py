@@ -65,10 +65,14 @@ ROOMS = (
     "forebay/mem.py",
     "forebay/errors.py",
     "forebay_spark/source.py",
-    "forebay_spark/sink.py",
+    "forebay_spark/runtime",
+    "forebay_spark/servers",
+    "forebay_spark/read",
+    "forebay_spark/values",
+    "forebay_spark/write",
     "forebay_spark/lake",
     "forebay_spark/pipeline",
-    "forebay_spark/sql.py",
+    "forebay_spark/query",
 )
 
 STEPS = (
@@ -297,14 +301,18 @@ def spark() -> list[str]:
         text(1156, 506, "forebay_spark", 16, weight=700, mono=True),
         text(1300, 506, "a client like any other", 13, MUTED),
         box(1146, 526, 388, 112, GREEN_PALE, "none", radius=12),
-        text(1164, 553, "connector: exactly once, both ways", 13, MUTED),
-        chip(1164, 576, 110, "source", GREEN),
-        chip(1286, 576, 90, "sink", GREEN),
-        chip(1388, 576, 90, "sql", GREEN),
+        text(1164, 551, "connector: exactly once, both ways", 13, MUTED),
+        *(
+            chip(1164 + 122 * (at % 3), 562 + 36 * (at // 3), 110, name, GREEN)
+            for at, name in enumerate(
+                ("source", "servers/", "read/", "values/", "write/", "runtime/")
+            )
+        ),
         box(1146, 650, 388, 112, GREEN_PALE, "none", radius=12),
-        text(1164, 677, "jobs: archive, aggregate, quarantine, replay", 13, MUTED),
+        text(1164, 677, "jobs: archive, aggregate, replay; SQL over all of it", 13, MUTED),
         chip(1164, 700, 130, "pipeline/", GREEN),
-        chip(1306, 700, 100, "lake/", GREEN),
+        chip(1306, 700, 90, "lake/", GREEN),
+        chip(1408, 700, 100, "query/", GREEN),
         path("M1074 556 H1138", GREEN),
         path("M1146 606 H1082", GREEN),
         text(1108, 546, "columns", 11, GREEN, weight=600, anchor="middle"),

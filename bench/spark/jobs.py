@@ -20,12 +20,12 @@ from bench.rows import STREAM
 from bench.spark.lines import Line, compare, warm_in_turns
 from bench.spark.reads import to_noop_s
 from bench.spark.stage import PARTITIONS, Stage, url
-from forebay_spark.entries import EntryColumns
 from forebay_spark.lake.frames import frame_of
 from forebay_spark.lake.lake import Lake
 from forebay_spark.pipeline.archive import Archive, about_archive
 from forebay_spark.pipeline.spec import Source
-from forebay_spark.schema import PLAIN
+from forebay_spark.values.entry_columns import EntryColumns
+from forebay_spark.values.schema import PLAIN
 
 WRITTEN = "race:written"
 FROM_MEMORY = "Parquet from Spark's memory"

@@ -27,15 +27,15 @@ from pyspark.sql.types import StructType
 
 from bench.spark.lines import Line, warm_in_turns
 from bench.spark.stage import Stage
-from forebay_spark.entries import EntryColumns
 from forebay_spark.ids import EntryId
 from forebay_spark.lake.lake import About, Change, Lake, NewFile
 from forebay_spark.lake.log import commit_path
 from forebay_spark.lake.parquet import Statistics, folder_of
 from forebay_spark.lake.transactions import Cut, of_cuts
-from forebay_spark.one_table import table
 from forebay_spark.pipeline.archive import about_archive
 from forebay_spark.pipeline.spec import Source
+from forebay_spark.query.table import table
+from forebay_spark.values.entry_columns import EntryColumns
 
 STREAM = "orders"
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)

@@ -20,13 +20,13 @@ from bench.peers import Peer
 from bench.rows import FOREVER_S, PIPELINE, fill
 from bench.spark.lines import Line, compare, in_turns
 from bench.spark.stage import Stage, url
-from forebay_spark.batch import BatchReader
 from forebay_spark.lake.stores import place_of
-from forebay_spark.offsets import Piece
 from forebay_spark.options import BATCH, read_options
-from forebay_spark.pipeline.landing import Landing, land_task
-from forebay_spark.reading import Task
-from forebay_spark.schema import PLAIN
+from forebay_spark.pipeline.direct_write import Landing, land_task
+from forebay_spark.read.batch import BatchReader
+from forebay_spark.read.offsets import Piece
+from forebay_spark.read.reading import Task
+from forebay_spark.values.schema import PLAIN
 from testkit.resp import encode
 
 WARM = b"race:warm"

@@ -24,7 +24,7 @@ from bench.rows import F4, FOREVER_S, PIPELINE, entry_id
 from bench.spark.lines import Line, compare, warm_in_turns
 from bench.spark.reads import TYPED, to_noop_s
 from bench.spark.stage import Stage, url
-from forebay_spark.nested import converter
+from forebay_spark.values.nested import converter
 from testkit.resp import encode
 
 FIELD = "order"

@@ -28,14 +28,14 @@ from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailable
 from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, StructType
 
 from bench.rows import F4, STREAM, entry_id
-from forebay_spark.batch import BatchReader
-from forebay_spark.connect import Server
-from forebay_spark.decode import Decoder
 from forebay_spark.options import BATCH, read_options
-from forebay_spark.pages import EntryPage
-from forebay_spark.reading import Task
-from forebay_spark.schema import is_plain
+from forebay_spark.read.batch import BatchReader
+from forebay_spark.read.decode import Decoder
+from forebay_spark.read.pages import EntryPage
+from forebay_spark.read.reading import Task
+from forebay_spark.servers.connect import Server
 from forebay_spark.source import ForebaySource
+from forebay_spark.values.schema import is_plain
 
 #: As many rows as a page of the connector has at most.
 BATCH_ROWS = 20_000

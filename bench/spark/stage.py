@@ -17,7 +17,7 @@ from bench.peers import Peer, running
 from bench.rows import STREAM, fill
 from bench.spark.lines import Samples
 from bench.spark.sources import ConstSource, TupleSource
-from forebay_spark.session import session
+from forebay_spark.runtime.session import session
 from testkit.servers import worker_path
 
 MASTER = "local[2]"

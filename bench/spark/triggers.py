@@ -17,7 +17,7 @@ from bench.spark.lines import Line, compare, warm_in_turns
 from bench.spark.sources import MICRO_BATCH_TASKS, SENT
 from bench.spark.stage import Stage, url
 from forebay_spark.pipeline.spec import offsets_json
-from forebay_spark.schema import PLAIN
+from forebay_spark.values.schema import PLAIN
 
 FEW = "race:few"
 #: The first triggers start processes and compile.

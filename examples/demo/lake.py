@@ -21,7 +21,7 @@ from forebay_spark.pipeline.jobs import Aggregate, Quarantine
 from forebay_spark.pipeline.runner import run_streaming
 from forebay_spark.pipeline.spec import LakeSink, Source, StreamSink, Transform
 from forebay_spark.pipeline.watch import Report, StreamReporter
-from forebay_spark.sql import Asked, open_tables
+from forebay_spark.query.sql import Asked, open_tables
 
 SCHEMA = "rider string, speed double, at timestamp"
 #: What a report must have to be a good one.

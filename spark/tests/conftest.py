@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import redis
 
-from forebay_spark import patience
-from forebay_spark.session import session
+from forebay_spark.runtime.session import session
+from forebay_spark.servers import patience
 from spark.tests.support.clusters import redis_cluster
 from spark.tests.support.cut_links import Cut, cutting
 from spark.tests.support.restarting import STARTS, Restarted

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from forebay_spark.errors import OptionError, explain
-from forebay_spark.noise import worth_showing
+from forebay_spark.runtime.stderr_filter import worth_showing
 
 WRAPPED = """[PYTHON_DATA_SOURCE_ERROR] Failed to plan Python data source read: Traceback:
   File "x.py", line 3

@@ -5,20 +5,19 @@
     spark = session()
     orders = spark.readStream.format("forebay").option("streams", "orders").load()
 
-The path of an entry through the files:
+The rooms, in the order of the path of an entry:
 
-    options.py                 what was asked for
-    connect.py, state.py       the server, and what it says about a stream
-    offsets.py, planning.py    from where to where, cut into tasks     (loss.py: is all there?)
-    server_help.py             does the server cut and send columns?   (splitting.py: cutting)
-    reading.py, forms.py       a task fetches pages: XRANGE or FB.COLUMNS
-    pages.py, column_pages.py  a page of either kind, as Arrow columns
-    decode.py, values.py       a page becomes an Arrow record batch
-    micro_batch.py, batch.py   what Spark calls to read
-    sink.py, rows.py, lanes.py the way back: rows to entries, exactly once
-    session.py, java.py        a Spark to run it in                    (variables.py: many queries)
-    lake/, pipeline/           on top of all that: tables on disk, and jobs that fill them
-    one_table.py               a stream and its lake as one table
+    options.py   what was asked for                    (ids.py, moments.py, durations.py, errors.py)
+    source.py    the data source "forebay": what Spark asks first
+    servers/     how a server is reached and awaited, and what it says about a stream
+    read/        positions, tasks, pages, record batches
+    values/      fields of entries as typed columns, and back to the byte
+    write/       rows to entries, exactly once
+    runtime/     the Spark to run it in: session, Java, workers
+    lake/        Delta tables on disk or in an object store
+    query/       a stream and its lake as one table; `forebay sql`
+    pipeline/    jobs: archive, aggregate, quarantine, replay
+    cli/         the commands that it adds to `forebay`
 
 Nothing here imports the server: the connector works where only Redis runs.
 """
@@ -26,7 +25,7 @@ Nothing here imports the server: the connector works where only Redis runs.
 from typing import Any
 
 from forebay_spark.errors import ConnectorError, explain
-from forebay_spark.session import refuse_old_spark, session
+from forebay_spark.runtime.session import refuse_old_spark, session
 
 __all__ = ["ConnectorError", "explain", "session", "table"]
 
@@ -35,7 +34,7 @@ def __getattr__(name: str) -> Any:
     """``table`` needs all of Spark, so it is loaded when somebody asks for it."""
     if name == "table":
         refuse_old_spark()
-        from forebay_spark.one_table import table
+        from forebay_spark.query.table import table
 
         return table
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -26,10 +26,12 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from forebay_spark import batch, micro_batch, offsets, payloads, sink
 from forebay_spark.errors import ConnectorError
 from forebay_spark.options import BATCH, BINARY, LONG_RETRY, STREAM, TEXT, WRITE, read_options
-from forebay_spark.schema import PLAIN, PLAIN_BYTES, refuse_broken_promises
+from forebay_spark.read import batch, micro_batch, offsets
+from forebay_spark.values import payloads
+from forebay_spark.values.schema import PLAIN, PLAIN_BYTES, refuse_broken_promises
+from forebay_spark.write import sink
 
 
 class Refusal(DataSourceStreamReader, SupportsTriggerAvailableNow):

@@ -9,10 +9,10 @@ too old for the connector finds a source that says so.
 
 import pyspark
 
-from forebay_spark.versions import is_too_old
+from forebay_spark.runtime.versions import is_too_old
 
 if is_too_old(pyspark.__version__):
-    from forebay_spark.old_spark import OldSparkSource as DefaultSource
+    from forebay_spark.runtime.old_spark import OldSparkSource as DefaultSource
 else:
     from forebay_spark.source import ForebaySource as DefaultSource  # type: ignore[assignment]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 import redis
 
-from forebay_spark import connect
-from forebay_spark.connect import Link
+from forebay_spark.servers import connect
+from forebay_spark.servers.connect import Link
 
 Cut = Callable[[int, bool], None]
 
@@ -34,8 +34,8 @@ class CutLink(Link):
 
 def cutting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cut]:
     """Break the connection at a use, with the reply lost or the command."""
-    monkeypatch.setattr("forebay_spark.connect.Link", CutLink)
-    monkeypatch.setattr("forebay_spark.patience.RETRY_PAUSES_S", (0.0, 0.0))
+    monkeypatch.setattr("forebay_spark.servers.connect.Link", CutLink)
+    monkeypatch.setattr("forebay_spark.servers.patience.RETRY_PAUSES_S", (0.0, 0.0))
 
     def at(use: int, lose_reply: bool) -> None:
         CutLink.left, CutLink.lose_reply = use, lose_reply

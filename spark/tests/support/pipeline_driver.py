@@ -23,7 +23,7 @@ from forebay_spark.pipeline import archive, sinks
 from forebay_spark.pipeline.archive import Archive, Trim
 from forebay_spark.pipeline.jobs import Aggregate, Process
 from forebay_spark.pipeline.spec import LakeSink, Source, StreamSink, Transform
-from forebay_spark.session import session
+from forebay_spark.runtime.session import session
 from spark.tests.support.spark_driver import run_module
 from testkit.small_spark import SETTINGS
 

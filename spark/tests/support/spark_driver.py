@@ -15,8 +15,8 @@ import subprocess
 import sys
 from typing import Any
 
-from forebay_spark.session import session
-from forebay_spark.variables import settle
+from forebay_spark.runtime.session import session
+from forebay_spark.runtime.start_race import settle
 from spark.tests.support.spark_faults import FaultySource
 from testkit.servers import worker_path
 from testkit.small_spark import SETTINGS

@@ -31,16 +31,16 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
-from forebay_spark.batch import BatchReader
-from forebay_spark.entries import EntryColumns
 from forebay_spark.lake.parquet import PartitionedFiles
-from forebay_spark.micro_batch import MicroBatchReader
 from forebay_spark.options import BATCH, STREAM, WRITE, Options, read_options
-from forebay_spark.pipeline import landing
-from forebay_spark.pipeline.landing import Landed, Landing, land_task
-from forebay_spark.reading import Task, read_task
-from forebay_spark.sink import BATCH_ID, BatchWriter, MicroBatchWriter, Written
+from forebay_spark.pipeline import direct_write
+from forebay_spark.pipeline.direct_write import Landed, Landing, land_task
+from forebay_spark.read.batch import BatchReader
+from forebay_spark.read.micro_batch import MicroBatchReader
+from forebay_spark.read.reading import Task, read_task
 from forebay_spark.source import ForebaySource
+from forebay_spark.values.entry_columns import EntryColumns
+from forebay_spark.write.sink import BATCH_ID, BatchWriter, MicroBatchWriter, Written
 
 Json = dict[str, Any]
 OURS = ("fault", "faultAt", "victims")
@@ -52,7 +52,7 @@ def land_and_die(plan: Landing, task: Task) -> Landed:
     if context is not None and context.attemptNumber() == 0:
         files = PartitionedFiles(plan.place, plan.partitions)
         for batch in read_task(plan.schema, plan.options, task):
-            files.add(landing.dated(batch, EntryColumns(plan.schema)))
+            files.add(direct_write.dated(batch, EntryColumns(plan.schema)))
         os.kill(os.getpid(), signal.SIGKILL)
     return land_task(plan, task)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyspark
 
-from forebay_spark.java import ensure_java
+from forebay_spark.runtime.java import ensure_java
 from testkit.servers import free_port
 from testkit.waiting import wait_until
 

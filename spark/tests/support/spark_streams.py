@@ -17,8 +17,8 @@ from pyspark.sql.types import StructType, _parse_datatype_json_string
 
 from forebay_spark import ids
 from forebay_spark.ids import FIRST
-from forebay_spark.offsets import Piece
 from forebay_spark.options import BATCH, STREAM, WRITE, Options, read_options
+from forebay_spark.read.offsets import Piece
 from testkit.oracle import counts_entries
 from testkit.servers import ServerProcess
 

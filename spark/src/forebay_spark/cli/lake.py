@@ -38,7 +38,7 @@ Place = Annotated[str, Parameter(name="LAKE", help="folder or address of the lak
 def _print(columns: Iterable[str], records: list[dict[str, Any]], as_json: bool) -> None:
     """Records as a table of some columns, or all of them as JSON."""
     from forebay_spark.cli.tables import show_table
-    from forebay_spark.results import Result, plain, write_json
+    from forebay_spark.query.results import Result, plain, write_json
 
     names = list(columns)
     if as_json:

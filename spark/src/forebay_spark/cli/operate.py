@@ -45,7 +45,7 @@ def status(
 
     from forebay_spark.cli.tables import show_table
     from forebay_spark.pipeline.status import read
-    from forebay_spark.results import Result, write_json
+    from forebay_spark.query.results import Result, write_json
 
     if lake is not None:
         raise SparkCommandError(f"about a lake it is: forebay lake info {lake}")

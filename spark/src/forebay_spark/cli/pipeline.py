@@ -288,8 +288,8 @@ def infer(
 
     The schema goes to standard output, what was seen of each field beside it.
     """
-    from forebay_spark.infer import infer_schema, last_entries
     from forebay_spark.options import BATCH, read_options
+    from forebay_spark.read.infer import infer_schema, last_entries
 
     given = {"url": url or URL, "streams": stream, **pairs("--option", options)}
     if last < 1:

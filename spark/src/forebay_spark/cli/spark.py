@@ -37,7 +37,7 @@ def check_installed() -> None:
             raise SparkCommandError(
                 f"this command needs {module}; install it with: pip install 'forebay[spark]'"
             )
-    from forebay_spark.versions import is_too_old, sentence
+    from forebay_spark.runtime.versions import is_too_old, sentence
 
     found = version("pyspark")
     if is_too_old(found):

@@ -23,8 +23,8 @@ from forebay_spark.cli.options import (
 from forebay_spark.cli.spark import SparkCommandError, pairs, spark_of, told
 
 if TYPE_CHECKING:
-    from forebay_spark.interrupts import Calls
-    from forebay_spark.sql import Asked, Tables
+    from forebay_spark.query.sql import Asked, Tables
+    from forebay_spark.runtime.interrupts import Calls
 
 EPILOG = """\
 tables (SHOW TABLES lists them):
@@ -177,9 +177,9 @@ def sql(
     spark: SparkOptions = HERE,
 ) -> int:
     """Find mistakes, open the tables, run what was asked."""
-    from forebay_spark.interrupts import Calls, plain_ctrl_c
-    from forebay_spark.sql import Tables
-    from forebay_spark.statements import statements_of
+    from forebay_spark.query.sql import Tables
+    from forebay_spark.query.statements import statements_of
+    from forebay_spark.runtime.interrupts import Calls, plain_ctrl_c
 
     is_shell = query is None and sys.stdin.isatty()
     text = sys.stdin.read() if query in (None, "-") and not is_shell else query
@@ -204,7 +204,7 @@ def sql(
 
 def tables_of(asked: TableOptions) -> Asked:
     """The tables that the options name."""
-    from forebay_spark.sql import Asked
+    from forebay_spark.query.sql import Asked
 
     is_lake_alone = asked.lake is not None and not asked.url
     return Asked(
@@ -242,8 +242,8 @@ def _tell_what_is_shown(tables: Asked) -> None:
 def shell(opened: Tables, show: Print) -> int:
     """Statements by hand until the person leaves."""
     from forebay_spark.pipeline.flow import readable
-    from forebay_spark.results import render
-    from forebay_spark.sql_shell import Shell, history
+    from forebay_spark.query.results import render
+    from forebay_spark.query.shell import Shell, history
 
     def tables() -> None:
         sys.stdout.write(render(["table", "what it is"], list(opened.opened.items())))

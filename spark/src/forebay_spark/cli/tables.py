@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from forebay_spark.results import Row, render, text
+from forebay_spark.query.results import Row, render, text
 
 
 def show_table(columns: Sequence[str], rows: Sequence[Row]) -> None:

@@ -23,13 +23,13 @@ from deltalake.transaction import AddAction, create_table_with_add_actions
 from pyspark.sql.types import StructType
 
 from forebay_spark import ids
-from forebay_spark.entries import completed_schema, dated_schema
 from forebay_spark.lake import stores, transactions
 from forebay_spark.lake.errors import LakeError
 from forebay_spark.lake.lake import OLD_LOG, PROPERTIES, About, Lake, in_words, properties_of
 from forebay_spark.lake.parquet import NO_VALUE, Statistics
 from forebay_spark.lake.stores import Place
 from forebay_spark.lake.transactions import Cut
+from forebay_spark.values.entry_columns import completed_schema, dated_schema
 
 KEPT_LOG = "_log-before-delta"
 PARQUET = "parquet"

@@ -31,10 +31,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql.types import StructType
 
-from forebay_spark.entries import EntryColumns
 from forebay_spark.lake import stores
 from forebay_spark.lake.lake import NewFile
 from forebay_spark.lake.stores import Place
+from forebay_spark.values.entry_columns import EntryColumns
 
 CODEC = "zstd"
 #: Columns that wait for more of the same row group: a bound for the memory of a task.

@@ -1,17 +1,17 @@
 """Jobs that run streams into tables and back: archive, aggregate, quarantine, replay, compact.
 
-    spec.py        what a job is made of: source, sinks, trigger; every name that a file may use
-    flow.py        a streaming query of Spark that runs a function for each micro-batch
-    ranges.py      which entries a micro-batch has, held against what the lake has
-    landing.py     files of a lake, written by the tasks that read the entries
-    trim.py        what may go from the server
-    archive.py ... one file a job
-    config.py      the same jobs from a TOML or YAML file
+    spec.py          what a job is made of: source, sinks, trigger; every name that a file may use
+    flow.py          a streaming query of Spark that runs a function for each micro-batch
+    ranges.py        which entries a micro-batch has, held against what the lake has
+    direct_write.py  files of a lake, written by the tasks that read the entries
+    trim.py          what may go from the server
+    archive.py ...   one file a job
+    config.py        the same jobs from a TOML or YAML file
 
 docs/internals/pipeline.md tells what is exactly once, and why.
 """
 
-from forebay_spark.session import refuse_old_spark
+from forebay_spark.runtime.session import refuse_old_spark
 
 # An older Spark lacks names that the modules import: say that, and not which name it was.
 refuse_old_spark()

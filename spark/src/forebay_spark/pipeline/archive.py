@@ -2,7 +2,7 @@
 
     stream --> micro-batch --> files of the lake --> commit with the new cuts --> trim
 
-Files are written by the tasks that read the entries (landing.py).
+Files are written by the tasks that read the entries (direct_write.py).
 
 Rows are the entries as the source delivers them: the plain columns, or those of a schema
 with what tells about the entry (``_stream``, ``_id``, ``_timestamp``, ``_seq``) always among
@@ -24,25 +24,26 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import AtomicType, BinaryType, StructType
 
-from forebay_spark import loss, state
-from forebay_spark.connect import Server
-from forebay_spark.entries import EntryColumns, dated_schema, entry_schema
 from forebay_spark.errors import OptionError
-from forebay_spark.exact import refuses_loss
 from forebay_spark.lake import stores, transactions
 from forebay_spark.lake.lake import CHECKPOINTS, About, Change, Lake, Snapshot
 from forebay_spark.lake.transactions import Cut
-from forebay_spark.offsets import Position
 from forebay_spark.pipeline import ranges, settings
 from forebay_spark.pipeline.checkpoint import open_checkpoint
+from forebay_spark.pipeline.direct_write import Landed, Landing, land
 from forebay_spark.pipeline.evolution import ADD, FIXED, new_fields, roomy
 from forebay_spark.pipeline.flow import Flow, Settings
-from forebay_spark.pipeline.landing import Landed, Landing, land
 from forebay_spark.pipeline.settings import setting
 from forebay_spark.pipeline.spec import Job, Source, offsets_json
 from forebay_spark.pipeline.trim import now_ms, trim_streams
-from forebay_spark.reading import tasks_of
-from forebay_spark.server_help import Helper
+from forebay_spark.read import loss
+from forebay_spark.read.offsets import Position
+from forebay_spark.read.reading import tasks_of
+from forebay_spark.servers import state
+from forebay_spark.servers.capabilities import Helper
+from forebay_spark.servers.connect import Server
+from forebay_spark.values.entry_columns import EntryColumns, dated_schema, entry_schema
+from forebay_spark.values.exact import refuses_loss
 
 _LOG = logging.getLogger("forebay_spark")
 BYTES = BinaryType()

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from py4j.protocol import Py4JError
 
-from forebay_spark import offsets
 from forebay_spark.errors import OptionError, first_sentence
 from forebay_spark.ids import EntryId
 from forebay_spark.lake.stores import place_of
-from forebay_spark.offsets import Span
+from forebay_spark.read import offsets
+from forebay_spark.read.offsets import Span
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

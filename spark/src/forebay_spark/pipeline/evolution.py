@@ -34,8 +34,8 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from forebay_spark.infer import types_of
-from forebay_spark.schema import REASON, REST, SPECIAL
+from forebay_spark.read.infer import types_of
+from forebay_spark.values.schema import REASON, REST, SPECIAL
 
 FIXED, ADD = "none", "add"
 #: So many values of a name say what it is.

@@ -18,7 +18,6 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from forebay_spark.entries import EntryColumns, row_schema
 from forebay_spark.errors import OptionError
 from forebay_spark.pipeline import settings
 from forebay_spark.pipeline.flow import BatchFunction, Flow, Settings
@@ -34,7 +33,8 @@ from forebay_spark.pipeline.spec import (
     transform_reader,
     transformed,
 )
-from forebay_spark.schema import CORRUPT, REASON, SPECIAL
+from forebay_spark.values.entry_columns import EntryColumns, row_schema
+from forebay_spark.values.schema import CORRUPT, REASON, SPECIAL
 
 FINAL, UPDATES = "final", "updates"
 FIELDS, RAW = "_fields", "_raw"

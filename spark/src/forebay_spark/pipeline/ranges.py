@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from forebay_spark.lake.errors import LakeError
 from forebay_spark.lake.transactions import Cut
-from forebay_spark.offsets import Piece, Position, Span
+from forebay_spark.read.offsets import Piece, Position, Span
 
 
 class Todo(NamedTuple):

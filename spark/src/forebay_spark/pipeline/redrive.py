@@ -25,11 +25,12 @@ from dataclasses import dataclass, field
 from traceback import extract_tb
 from typing import Any, NamedTuple
 
-from forebay_spark import ids, state
-from forebay_spark.connect import Server
+from forebay_spark import ids
 from forebay_spark.errors import OptionError
 from forebay_spark.pipeline.replay import CHUNK_ENTRIES, NEW, Entry, Writer, target
 from forebay_spark.pipeline.spec import DEFAULT_URL, function_of
+from forebay_spark.servers import state
+from forebay_spark.servers.connect import Server
 
 Fields = list[tuple[bytes, bytes]]
 #: Bytes that are no text survive the way through text and back.

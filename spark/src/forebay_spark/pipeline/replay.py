@@ -34,18 +34,20 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import ArrayType, BinaryType, StructType
 
-from forebay_spark import exact, ids, state
-from forebay_spark.connect import Link, Server
-from forebay_spark.entries import EntryColumns
+from forebay_spark import ids
 from forebay_spark.errors import OptionError
 from forebay_spark.lake.lake import Lake
-from forebay_spark.one_table import cold_table, entry_of
 from forebay_spark.options import ISO, WRITE, Options, read_options
-from forebay_spark.patience import translate
 from forebay_spark.pipeline import settings
 from forebay_spark.pipeline.settings import setting
 from forebay_spark.pipeline.spec import DEFAULT_URL, WAIT
-from forebay_spark.sink import hash_tag
+from forebay_spark.query.table import cold_table, entry_of
+from forebay_spark.servers import state
+from forebay_spark.servers.connect import Link, Server
+from forebay_spark.servers.patience import translate
+from forebay_spark.values import exact
+from forebay_spark.values.entry_columns import EntryColumns
+from forebay_spark.write.sink import hash_tag
 
 CHUNK_ENTRIES = 500
 KEY_PREFIX = "forebay:replay"

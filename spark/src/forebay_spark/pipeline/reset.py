@@ -23,13 +23,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from forebay_spark import state
-from forebay_spark.connect import Server
 from forebay_spark.errors import OptionError
 from forebay_spark.moments import moment_ms
 from forebay_spark.pipeline.archive import Archive
 from forebay_spark.pipeline.jobs import SinkJob
 from forebay_spark.pipeline.spec import FormatSink, LakeSink, Sink, offsets_json
+from forebay_spark.servers import state
+from forebay_spark.servers.connect import Server
 
 START = "start.json"
 OFFSETS = "offsets"

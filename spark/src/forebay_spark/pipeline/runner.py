@@ -17,12 +17,12 @@ from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
-from forebay_spark import patience, state
-from forebay_spark.connect import Server
 from forebay_spark.options import STREAM, read_options
 from forebay_spark.pipeline.flow import Flow
 from forebay_spark.pipeline.spec import Source
 from forebay_spark.pipeline.watch import Reporter, Tell, Watcher
+from forebay_spark.servers import patience, state
+from forebay_spark.servers.connect import Server
 
 LOOK_EVERY_S = 1
 

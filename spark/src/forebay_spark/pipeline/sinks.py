@@ -19,15 +19,15 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
-from forebay_spark.connect import Server
 from forebay_spark.errors import OptionError, SinkError
 from forebay_spark.lake import results
 from forebay_spark.lake.lake import CHECKPOINTS, About, Lake
-from forebay_spark.lanes import MARKER_TTL_MS
 from forebay_spark.options import WRITE, read_options
 from forebay_spark.pipeline.checkpoint import open_checkpoint
 from forebay_spark.pipeline.spec import FormatSink, LakeSink, Sink, StreamSink
-from forebay_spark.sink import MARKER_GRACE_MS, MARKER_PREFIX, hash_tag, write_name
+from forebay_spark.servers.connect import Server
+from forebay_spark.write.delivery import MARKER_TTL_MS
+from forebay_spark.write.sink import MARKER_GRACE_MS, MARKER_PREFIX, hash_tag, write_name
 
 #: How many partitions of a batch are cleaned up after; further ones expire by themselves.
 FENCES = 256

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pyspark.errors import PySparkException
 
-from forebay_spark import state
-from forebay_spark.connect import parse_url
 from forebay_spark.errors import ConnectorError, OptionError
 from forebay_spark.options import LONG_RETRY, STREAM, WRITE, Options, read_options
 from forebay_spark.pipeline import settings
 from forebay_spark.pipeline.flow import AVAILABLE_NOW, trigger_of
 from forebay_spark.pipeline.settings import Reader, build, setting
-from forebay_spark.variables import settle
+from forebay_spark.runtime.start_race import settle
+from forebay_spark.servers import state
+from forebay_spark.servers.connect import parse_url
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -17,9 +17,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from forebay_spark import ids
-from forebay_spark.connect import Server
 from forebay_spark.options import WRITE, read_options
 from forebay_spark.pipeline.watch import PIPELINES
+from forebay_spark.servers.connect import Server
 
 RUNNING, SILENT = "running", "silent"
 STATES = {"started": RUNNING, "batch": RUNNING, "idle": RUNNING}

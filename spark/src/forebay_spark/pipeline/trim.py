@@ -27,9 +27,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from forebay_spark import ids
-from forebay_spark.connect import Link, Server
 from forebay_spark.errors import ServerError
 from forebay_spark.ids import LAST, EntryId
+from forebay_spark.servers.connect import Link, Server
 
 #: How many entries one command may remove: some milliseconds of the server's time.
 SLICE_ENTRIES = 10_000

@@ -23,10 +23,10 @@ from typing import Any, Protocol, TextIO
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from forebay_spark import offsets
-from forebay_spark.connect import Server
 from forebay_spark.errors import ConnectorError
 from forebay_spark.options import WRITE, read_options
+from forebay_spark.read import offsets
+from forebay_spark.servers.connect import Server
 
 PIPELINES = "forebay:pipelines"
 KEPT_REPORTS = 10_000

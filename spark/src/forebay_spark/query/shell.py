@@ -1,0 +1,134 @@
+"""The shell of ``forebay sql``: statements by hand, on one Spark.
+
+    sql> SELECT count(*)            a statement may take several lines,
+      -> FROM orders;               its semicolon ends it
+    .tables  .refresh  .help  .quit
+
+A mistake is told and the shell goes on.  Ctrl-C leaves the statement that is being typed or
+run, Ctrl-D the shell.  What was typed is remembered in the folder for such things of the XDG
+rules, ``~/.local/state/forebay/sql_history``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TextIO
+
+from forebay_spark.query.statements import cut
+
+PROMPT, MORE = "sql> ", "  -> "
+KEPT_LINES = 5000
+HELP = """\
+A statement ends with a semicolon and may take several lines.
+  .tables    the tables and what they are
+  .refresh   read streams and lake anew: tables show the moment at which they were opened
+  .help      this
+  .quit      leave, as Ctrl-D does; Ctrl-C leaves a statement only
+"""
+
+Command = Callable[[], None]
+
+
+class Shell:
+    """Reads lines until there are no more."""
+
+    def __init__(
+        self,
+        execute: Callable[[str], None],
+        commands: dict[str, Command],
+        readable: Callable[[Exception], str],
+        read: Callable[[str], str] = input,
+        out: TextIO = sys.stderr,
+    ) -> None:
+        self._execute = execute
+        self._commands = {**commands, ".help": lambda: self._tell(HELP)}
+        self._readable = readable
+        self._read = read
+        self._out = out
+        self._typed = ""
+
+    def run(self) -> None:
+        """Until .quit or the end of the input."""
+        while True:
+            try:
+                line = self._read(MORE if self._typed else PROMPT)
+            except EOFError:
+                self._tell("\n")
+                return
+            except KeyboardInterrupt:
+                self._typed = ""
+                self._tell("\n")
+                continue
+            if not self._typed and line.strip().rstrip(";") in (".quit", ".exit"):
+                return
+            self._take(line)
+
+    def _take(self, line: str) -> None:
+        word = line.strip().rstrip(";")
+        if not self._typed and word.startswith("."):
+            self._try(self._commands.get(word, lambda: self._unknown(word)))
+            return
+        statements, self._typed = cut(f"{self._typed}{line}\n")
+        for statement in statements:
+            if not self._try(lambda statement=statement: self._execute(statement)):  # type: ignore[misc]
+                return
+
+    def _try(self, do: Command) -> bool:
+        """Do it; whether it went well.  Nothing that goes wrong ends the shell."""
+        try:
+            do()
+        except KeyboardInterrupt:
+            self._tell("\nstopped\n")
+        except Exception as error:  # noqa: BLE001
+            self._tell(f"{self._readable(error)}\n")
+        else:
+            return True
+        return False
+
+    def _unknown(self, word: str) -> None:
+        self._tell(f"there is no {word}; .help says what there is\n")
+
+    def _tell(self, words: str) -> None:
+        self._out.write(words)
+        self._out.flush()
+
+
+def history_file() -> Path:
+    """Where lines are remembered."""
+    state = os.environ.get("XDG_STATE_HOME")
+    return (Path(state) if state else Path.home() / ".local" / "state") / "forebay" / "sql_history"
+
+
+@contextmanager
+def history() -> Iterator[None]:
+    """Arrow keys find earlier lines, also those of earlier days, where Python has readline."""
+    try:
+        readline: Any = import_module("readline")
+    except ImportError:
+        yield
+        return
+    file = history_file()
+    try:
+        readline.read_history_file(file)
+    except OSError:
+        pass  # the first time, or not readable: begin with nothing
+    readline.set_history_length(KEPT_LINES)
+    try:
+        yield
+    finally:
+        _keep(readline, file)
+
+
+def _keep(readline: Any, file: Path) -> None:
+    """Write the lines for this user alone: they may hold secrets."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(mode=0o600)
+        readline.write_history_file(file)
+    except OSError:
+        return

@@ -1,0 +1,8 @@
+"""A server of the family: how to reach it, wait for it, and what it says about a stream.
+
+connect.py        a URL becomes a link: one server, a primary that Sentinel names, a cluster
+patience.py       waiting with back-off while a server is away
+state.py          what XINFO says about a stream
+capabilities.py   does the server cut ranges and send columns?
+glob.py           patterns as KEYS and SCAN read them
+"""
