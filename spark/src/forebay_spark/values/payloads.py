@@ -31,7 +31,7 @@ from forebay_spark.errors import OptionError
 from forebay_spark.options import AVRO, JSON, Options
 from forebay_spark.values import nested
 
-_INSTALL = "Install it where tasks run: pip install 'forebay[records]'."
+_INSTALL = "Install it where tasks run: pip install 'forebay-spark[records]'."
 _TIMESTAMP = "google.protobuf.Timestamp"
 
 
