@@ -301,9 +301,9 @@ def spark() -> list[str]:
         text(1156, 506, "forebay_spark", 16, weight=700, mono=True),
         text(1300, 506, "a client like any other", 13, MUTED),
         box(1146, 526, 388, 112, GREEN_PALE, "none", radius=12),
-        text(1164, 551, "connector: exactly once, both ways", 13, MUTED),
+        text(1164, 546, "connector: exactly once, both ways", 13, MUTED),
         *(
-            chip(1164 + 122 * (at % 3), 562 + 36 * (at // 3), 110, name, GREEN)
+            chip(1164 + 122 * (at % 3), 554 + 42 * (at // 3), 110, name, GREEN)
             for at, name in enumerate(
                 ("source", "servers/", "read/", "values/", "write/", "runtime/")
             )
