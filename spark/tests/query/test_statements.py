@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from forebay_spark.query import shell
 from forebay_spark.query.shell import Shell
 from forebay_spark.query.statements import cut, statements_of
+from forebay_spark.runtime.interrupts import CtrlC
 
 #: Pieces of SQL of which none ends a statement, whatever semicolons it holds.
 PIECES = st.sampled_from(
@@ -62,7 +63,8 @@ class Typed:
         self.executed: list[str] = []
         self.out = io.StringIO()
         commands = {".tables": lambda: self.executed.append("tables")}
-        Shell(self._execute, commands, lambda error: f"oh: {error}", self._read, self.out).run()
+        told = lambda error: f"oh: {error}"  # noqa: E731
+        Shell(self._execute, commands, told, CtrlC(), self._read, self.out).run()
 
     def _read(self, prompt: str) -> str:
         self.prompts.append(prompt)

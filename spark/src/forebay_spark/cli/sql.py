@@ -24,7 +24,7 @@ from forebay_spark.cli.spark import SparkCommandError, pairs, spark_of, told
 
 if TYPE_CHECKING:
     from forebay_spark.query.sql import Asked, Tables
-    from forebay_spark.runtime.interrupts import Calls
+    from forebay_spark.runtime.interrupts import Calls, CtrlC
 
 EPILOG = """\
 tables (SHOW TABLES lists them):
@@ -179,7 +179,7 @@ def sql(
     """Find mistakes, open the tables, run what was asked."""
     from forebay_spark.query.sql import Tables
     from forebay_spark.query.statements import statements_of
-    from forebay_spark.runtime.interrupts import Calls, plain_ctrl_c
+    from forebay_spark.runtime.interrupts import Calls, noticed_ctrl_c
 
     is_shell = query is None and sys.stdin.isatty()
     text = sys.stdin.read() if query in (None, "-") and not is_shell else query
@@ -189,12 +189,12 @@ def sql(
         _check_statements(statements, tables)
     on_server = tables.check()
     try:
-        with spark_of(spark, "forebay sql") as session, plain_ctrl_c():
-            show = Print(Calls(session), format, max_rows)
+        with spark_of(spark, "forebay sql") as session, noticed_ctrl_c() as ctrl_c:
+            show = Print(Calls(session, ctrl_c), format, max_rows)
             opened = show.calls.run(lambda _: Tables(session, tables, on_server), sys.stdout)
             _tell_what_is_shown(tables)
             if is_shell:
-                return shell(opened, show)
+                return shell(opened, show, ctrl_c)
             for text in statements:
                 show(opened, text)
     except KeyboardInterrupt:
@@ -239,7 +239,7 @@ def _tell_what_is_shown(tables: Asked) -> None:
         )
 
 
-def shell(opened: Tables, show: Print) -> int:
+def shell(opened: Tables, show: Print, ctrl_c: CtrlC) -> int:
     """Statements by hand until the person leaves."""
     from forebay_spark.pipeline.flow import readable
     from forebay_spark.query.results import render
@@ -254,5 +254,5 @@ def shell(opened: Tables, show: Print) -> int:
     commands = {".tables": tables, ".refresh": refresh}
     sys.stderr.write("a statement ends with ; and .help says more\n")
     with history():
-        Shell(partial(show, opened), commands, lambda error: str(readable(error))).run()
+        Shell(partial(show, opened), commands, lambda error: str(readable(error)), ctrl_c).run()
     return 0

@@ -4,22 +4,30 @@
       -> FROM orders;               its semicolon ends it
     .tables  .refresh  .help  .quit
 
-A mistake is told and the shell goes on.  Ctrl-C leaves the statement that is being typed or
-run, Ctrl-D the shell.  What was typed is remembered in the folder for such things of the XDG
-rules, ``~/.local/state/forebay/sql_history``.
+A mistake is told and the shell goes on.  Ctrl-D leaves the shell.  Ctrl-C leaves a statement and
+never the shell, whatever the moment:
+
+    while a line is typed       its text is dropped          a new line
+    from Enter to the result    the statement is stopped     "stopped"
+    after the result            nothing                      a new line
+
+Text that the shell has not read yet is dropped too, so nothing runs that the person has given up.
+The shell remembers lines in the folder of the XDG rules, ``~/.local/state/forebay/sql_history``.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import termios
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
 
 from forebay_spark.query.statements import cut
+from forebay_spark.runtime.interrupts import CtrlC
 
 PROMPT, MORE = "sql> ", "  -> "
 KEPT_LINES = 5000
@@ -42,12 +50,14 @@ class Shell:
         execute: Callable[[str], None],
         commands: dict[str, Command],
         readable: Callable[[Exception], str],
+        ctrl_c: CtrlC,
         read: Callable[[str], str] = input,
         out: TextIO = sys.stderr,
     ) -> None:
         self._execute = execute
         self._commands = {**commands, ".help": lambda: self._tell(HELP)}
         self._readable = readable
+        self._ctrl_c = ctrl_c
         self._read = read
         self._out = out
         self._typed = ""
@@ -56,13 +66,12 @@ class Shell:
         """Until .quit or the end of the input."""
         while True:
             try:
-                line = self._read(MORE if self._typed else PROMPT)
+                line = self._ctrl_c.read(self._read, MORE if self._typed else PROMPT)
             except EOFError:
                 self._tell("\n")
                 return
             except KeyboardInterrupt:
-                self._typed = ""
-                self._tell("\n")
+                self._give_up("\n")
                 continue
             if not self._typed and line.strip().rstrip(";") in (".quit", ".exit"):
                 return
@@ -81,14 +90,21 @@ class Shell:
     def _try(self, do: Command) -> bool:
         """Do it; whether it went well.  Nothing that goes wrong ends the shell."""
         try:
+            self._ctrl_c.check()
             do()
         except KeyboardInterrupt:
-            self._tell("\nstopped\n")
+            self._give_up("\nstopped\n")
         except Exception as error:  # noqa: BLE001
             self._tell(f"{self._readable(error)}\n")
         else:
             return True
         return False
+
+    def _give_up(self, words: str) -> None:
+        """Drop all that was typed, and say so."""
+        self._typed = ""
+        drop_typed()
+        self._tell(words)
 
     def _unknown(self, word: str) -> None:
         self._tell(f"there is no {word}; .help says what there is\n")
@@ -96,6 +112,12 @@ class Shell:
     def _tell(self, words: str) -> None:
         self._out.write(words)
         self._out.flush()
+
+
+def drop_typed() -> None:
+    """Have the terminal, if there is one, forget keys that nobody has read."""
+    with suppress(OSError, ValueError, termios.error):
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
 def history_file() -> Path:

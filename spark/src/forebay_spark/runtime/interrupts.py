@@ -3,11 +3,20 @@
     main thread      waits ........ Ctrl-C   back to the prompt, or out
     a thread         calls Spark ......|..... its jobs are cancelled, what it writes is dropped
 
-Whoever waits for the JVM in a call of py4j must not be interrupted there: py4j prints the stack
+The main thread makes no call of py4j.  If Ctrl-C interrupts such a call, py4j prints the stack
 and drops the connection, and PySpark's own answer to Ctrl-C makes another call in the midst of
 the first.  It also cancels only what runs at that moment; a statement that is still being planned
-would begin later.  So Spark is called in a thread, the main thread makes no call at all, and jobs
-of the thread are cancelled until it has ended.  The next piece of work begins after that.
+would begin later.  So Spark is called in a thread, and jobs of the thread are cancelled until it
+has ended.  The next piece of work begins after that.
+
+A key may come at any moment, so it raises nothing at a place that did not expect it:
+
+    a line is being read     KeyboardInterrupt in ``CtrlC.read``: the line is left
+    Enter was pressed        the key is kept until somebody looks: ``check``, ``wait``
+    anything else            the same
+
+Whether Enter came first is decided where Python cannot be interrupted: ``input`` puts the line
+into a list inside one call of C (``read``), and the signal handler looks at that list.
 """
 
 from __future__ import annotations
@@ -18,12 +27,63 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Generic, TextIO, TypeVar, cast
 
 from pyspark.sql import SparkSession
 
 T = TypeVar("T")
 CANCEL_EVERY_S = 0.2
+LOOK_EVERY_S = 0.05
+
+
+class CtrlC:
+    """Whether the key was pressed.  ``read``, ``check`` and ``wait`` raise KeyboardInterrupt."""
+
+    def __init__(self) -> None:
+        self._is_pressed = False
+        self._is_reading = False
+        self._entered: list[str] = []
+
+    def read(self, read: Callable[[str], str], prompt: str) -> str:
+        """A line.  A key after Enter leaves the line to the caller, who must look."""
+        self.check()
+        self._entered = []
+        try:
+            self._is_reading = True
+            self._entered.extend(map(read, (prompt,)))
+        finally:
+            self._is_reading = False
+        return self._entered[0]
+
+    def check(self) -> None:
+        """KeyboardInterrupt if the key was pressed since somebody last looked."""
+        if self._is_pressed:
+            self._is_pressed = False
+            raise KeyboardInterrupt
+
+    def wait(self, done: threading.Event) -> None:
+        """Until something is done, or KeyboardInterrupt."""
+        while not done.wait(LOOK_EVERY_S):
+            self.check()
+
+    def pressed(self, _: int, __: FrameType | None) -> None:
+        """The handler of the signal."""
+        if self._is_reading and not self._entered:
+            self._is_reading = False
+            raise KeyboardInterrupt
+        self._is_pressed = True
+
+    def poke(self, is_over: threading.Event) -> None:
+        """Have the main thread look for signals, in a thread, as long as it reads lines.
+
+        A key just before the terminal is asked for input would else be seen with the next key.
+        """
+        main = threading.main_thread().ident
+        assert main is not None
+        while not is_over.wait(LOOK_EVERY_S):
+            if self._is_reading:
+                signal.pthread_kill(main, signal.SIGURG)
 
 
 class DroppedError(Exception):
@@ -39,7 +99,7 @@ class Gate(io.TextIOBase):
         self._lock = threading.Lock()
 
     def write(self, text: str) -> int:
-        """Pass on, or end who writes."""
+        """Pass the text on, or end the work that writes it."""
         with self._lock:
             if self._is_shut:
                 raise DroppedError
@@ -50,9 +110,10 @@ class Gate(io.TextIOBase):
         self._out.flush()
 
     def shut(self) -> None:
-        """Nothing passes from now on."""
-        with self._lock:
-            self._is_shut = True
+        """Nothing passes from now on.  A write that the other end does not take is not awaited."""
+        self._is_shut = True
+        if self._lock.acquire(timeout=1.0):
+            self._lock.release()
 
 
 class Call(Generic[T]):
@@ -78,8 +139,7 @@ class Call(Generic[T]):
             self.done.set()
 
     def result(self) -> T:
-        """What the work gave, when it is done; its error is raised."""
-        self.done.wait()
+        """What the work gave, once it is done; its error is raised."""
         if self._error is not None:
             raise self._error
         return self._result[0]
@@ -99,31 +159,41 @@ class Call(Generic[T]):
 class Calls:
     """Pieces of work, one after the other."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, ctrl_c: CtrlC) -> None:
         self._spark = spark
+        self._ctrl_c = ctrl_c
         self._last_done: threading.Event | None = None
 
     def run(self, work: Callable[[TextIO], T], out: TextIO) -> T:
         """What the work gives; KeyboardInterrupt after Ctrl-C, with nothing written any more."""
+        self._ctrl_c.check()
         if self._last_done is not None:
-            self._last_done.wait()
+            self._ctrl_c.wait(self._last_done)
         call = Call(self._spark, work, out)
         self._last_done = call.done
         try:
-            return call.result()
+            self._ctrl_c.wait(call.done)
         except KeyboardInterrupt:
             call.stop()
             raise
+        return call.result()
 
 
 @contextmanager
-def plain_ctrl_c() -> Iterator[None]:
-    """Ctrl-C raises KeyboardInterrupt and does nothing else; only the main thread can say so."""
+def noticed_ctrl_c() -> Iterator[CtrlC]:
+    """Ctrl-C is noticed and does nothing else; only the main thread can say so."""
+    ctrl_c, is_over = CtrlC(), threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield ctrl_c
         return
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    poked = signal.signal(signal.SIGURG, lambda *_: None)
+    before = signal.signal(signal.SIGINT, ctrl_c.pressed)
+    poker = threading.Thread(target=ctrl_c.poke, args=(is_over,), daemon=True)
+    poker.start()
     try:
-        yield
+        yield ctrl_c
     finally:
+        is_over.set()
+        poker.join()
         signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGURG, poked)
