@@ -22,7 +22,7 @@ import pytest
 
 from forebay_spark.query.shell import Shell
 from forebay_spark.runtime.interrupts import Calls, CtrlC, noticed_ctrl_c
-from tests.support.terminal import CTRL_C, CTRL_D, Terminal
+from spark.tests.support.terminal import CTRL_C, CTRL_D, Terminal
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -7,6 +7,7 @@
     parquet.py        files by the tasks that have the rows
     results.py        the same for rows that come out of Spark
     frames.py         the rows of a version, in Spark
+    scan_files.py     which files a query opens, from its WHERE alone
     upkeep.py         few large files instead of many small ones; what nobody needs goes
     show.py           what a lake holds and how it came to be, for a person
     old.py            lakes of the format before, taken over

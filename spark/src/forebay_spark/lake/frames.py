@@ -11,17 +11,21 @@ in the names of folders, as all writers of Delta spell them.
     store     s3://...: this Spark has no jar for it          Arrow in Python workers
                                                               (lake/source.py)
 
+With the name of a time column, each scan of Spark's reader opens only files that may have the times
+of its WHERE (scan_files.py).
+
 With Delta's jar in the session, ``spark.read.format("delta").load(path)`` gives the same rows.
 """
 
 from __future__ import annotations
 
 import re
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache, reduce
-from typing import Any
+from functools import lru_cache, partial, reduce
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
@@ -29,6 +33,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from forebay_spark.lake.lake import DataFile, Snapshot, value_text
 from forebay_spark.lake.parquet import NO_VALUE
+from forebay_spark.lake.scan_files import pruned
 from forebay_spark.lake.source import FILES, FORMAT, encode_files, register
 
 OLD_DATA, OLD_FOLDER = "data", "commit"
@@ -39,12 +44,17 @@ NO_PATH_HAS = "\0"
 PLAIN, OLD, SPELLED, STORE = "plain", "old", "spelled", "store"
 #: Parts of a query that Spark can still plan; with more folders than that, workers read the files.
 MOST_PARTS = 100
+#: One thread at a time changes Spark's setting and puts it back.
+_listing = threading.RLock()
 
 
 def frame_of(
-    spark: SparkSession, snapshot: Snapshot, files: Iterable[DataFile] | None = None
+    spark: SparkSession,
+    snapshot: Snapshot,
+    files: Iterable[DataFile] | None = None,
+    time: str | None = None,
 ) -> DataFrame:
-    """The rows of all files of a version, or of some of them."""
+    """The rows of all files of a version, or of some of them; a scan may leave some out by time."""
     columns = snapshot.about.columns
     chosen = snapshot.files if files is None else list(files)
     groups: dict[str, list[DataFile]] = defaultdict(list)
@@ -54,7 +64,7 @@ def frame_of(
         return spark.createDataFrame([], columns)
     parts = []
     for layout, group in sorted(groups.items()):
-        parts += _parts(spark, snapshot, layout, group)
+        parts += _parts(_Part(spark, snapshot, group, time), layout)
     return reduce(DataFrame.unionByName, parts)
 
 
@@ -79,26 +89,42 @@ def _as_spark_reads(folder: str) -> tuple[str, str | None]:
     return name, None if value == NO_VALUE else text
 
 
-def _parts(
-    spark: SparkSession, snapshot: Snapshot, layout: str, files: list[DataFile]
-) -> list[DataFrame]:
+class _Part(NamedTuple):
+    """Files of one layout."""
+
+    spark: SparkSession
+    snapshot: Snapshot
+    files: list[DataFile]
+    time: str | None
+
+    def load(self, reader: DataFrameReader) -> DataFrame:
+        """The rows of the files."""
+        frame = self._load(reader, self.files)
+        if self.time is None:
+            return frame
+        return pruned(frame, self.files, self.time, partial(self._load, reader))
+
+    def _load(self, reader: DataFrameReader, files: list[DataFile]) -> DataFrame:
+        with _listed_here(self.spark):
+            return _load(reader, [f"{self.snapshot.place.root}/{file.path}" for file in files])
+
+
+def _parts(part: _Part, layout: str) -> list[DataFrame]:
     if layout in (PLAIN, OLD):
-        return [_read(spark, snapshot, layout, files)]
+        return [_read(part, layout)]
     folders: dict[tuple[object, ...], list[DataFile]] = defaultdict(list)
-    for file in files:
-        folders[tuple(map(file.values.get, snapshot.about.partitions))].append(file)
+    for file in part.files:
+        folders[tuple(map(file.values.get, part.snapshot.about.partitions))].append(file)
     if layout == STORE or len(folders) > MOST_PARTS:
-        return [_read_in_python(spark, snapshot, files)]
-    return [_read_spelled(spark, snapshot, group) for group in folders.values()]
+        return [_read_in_python(part.spark, part.snapshot, part.files)]
+    return [_read_spelled(part._replace(files=group)) for group in folders.values()]
 
 
-def _read_spelled(spark: SparkSession, snapshot: Snapshot, files: list[DataFile]) -> DataFrame:
+def _read_spelled(part: _Part) -> DataFrame:
     """Files of one folder, whose values the log says."""
-    columns, values = snapshot.about.columns, files[0].values
+    columns, values = part.snapshot.about.columns, part.files[0].values
     inside = StructType([field for field in columns if field.name not in values])
-    with _listed_here(spark):
-        paths = [f"{snapshot.place.root}/{file.path}" for file in files]
-        frame = _load(spark.read.schema(inside), paths)
+    frame = part.load(part.spark.read.schema(inside))
     chosen = [
         F.lit(values[field.name]).cast(field.dataType).alias(field.name)
         if field.name in values
@@ -108,14 +134,12 @@ def _read_spelled(spark: SparkSession, snapshot: Snapshot, files: list[DataFile]
     return frame.select(*chosen)
 
 
-def _read(spark: SparkSession, snapshot: Snapshot, layout: str, files: list[DataFile]) -> DataFrame:
-    columns, root = snapshot.about.columns, snapshot.place.root
+def _read(part: _Part, layout: str) -> DataFrame:
+    columns, root = part.snapshot.about.columns, part.snapshot.place.root
     deeper = [StructField(OLD_FOLDER, StringType())] if layout == OLD else []
     base = f"{root}/{OLD_DATA}" if layout == OLD else root
-    reader = spark.read.schema(StructType([*columns, *deeper])).option("basePath", base)
-    with _listed_here(spark):
-        frame = _load(reader, [f"{root}/{file.path}" for file in files])
-    return frame.select(*(F.col(f"`{name}`") for name in columns.fieldNames()))
+    reader = part.spark.read.schema(StructType([*columns, *deeper])).option("basePath", base)
+    return part.load(reader).select(*(F.col(f"`{name}`") for name in columns.fieldNames()))
 
 
 def _load(reader: DataFrameReader, paths: list[str]) -> DataFrame:
@@ -138,9 +162,10 @@ def _read_in_python(spark: SparkSession, snapshot: Snapshot, files: list[DataFil
 @contextmanager
 def _listed_here(spark: SparkSession) -> Iterator[None]:
     """Let the driver look at the files; they are known, so there is nothing to search."""
-    before = str(spark.conf.get(DISCOVERY))
-    spark.conf.set(DISCOVERY, NEVER)
-    try:
-        yield
-    finally:
-        spark.conf.set(DISCOVERY, before)
+    with _listing:
+        before = str(spark.conf.get(DISCOVERY))
+        spark.conf.set(DISCOVERY, NEVER)
+        try:
+            yield
+        finally:
+            spark.conf.set(DISCOVERY, before)

@@ -39,8 +39,7 @@ from forebay_spark.lake.lake import Lake
 from forebay_spark.moments import moment_ms
 from forebay_spark.options import BATCH, read_options
 from forebay_spark.query import results
-from forebay_spark.query.pruning import Hours, hours_of
-from forebay_spark.query.table import DEFAULT_URL, Entries, Moment, open_entries
+from forebay_spark.query.table import DEFAULT_URL, Moment, table
 from forebay_spark.servers import glob, state
 from forebay_spark.servers.connect import Server
 
@@ -143,50 +142,30 @@ def names_of(streams: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str
     return named
 
 
-class Opened(NamedTuple):
-    """The tables of a session: what each name is, and the entries of those that are streams."""
-
-    told: dict[str, str]
-    entries: Entries | None = None
-    named: Mapping[str, str] = {}
-
-    def show(self, hours: Hours | None = None, statement: str | None = None) -> None:
-        """Put the entries under their names, or those files of them that have some hours.
-
-        There may be hundreds of names; of a statement only those matter that stand in it.
-        """
-        if self.entries is None:
-            return
-        frame = self.entries.frame(hours)
-        frame.createOrReplaceTempView(ENTRIES)
-        column = _stream_column(frame)
-        for name, stream in self.named.items():
-            if statement is None or name.lower() in statement.lower():
-                frame.where(F.col(column) == stream).createOrReplaceTempView(quoted(name))
-
-
-def open_tables(spark: SparkSession, asked: Asked, on_server: Sequence[str] = ()) -> Opened:
-    """Make the tables that a query may use."""
+def open_tables(spark: SparkSession, asked: Asked, on_server: Sequence[str] = ()) -> dict[str, str]:
+    """Make the tables that a query may use: the name of each, to what it is."""
     told = {}
     for name, path in asked.results.items():
         open_lake(spark, name, path)
         told[name] = f"results in {path}"
     if not asked.has_entries:
-        return Opened(told)
+        return told
     if asked.lake is not None and not Lake(asked.lake).snapshot().about.is_archive:
         open_lake(spark, ENTRIES, asked.lake)
-        return Opened({ENTRIES: f"results in {asked.lake}", **told})
+        return {ENTRIES: f"results in {asked.lake}", **told}
     streams = list(dict.fromkeys([*asked.streams, *on_server, *_in_lake(asked)]))
     named = names_of(streams, asked.results) if len(streams) <= MOST_TABLES else {}
     what = "entries of all streams" if len(streams) != 1 else f"entries of {streams[0]}"
-    told = {ENTRIES: what, **{n: f"entries of {s}" for n, s in named.items()}, **told}
-    opened = Opened(told, _entries(spark, asked), named)
-    opened.show()
-    return opened
+    frame = _entries(spark, asked)
+    frame.createOrReplaceTempView(ENTRIES)
+    for name, stream in named.items():
+        rows = frame.where(F.col(_stream_column(frame)) == stream)
+        rows.createOrReplaceTempView(quoted(name))
+    return {ENTRIES: what, **{n: f"entries of {s}" for n, s in named.items()}, **told}
 
 
-def _entries(spark: SparkSession, asked: Asked) -> Entries:
-    return open_entries(
+def _entries(spark: SparkSession, asked: Asked) -> DataFrame:
+    return table(
         spark,
         asked.streams,
         lake=asked.lake,
@@ -227,22 +206,18 @@ class Tables:
     def __init__(self, spark: SparkSession, asked: Asked, on_server: Sequence[str] = ()) -> None:
         self._spark = spark
         self._asked = asked
-        self._tables = open_tables(spark, asked, on_server)
+        #: The name of each table, to what it is.
+        self.opened = open_tables(spark, asked, on_server)
         self._has_written = False
-
-    @property
-    def opened(self) -> dict[str, str]:
-        """The name of each table, to what it is."""
-        return self._tables.told
 
     def refresh(self) -> None:
         """Open them anew, as things are now."""
-        self._tables = open_tables(self._spark, self._asked, self._asked.check())
+        self.opened = open_tables(self._spark, self._asked, self._asked.check())
 
     def execute(self, statement: str, kind: str, out: TextIO, most_rows: int) -> None:
         """Run a statement and write its result, apart from the one before."""
         try:
-            frame = self._planned(statement)
+            frame = self._spark.sql(statement)
             if frame.columns and self._has_written and kind != results.JSON:
                 out.write("\n")
             self._has_written |= bool(frame.columns)
@@ -252,19 +227,6 @@ class Tables:
                 raise
             name = (error.getMessageParameters() or {}).get("relationName", "of this name")
             raise OptionError(f"There is no table {name}. {self._there_are()}") from error
-
-    def _planned(self, statement: str) -> DataFrame:
-        """What a statement gives; the files that its WHERE rules out by their time are not read."""
-        frame = self._spark.sql(statement)
-        entries = self._tables.entries
-        hours = hours_of(frame, entries.time) if entries is not None and entries.cold else None
-        if hours is None:
-            return frame
-        self._tables.show(hours, statement)
-        try:
-            return self._spark.sql(statement)
-        finally:
-            self._tables.show(None, statement)
 
     def _there_are(self) -> str:
         names = [name if name == easy_name(name) else quoted(name) for name in self.opened]

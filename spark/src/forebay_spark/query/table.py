@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import reduce
 from typing import NamedTuple, TypedDict, Unpack
 
@@ -39,10 +39,10 @@ from forebay_spark.errors import DataLossError, OptionError
 from forebay_spark.ids import FIRST, LAST, EntryId
 from forebay_spark.lake.errors import LakeError
 from forebay_spark.lake.frames import frame_of
-from forebay_spark.lake.lake import DataFile, Lake, Snapshot
+from forebay_spark.lake.lake import Lake, Snapshot
+from forebay_spark.lake.scan_files import Hours
 from forebay_spark.lake.transactions import Cut
 from forebay_spark.options import BATCH, read_options
-from forebay_spark.query.pruning import Hours
 from forebay_spark.read import loss
 from forebay_spark.read.offsets import Position
 from forebay_spark.servers import glob, state
@@ -50,7 +50,6 @@ from forebay_spark.servers.connect import Server
 from forebay_spark.servers.state import StreamState
 from forebay_spark.values.entry_columns import EntryColumns, entry_schema
 
-EPOCH, MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
 DEFAULT_URL = "redis://127.0.0.1:6379"
 
 Moment = str | int | datetime | None
@@ -85,13 +84,6 @@ class How(TypedDict, total=False):
 
 def table(spark: SparkSession, streams: str | Sequence[str] = (), **how: Unpack[How]) -> DataFrame:
     """Hot and cold entries of streams as one table, a snapshot of this moment; see ``How``."""
-    return open_entries(spark, streams, **how).frame()
-
-
-def open_entries(
-    spark: SparkSession, streams: str | Sequence[str] = (), **how: Unpack[How]
-) -> Entries:
-    """The parts of such a table, from which a query may take less."""
     names = (streams,) if isinstance(streams, str) else tuple(streams)
     lake, pattern = how.get("lake"), how.get("pattern")
     opened = Lake(lake) if isinstance(lake, str) else lake
@@ -101,11 +93,11 @@ def open_entries(
     wanted = Wanted(names, pattern)
     version, as_of, url = how.get("version"), how.get("as_of"), how.get("url", DEFAULT_URL)
     if opened is not None and (url is None or version is not None or as_of is not None):
-        return _cold_only(spark, opened.snapshot(version, as_of), wanted, window)
+        return _cold_only(spark, opened.snapshot(version, as_of), wanted, window).frame()
     texts = {"url": url or DEFAULT_URL, **(how.get("options") or {})}
     maker = _Maker(spark, opened, wanted, entry_schema(how.get("schema")), window, texts)
     try:
-        return maker.make()
+        return maker.make().frame()
     finally:
         maker.close()
 
@@ -120,16 +112,11 @@ class Entries(NamedTuple):
     window: Stretch
     hot: Sequence[DataFrame] = ()
 
-    @property
-    def time(self) -> str:
-        """The column with the time of an entry."""
-        return EntryColumns(self.schema).timestamp
-
-    def frame(self, hours: Hours | None = None) -> DataFrame:
-        """The rows; of files that have none of some hours it may leave theirs out."""
+    def frame(self) -> DataFrame:
+        """The rows."""
         columns, parts = EntryColumns(self.schema), list(self.hot)
         if self.cold is not None:
-            parts.insert(0, _cold(self.spark, self.cold, self.wanted, self.window, hours))
+            parts.insert(0, _cold(self.spark, self.cold, self.wanted, self.window))
         if not parts:
             return columns.dated(self.spark.createDataFrame([], self.schema))
         return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
@@ -336,7 +323,6 @@ def _cold(
     snapshot: Snapshot,
     wanted: Wanted,
     window: Stretch,
-    hours: Hours | None = None,
 ) -> DataFrame:
     """The rows of some streams and some time."""
     names = EntryColumns(entry_of(snapshot))
@@ -346,10 +332,9 @@ def _cold(
         file
         for file in snapshot.files
         if file.values.get(names.stream, streams[0] if streams else None) in streams
-        and _touches(file, names.timestamp, window.low.ms, window.high.ms)
-        and (hours is None or _touches(file, names.timestamp, *hours))
+        and Hours(window.low.ms, window.high.ms).touches(file, names.timestamp)
     ]
-    frame = frame_of(spark, snapshot, files)
+    frame = frame_of(spark, snapshot, files, names.timestamp)
     if not everything and names.stream not in snapshot.about.partitions:
         frame = frame.where(F.col(names.stream).isin(streams))
     time = F.col(names.timestamp)
@@ -358,18 +343,6 @@ def _cold(
     if window.high < LAST:
         frame = frame.where(time < F.timestamp_millis(F.lit(window.high.ms + 1)))
     return frame
-
-
-def _touches(file: DataFile, time: str, low_ms: int, high_ms: int) -> bool:
-    """Whether a file may have entries of some hours, by what the log says of it."""
-    low, high = file.low.get(time), file.high.get(time)
-    if low is None or high is None:
-        return True
-    return _ms(low) <= high_ms and _ms(high) >= low_ms
-
-
-def _ms(moment: datetime) -> int:
-    return (moment - EPOCH) // MILLISECOND
 
 
 def _gone(now: StreamState | None) -> EntryId:
