@@ -41,7 +41,7 @@ def redis_on(folder: Path, *directives: str) -> Iterator[RawClient]:
     server = start_redis(folder, *LOG_ON, *directives)
     try:
         with server.client(unix=True) as client:
-            wait_until("the log is loaded", lambda: b"loading:0" in client("INFO", "persistence"))
+            wait_until("the AOF is loaded", lambda: b"loading:0" in client("INFO", "persistence"))
             yield client
     finally:
         server.stop()

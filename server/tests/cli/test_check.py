@@ -74,7 +74,7 @@ def test_a_good_data_directory_is_named_file_by_file(tmp_path: Path, check: Chec
     before = files_below(tmp_path)
     assert check(tmp_path) == 0
     lines = check.out.splitlines()
-    assert lines[0].startswith(f"{tmp_path}/{FOLDER}/{NAME}.manifest: a log of 2 files, ")
+    assert lines[0].startswith(f"{tmp_path}/{FOLDER}/{NAME}.manifest: an AOF of 2 files, ")
     assert lines[1].startswith(f"  {NAME}.1.incr.aof: 8 commands, with 9 checksums, ")
     assert lines[1].endswith(": good")
     assert f"{tmp_path}/dump.rdb: a snapshot of 2 keys, " in lines[3]
@@ -95,11 +95,11 @@ def test_an_aof_has_three_names(tmp_path: Path, check: Check, name: str) -> None
 def test_an_unfinished_end_is_told_from_damage(tmp_path: Path, check: Check) -> None:
     (path,) = write_aof(tmp_path, GOOD[:-20])
     assert check(path) == 1
-    assert f"good up to offset {len(seal_all(*UNITS[:7]))}; behind it are" in check.out
+    assert f"good up to offset {len(seal_all(*UNITS[:7]))}; after it come" in check.out
     assert check.out.endswith("a server cuts it off and loads the rest\n")
     path.write_bytes(flipped(GOOD, THREE + 30))
     assert check(path) == 1
-    assert f"good up to offset {THREE}; behind it are {len(GOOD) - THREE} bytes" in check.out
+    assert f"good up to offset {THREE}; after it come {len(GOOD) - THREE} bytes" in check.out
     assert "with 5 records in them" in check.out
     assert check.out.endswith("damaged: a server does not start with it\n")
 
@@ -132,7 +132,7 @@ def test_commands_that_this_server_does_not_have_are_named(tmp_path: Path, check
     strange = [command("HSET", "h", i, "v") for i in range(3)]
     write_aof(tmp_path, b"".join([*UNITS, looks_like_one, *strange, command("zadd", "z", 1, "m")]))
     assert check(tmp_path) == 1
-    assert "the log holds 3 x HSET, 1 x ZADD, which a server leaves out" in check.out
+    assert "the AOF holds 3 x HSET, 1 x ZADD, which a server leaves out" in check.out
     assert "only with skip-foreign-types yes, without what it does not have" in check.out
     assert check("--json", tmp_path) == 1
     assert check.facts()["left_out"] == {"HSET": 3, "ZADD": 1}

@@ -1,4 +1,4 @@
-"""What the line may say and how commands end: mistakes, ctrl-c, colours, completion, plug-ins."""
+"""The command line and how commands end: mistakes, ctrl-c, colours, completion, plug-ins."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def test_a_missing_file_of_the_aof_is_a_problem_of_the_whole(tmp_path: Path) -> 
 
 
 def test_what_is_not_there_is_said_so(tmp_path: Path) -> None:
-    with pytest.raises(CorruptDataError, match="neither a log nor a snapshot"):
+    with pytest.raises(CorruptDataError, match="neither an AOF nor a snapshot"):
         look(tmp_path)
     with pytest.raises(DiskError, match="No such file"):
         look(tmp_path / "nothing.aof")

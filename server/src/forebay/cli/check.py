@@ -1,7 +1,7 @@
 """``forebay check``: is this file, or this whole data directory, good?
 
 Judges with the eyes of the loader (persistence/verify.py), and then runs the commands
-of a log as a server does at its start (server/durability/rehearsal.py): what it calls good, a
+of an AOF as a server does at its start (server/durability/rehearsal.py): what it calls good, a
 server loads.  Looks only, unless ``--fix`` is given; and ``--fix`` never deletes a
 byte: what it cuts off stays beside the file.
 """
@@ -34,7 +34,7 @@ from forebay.server.durability.rehearsal import rehearse
 
 HELP = """\
 Verify everything that a server would load, and say in plain words what is there,
-what is damaged, and what that means.  Then run the commands of a log in memory, as
+what is damaged, and what that means.  Then run the commands of an AOF in memory, as
 a server does at its start, and name the first one that it refuses: that takes the
 time and the memory of a start.
 
@@ -75,7 +75,7 @@ CutAt = Annotated[
     Parameter(
         metavar="OFFSET",
         help="with --fix: also cut a file that is damaged in its middle. That loses good records, "
-        "so the offset must be said: it is the one that check reports. Files of the log that come "
+        "so the offset must be said: it is the one that check reports. Files of the AOF that come "
         "later are set aside as well",
     ),
 ]
@@ -147,7 +147,7 @@ def run_logs(disk: Disk, report: Report, databases: int, bar: Bar) -> None:
 
 
 def whole_log(disk: Disk, path: str) -> str:
-    """The manifest that names this file, if one does: a file of a log is repaired with the rest,
+    """The manifest that names this file, if one does: a file of an AOF is repaired with the rest,
     since what comes later makes no sense without what was cut."""
     if disk.is_folder(path) or path.endswith(MANIFEST):
         return path
@@ -206,7 +206,7 @@ def tell(disk: Disk, report: Report, as_json: bool, done: list[str] | None = Non
         lines += part_lines(disk, part)
     if report.left_out:
         listed = ", ".join(f"{number(n)} x {name}" for name, n in sorted(report.left_out.items()))
-        lines.append(f"the log holds {listed}, {LEFT_OUT}")
+        lines.append(f"the AOF holds {listed}, {LEFT_OUT}")
     if report.refusal:
         lines.append(report.refusal)
     lines.append(verdict(report))
@@ -214,14 +214,14 @@ def tell(disk: Disk, report: Report, as_json: bool, done: list[str] | None = Non
 
 
 def headline(report: Report) -> list[str]:
-    """The log, if there is one."""
+    """The AOF, if there is one."""
     if report.manifest is None:
         return []
     if report.problem:
-        return [f"{report.manifest}: a log", f"    {report.problem}"]
+        return [f"{report.manifest}: an AOF", f"    {report.problem}"]
     parts = [part for part in report.parts if part.is_in_aof]
     size = sum(part.size for part in parts)
-    return [f"{report.manifest}: a log of {counted(len(parts), 'file')}, {number(size)} bytes"]
+    return [f"{report.manifest}: an AOF of {counted(len(parts), 'file')}, {number(size)} bytes"]
 
 
 def part_lines(disk: Disk, part: PartReport) -> list[str]:
@@ -255,17 +255,17 @@ def contents(part: PartReport) -> str:
 
 
 def loss(disk: Disk, damage: Damage) -> str:
-    """What lies behind the damage."""
+    """What lies after the damage."""
     records = records_behind(disk, damage)
     known = f", with {counted(records, 'record')} in them" if records else ""
     return (
         f"good up to offset {number(damage.offset)}; "
-        f"behind it are {counted(damage.lost_bytes, 'byte')}{known}"
+        f"after it come {counted(damage.lost_bytes, 'byte')}{known}"
     )
 
 
 def records_behind(disk: Disk, damage: Damage) -> int:
-    """How many checksum lines stand behind the damage: each ends a record."""
+    """How many checksum lines stand after the damage: each ends a record."""
     count, held = 0, b""
     with disk.open_read(damage.path) as file:
         file.seek(damage.offset)

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from cyclopts import Parameter, Token
 
 HELP = """\
-a data directory (its log and its snapshots), a log (its folder, appendonlydir, or its manifest), \
-or one file (a log file .aof or a snapshot .rdb, ours or of Redis)"""
+a data directory (its AOF and its snapshots), an AOF (its folder, appendonlydir, or its manifest), \
+or one file (an AOF file .aof or a snapshot .rdb, ours or of Redis)"""
 
 
 def path_of(_: Any, tokens: Sequence[Token]) -> Path:

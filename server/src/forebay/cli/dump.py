@@ -1,4 +1,4 @@
-"""``forebay dump``: what is inside of a log or a snapshot, as text or as JSON lines.
+"""``forebay dump``: what is inside an AOF or a snapshot, as text or as JSON lines.
 
 Reads with the loader's own eyes, so what it shows is what a server would load,
 up to the first damage; keys are shown one by one and not kept, so that a file
@@ -27,10 +27,10 @@ from forebay.persistence.rdb.snapshot import LoadOptions, SnapshotLoader
 from forebay.persistence.verify import DATABASES, Place, look_at
 
 HELP = """\
-Show what is inside: of a log every command with its offset, of a snapshot every
+Show what is inside: of an AOF every command with its offset, of a snapshot every
 key with its type, length, expiry and groups.
 
-Nothing is changed, and a server may run there: then the end of its log may be
+Nothing is changed, and a server may run there: then the end of its AOF may be
 seen unfinished.  Damage is one line on standard error, with the offset, after
 everything before it was shown.
 """
@@ -170,7 +170,7 @@ class Teller:
             return loader.end
 
     def tell_commands(self, disk: Disk, part: AofPart, start: int) -> None:
-        """The commands of a log; CorruptDataError if it does not end as it should."""
+        """The commands of an AOF; CorruptDataError if it does not end as it should."""
         reader = AofReader(disk, part, start)
         try:
             while reader.next_range():

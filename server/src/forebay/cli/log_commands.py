@@ -1,4 +1,4 @@
-"""The commands in a log, as the tools see them: words and keys."""
+"""The commands in an AOF, as the tools see them: words and keys."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ from forebay.errors import ForebayError
 #: Our own commands: name -> (where its app is, what it does in a few words).
 COMMANDS: dict[str, Row] = {
     "serve": ("forebay.cli.directives:app", "start a server"),
-    "check": ("forebay.cli.check:app", "verify a data directory, a log or a snapshot; repair it"),
-    "dump": ("forebay.cli.dump:app", "show what is inside of a log or a snapshot"),
+    "check": ("forebay.cli.check:app", "verify a data directory, an AOF or a snapshot; repair it"),
+    "dump": ("forebay.cli.dump:app", "show what is inside an AOF or a snapshot"),
     "completion": ("forebay.cli.completion:app", "let the shell complete commands and options"),
 }
 

@@ -25,7 +25,7 @@ The ones used most:
   --timeout 0                      close clients idle for so many seconds
   --maxmemory 0                    refuse writes above, e.g. 512mb
   --dir .                          where the files are; made if it is missing
-  --appendonly yes                 a log of every change: what was acknowledged is kept
+  --appendonly yes                 an AOF of every change: what was acknowledged is kept
   --appendfsync everysec           always: on disk before each reply; no: when the system likes
   --save ""                        snapshots, e.g. 3600 1 300 100
   --client-output-buffer-limit normal 1gb 0 0

@@ -31,7 +31,7 @@ BULK_MAX = 1 << 40
 #: No reply that says "nothing was done" is longer.
 SHORT_REPLY = 5
 ADVICE = (
-    "without it the data would be wrong. If a Redis wrote this log, BGREWRITEAOF there puts "
+    "without it the data would be wrong. If a Redis wrote this AOF, BGREWRITEAOF there puts "
     "values in the place of commands"
 )
 LEAVE_OUT = "'skip-foreign-types yes' leaves such things out"

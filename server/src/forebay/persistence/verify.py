@@ -157,11 +157,11 @@ class Place:
             single = [name for name in names if name.endswith(SINGLE) and not is_temp(name)]
             self.files = [join(self.path, name) for name in single]
         if not found and not self.files:
-            raise CorruptDataError(f"{self.path} has neither a log nor a snapshot in it")
+            raise CorruptDataError(f"{self.path} has neither an AOF nor a snapshot in it")
 
     def loader(self) -> AofLoader:
         """Who knows the files of the AOF."""
-        assert self.manifest is not None, "no log here"
+        assert self.manifest is not None, "no AOF here"
         name = last_name(self.manifest)[: -len(MANIFEST)]
         return AofLoader(self.disk, parent(self.manifest), name, no_note)
 

@@ -130,7 +130,7 @@ def test_only_the_last_file_may_be_unfinished(tmp_path: Path, last: bytes) -> No
     write_aof(tmp_path, torn, b"", b"")
     assert content_of(tmp_path) == ONE
     write_aof(tmp_path, torn, last)
-    with pytest.raises(CorruptDataError, match="not the last file of the log"):
+    with pytest.raises(CorruptDataError, match="not the last file of the AOF"):
         content_of(tmp_path)
 
 

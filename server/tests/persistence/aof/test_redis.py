@@ -135,7 +135,7 @@ def test_manifest_and_files_of_a_redis_that_has_rewritten_its_aof_are_understood
         client("XADD", "s", "1-1", "f", "v")
         client("BGREWRITEAOF")
         wait_until(
-            "the log is rewritten",
+            "the AOF is rewritten",
             lambda: (
                 b"aof_rewrite_in_progress:0" in client("INFO", "persistence")
                 and (tmp_path / FOLDER / f"{NAME}.2.base.aof").exists()

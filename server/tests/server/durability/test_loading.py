@@ -1,4 +1,5 @@
-"""The start: what is loaded, what clients hear meanwhile, and files that cannot be loaded."""
+"""The start: what is loaded, the answers to clients meanwhile, and files that cannot be
+loaded."""
 
 from __future__ import annotations
 
@@ -101,7 +102,7 @@ def test_the_aof_wins_over_the_snapshot(tmp_path: Path) -> None:
 def test_with_the_aof_on_and_no_aof_there_the_snapshot_becomes_its_beginning(
     tmp_path: Path,
 ) -> None:
-    """Redis would start empty, and the data of whoever moves in would seem to be lost."""
+    """Redis would start empty, and the data would seem lost after a move from snapshots."""
     with DurableServer(tmp_path, appendonly=False) as server:
         client = server.client()
         client("XADD", "s", "1-1", "f", "v")
@@ -311,7 +312,7 @@ def test_loadaof_does_not_forget_the_data_if_there_is_no_aof(tmp_path: Path) -> 
     with DurableServer(tmp_path, enable_debug_command="yes", appendonly=False) as server:
         client = server.client()
         client("SET", "a", "1")
-        assert client("DEBUG", "LOADAOF") == ReplyError("ERR There is no log that fits the data")
+        assert client("DEBUG", "LOADAOF") == ReplyError("ERR There is no AOF that fits the data")
         assert client("GET", "a") == b"1"
 
 

@@ -154,7 +154,7 @@ class AofReader:
             self.scanner.trust(self.window.file.size)
             return
         if not self.part.is_last:
-            damage.objection = damage.objection or "it is not the last file of the log"
+            damage.objection = damage.objection or "it is not the last file of the AOF"
         elif damage.is_tail and not self.truncated_ok:
             damage.objection = "aof-load-truncated is no"
         damage.is_tail = not damage.objection
@@ -296,7 +296,7 @@ class AofLoader:
         if strays := self.strays():
             return self.first_files(strays)
         if not self.disk.exists(self.old_path()):
-            raise CorruptDataError(f"there is no log in {self.folder}")
+            raise CorruptDataError(f"there is no AOF in {self.folder}")
         self.check_old()
         # As Redis 7 does: the old file becomes the base, under its old name.
         self.note("notice", f"{self.old_path()} becomes the base of {self.folder}")
@@ -311,7 +311,7 @@ class AofLoader:
             if not is_rdb and not begins_like_aof(file):
                 raise CorruptDataError(
                     f"{self.old_path()} is not an AOF: its first bytes are no record, at offset 0; "
-                    "move it away, or restore the log"
+                    "move it away, or restore the AOF"
                 )
 
     def first_files(self, strays: list[str]) -> Manifest:

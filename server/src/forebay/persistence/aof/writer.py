@@ -124,7 +124,7 @@ class AofWriter:
     def current(self) -> WriteFile:
         """The increment that is written now."""
         if self.file is None:
-            raise DiskError(self.folder, "write the log in", "it is not open")
+            raise DiskError(self.folder, "write the AOF in", "it is not open")
         return self.file
 
     # State
@@ -188,7 +188,7 @@ class AofWriter:
         """The AOF of a server that has no data yet."""
         self.disk.make_folder(self.folder)
         if self.disk.exists(self.manifest_path()):
-            raise DiskError(self.folder, "begin a log in", "there is one")
+            raise DiskError(self.folder, "begin an AOF in", "there is one")
         self.manifest = Manifest()
         self.add_increment()
 

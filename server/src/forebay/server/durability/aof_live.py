@@ -213,7 +213,7 @@ class LiveAof:
             self.halt(error)
         if not self.sync_trouble:
             self.log.warning(
-                f"Error syncing the AOF file: {error}; writes are refused until the log "
+                f"Error syncing the AOF file: {error}; writes are refused until the AOF "
                 "has been rewritten"
             )
         self.sync_trouble = error.reason

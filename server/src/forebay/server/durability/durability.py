@@ -175,10 +175,10 @@ class Durability:
         try:
             self.live.close()
         except DiskError as error:
-            self.log.warning(f"The log was turned off with its end not written: {error}")
+            self.log.warning(f"The AOF was turned off with its end not written: {error}")
             self.live.let_go()
         self.live.use(None)
-        self.log.notice("The log is off")
+        self.log.notice("The AOF is off")
 
     # Settings
 
@@ -220,7 +220,7 @@ class Durability:
         if not self.disk.is_folder(folder):
             raise ConfigError("No such file or directory")
         if self.settings.appendonly:
-            raise ConfigError("the log is in dir: set appendonly to no first")
+            raise ConfigError("the AOF is in dir: set appendonly to no first")
         self.release_folder()
         self.prepare()
 
@@ -302,7 +302,7 @@ class Durability:
         """DEBUG LOADAOF; an AOF that cannot be loaded ends the server, as its data is gone."""
         loader = self.loading.aof_loader()
         if self.rewrite_job.needs_new_aof or not loader.exists():
-            raise CommandError(b"ERR There is no log that fits the data")
+            raise CommandError(b"ERR There is no AOF that fits the data")
         try:
             self.live.flush()
         except DiskError as error:
@@ -341,7 +341,7 @@ class Durability:
         try:
             self.live.close()
         except DiskError as error:
-            self.log.warning(f"The end of the log could not be written: {error}")
+            self.log.warning(f"The end of the AOF could not be written: {error}")
             is_good = False
         self.release_folder()
         return is_good

@@ -135,7 +135,7 @@ class Loading:
         loader = self.aof_loader()
         if not settings.appendonly:
             if loader.exists():
-                self.log.notice("appendonly is off: the log that is there is not read")
+                self.log.notice("appendonly is off: the AOF that is there is not read")
             if self.disk.exists(snapshot):
                 yield from self.snapshot(snapshot)
             return
@@ -146,7 +146,7 @@ class Loading:
         elif self.disk.exists(snapshot):
             yield from self.snapshot(snapshot)
             self.log.warning(
-                f"There was no log, so the data of {snapshot} became its beginning "
+                f"There was no AOF, so the data of {snapshot} became its beginning "
                 "(appendonly is on)"
             )
             yield from self._found(aof, snapshot)
@@ -190,7 +190,7 @@ class Loading:
     def from_aof(self, loader: AofLoader) -> Iterator[None]:
         """Base and increments, in order."""
         loader.prepare()
-        self.source = "the log"
+        self.source = "the AOF"
         self.total_bytes = loader.total_bytes
         done = 0
         for part in loader.parts():

@@ -228,7 +228,7 @@ class Rewrite(Job):
             try:
                 aof.drop_history()
             except DiskError as fault:
-                self.log.warning(f"Old files of the log stay: {fault}")
+                self.log.warning(f"Old files of the AOF stay: {fault}")
 
         self.live.syncer.start(remove, done)
 
