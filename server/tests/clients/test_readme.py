@@ -1,4 +1,4 @@
-"""What the README tells to copy works when it is copied.
+"""The commands of the README work as a reader copies them.
 
 The blocks of a section are one script, as a reader pastes them one after another.
 Left out: the installation (the packaging tests do that) and Spark (`spark/tests`).

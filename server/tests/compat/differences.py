@@ -2,10 +2,10 @@
 
 Forebay answers as Redis 8.10 does; the oracle that can be installed is 7.0.15.
 Each row below names what a later version changed and which version that was, and
-edits the two replies so that whatever is not explained by it still has to be the
+edits the two replies so that everything else still has to be the
 same.  Times are masked here as well, since they differ between any two servers.
 
-FOREBAY_PEER may name a newer server: then what it has changed itself is excused no more.
+FOREBAY_PEER may name a newer server: then differences that it explains itself are failures.
 """
 
 from __future__ import annotations

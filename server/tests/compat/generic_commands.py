@@ -3,8 +3,8 @@
 Few keys and few members, so that commands meet each other; every option, and now
 and then a word that does not belong.  All words are ASCII.
 
-What two servers may answer differently though both are right is avoided, or can be
-undone with `comparable`:
+Two servers may answer some commands differently and both be right.  Such commands are
+avoided, or `comparable` undoes the difference:
   * a clock: relative expiry times are set only on keys of CLOCK_KEYS, and those keys
     are asked only whether time is left (`comparable` masks how much); the others
     expire at absolute times

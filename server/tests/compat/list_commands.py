@@ -4,11 +4,11 @@ Few keys and few members, so that commands meet each other: lists on sets, sets 
 lists, both on strings and streams; every option, and now and then a word that does
 not belong.
 
-What two servers may answer differently though both are right is avoided, or sorted
-by `generic_commands.comparable`:
+Two servers may answer some commands differently and both be right.  Such commands are
+avoided, or `generic_commands.comparable` sorts the replies:
   * chance: SPOP takes all or nothing, SRANDMEMBER shows all
   * an order: what a set answers is sorted; SORT leaves nothing unsorted but whole
-  * time: whoever may wait does so for a millisecond
+  * time: a command that may wait does so for a millisecond
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The comparison itself: it must see what differs, and only forgive what is listed."""
+"""The comparison itself: it must see every difference, and accept only the listed ones."""
 
 from __future__ import annotations
 

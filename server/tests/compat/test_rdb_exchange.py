@@ -1,7 +1,7 @@
 """Snapshots and payloads go to a real redis-server and come back, and the other way round.
 
 DEBUG DIGEST compares what both see; what it does not see (groups, pending entries,
-counters) is compared after the way there and back.
+counters) is compared after a round trip.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Clients that wait for lists: who is served, with what, and what is left, as in redis-server.
+"""Clients that wait for lists: which is served, with what, and what is left, as in redis-server.
 
-A scenario is lines of ``who COMMAND``.  Everybody's replies are compared byte for byte.
+A scenario is lines of ``client COMMAND``.  The replies to each are compared byte for byte.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lists: what they hold is what a plain list would hold; how they are stored follows the rules."""
+"""Lists hold what a plain list would hold; how they are stored follows the rules of Redis."""
 
 from __future__ import annotations
 

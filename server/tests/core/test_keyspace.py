@@ -1,4 +1,4 @@
-"""The keyspace: its indexes after any sequence of changes, and who hears of a change."""
+"""The keyspace: its indexes after any sequence of changes, and the listeners of a change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets: who is a member, the order on demand, and the form that only rises."""
+"""Sets: their members, an order on demand, and an encoding that never goes back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pending entries: by ID, by owner, by time, and the zone of those that nobody owns."""
+"""Pending entries: by ID, by owner, by time, and the zone of entries without an owner."""
 
 from __future__ import annotations
 

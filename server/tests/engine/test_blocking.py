@@ -1,4 +1,4 @@
-"""Waiting for a key: who is woken, in which order, with what, and who is not."""
+"""Waiting for a key: which clients are woken, in which order, with what, and which are not."""
 
 from __future__ import annotations
 

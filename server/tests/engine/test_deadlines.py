@@ -1,4 +1,4 @@
-"""The heap of times to come."""
+"""The heap of deadlines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way of one command through the engine: lookup, refusals, errors, statistics."""
+"""One command on its way through the engine: lookup, refusals, errors, statistics."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Keys of other types are left out of an AOF, and nothing of ours is lost or changed by that.
 
-What a real redis-server writes is in server/tests/compat/test_aof_foreign.py; here is each way
-a foreign key and one of ours can meet.
+server/tests/compat/test_aof_foreign.py loads what a real redis-server writes; here is each way in
+which a foreign key and one of ours can meet.
 """
 
 from __future__ import annotations

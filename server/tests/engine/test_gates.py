@@ -1,5 +1,5 @@
-"""While the data is loaded, the disk is ill or replicas are missing: who may still come in, and
-what the others hear.
+"""Which commands run while data is loaded, the disk fails or replicas are missing, and the errors
+of the others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Payloads with bytes changed, whose checksum nobody looks at: refused, or sound and usable.
+"""Payloads with bytes changed and no check of their checksum: refused, or sound and usable.
 
 The search is that of reliability goal R7 with small numbers; FOREBAY_PAYLOADS asks for more.
 The payloads below it are those that once got through, or that broke another server.

@@ -1,10 +1,9 @@
 """Random clients that wait, give up, are killed and served: the books must balance.
 
-The model is plain: whoever has been answered is not in any queue, whoever has
-not is in the queue of each of its keys, and the three counters are what one
-counts by hand.  Every value pushed to a list is received by exactly one client,
-every entry of a stream by exactly one reader of its group, in the order of the
-queue.
+The model is plain: a client that has been answered is in no queue, another is in the queue of
+each of its keys, and the three counters are what one counts by hand.  Every value pushed to a
+list is received by exactly one client, every entry of a stream by exactly one reader of its
+group, in the order of the queue.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The same bytes to a real Redis: what it answers is what we must answer.
 
-The commands understood are ECHO and PING alone; all else is the parser's work.
+Only ECHO and PING are understood; all else is the parser's work.
 """
 
 from __future__ import annotations

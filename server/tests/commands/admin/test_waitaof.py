@@ -1,4 +1,4 @@
-"""WAITAOF: until what was written is on disk."""
+"""WAITAOF waits until written data is on disk."""
 
 from pathlib import Path
 

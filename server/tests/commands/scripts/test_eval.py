@@ -1,4 +1,4 @@
-"""EVAL, EVALSHA and SCRIPT: the scripts of redis-py's Lock, and a clear word about all others."""
+"""EVAL, EVALSHA and SCRIPT: the scripts of redis-py's Lock, and a clear error for all others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every well-known script in every case comes to the outcome of a real server."""
+"""Every well-known script gives the outcome of a real server, in every case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SSCAN: small sets at once, large ones in a walk that misses nobody who stays."""
+"""SSCAN: small sets at once, large ones in a walk that misses no member that stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What group commands leave for the AOF leads to the same state elsewhere."""
+"""The effects of group commands, run elsewhere, give the same state."""
 
 from __future__ import annotations
 

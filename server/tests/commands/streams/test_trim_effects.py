@@ -1,4 +1,4 @@
-"""What trims and deletions leave for the AOF leads to the same stream elsewhere.
+"""The effects of trims and deletions, run elsewhere, give the same stream.
 
 The twin cuts its nodes elsewhere, as a server with other settings or a stream
 rebuilt from its entries does: only exact records can lead it to the same entries.

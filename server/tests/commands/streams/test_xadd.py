@@ -1,4 +1,4 @@
-"""XADD: IDs, fields, options and their errors, what it leaves behind."""
+"""XADD: IDs, fields, options and their errors, and the stream afterwards."""
 
 from __future__ import annotations
 

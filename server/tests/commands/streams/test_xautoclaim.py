@@ -1,4 +1,4 @@
-"""XAUTOCLAIM: take over whatever has been idle for long."""
+"""XAUTOCLAIM: take over entries that have been idle for long."""
 
 from __future__ import annotations
 

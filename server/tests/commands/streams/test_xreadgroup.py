@@ -1,4 +1,4 @@
-"""XREADGROUP: new entries for a consumer, its history, and what both leave behind."""
+"""XREADGROUP: new entries for a consumer, its history, and the group afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The live AOF on a disk that fails: nothing is lost, nothing is called safe that is not."""
+"""The live AOF on a disk that fails: nothing is lost, and only data on disk is called safe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LZF: what is compressed comes back, and nothing that is damaged gets through."""
+"""LZF: compressed data comes back, and damaged data is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A keyspace to a file and back: nothing lost in any version, nothing damaged let in."""
+"""A keyspace to a file and back: no version loses anything, and damage is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Configurations and questions of others: a stock file starts a server, CONFIG GET knows all."""
+"""Stock configurations of Redis and Valkey start a server, and CONFIG GET knows all their
+names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The AOF while the server runs: what is acknowledged is written, and what happens if not."""
+"""The AOF while the server runs: acknowledged changes are written, and what happens if they
+cannot be."""
 
 from __future__ import annotations
 

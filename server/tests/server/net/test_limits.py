@@ -159,7 +159,7 @@ def test_idle_clients_are_closed_but_not_those_who_wait_or_listen(make_forebay: 
         blocked.send(encode("XREAD", "BLOCK", "0", "STREAMS", "s", "$"))
         with server.client() as admin:
             wait_for_blocked(admin, 1)
-        # Twice: whoever is idle for longer than the second one has been looked at.
+        # Twice: when the second one is closed, all clients idle for longer were looked at.
         for _ in range(2):
             with server.client() as idle:
                 assert idle("PING") == "PONG"
@@ -234,7 +234,7 @@ def test_strangers_who_announce_huge_arrays_cost_next_to_nothing(make_forebay: M
 
 
 def hoarders(admin: RawClient) -> int:
-    """Strangers whose unfinished command the server keeps."""
+    """How many clients have an unfinished command that the server keeps."""
     lines = admin("CLIENT", "LIST").splitlines()
     return sum(b" cmd=NULL " in line and b" qbuf=0 " not in line for line in lines)
 

@@ -1,4 +1,4 @@
-"""Where the server listens, and whom it lets in."""
+"""Where the server listens, and which clients it accepts."""
 
 from __future__ import annotations
 

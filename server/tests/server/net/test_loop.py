@@ -1,4 +1,4 @@
-"""The loop itself, in this process: faults, doors in trouble, connections of another kind."""
+"""The loop itself, in this process: faults, listeners that fail, connections of another kind."""
 
 from __future__ import annotations
 
