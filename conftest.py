@@ -88,7 +88,7 @@ def server_root() -> Iterator[Path]:
 
 
 def _retire(server: ServerProcess) -> None:
-    """Stop a Forebay; it must go in peace and have nothing on its conscience."""
+    """Stop a Forebay; it must exit with 0 and have no traceback in its log."""
     was_alive = server.alive()
     code = server.stop()
     _running.remove(server)

@@ -1,6 +1,6 @@
 """What tests, reliability and bench share: servers, clients, disks that forget, models of data.
 
-tests > reliability > bench > testkit          who may import whom (tests/tidy/test_circles.py)
+tests > reliability > bench > testkit          which may import which (tests/tidy/test_circles.py)
 
 servers, oracle, waiting          real processes of Forebay and Redis; wait for an event
 resp                              a client of raw bytes, and a parser of its own

@@ -101,7 +101,7 @@ class EngineClient:
         self.engine.refresh_settings()
 
     def sleep(self, ms: int) -> None:
-        """Let time pass; whatever was due meanwhile is done in its order."""
+        """Let time pass; work that becomes due meanwhile is done in its order."""
         end_ms = self.now_ms + ms
         while 0 <= (due_ms := self.engine.next_deadline_ms()) < end_ms:
             self.now_ms = max(self.now_ms, due_ms)
@@ -150,7 +150,7 @@ class EngineClient:
         """The commands recorded since the last look, MULTI, EXEC and SELECT among them."""
         commands = [parse(command) for command in split_replies(self.engine.effects.take())]
         if commands and commands[0] == [b"SELECT", b"0"]:
-            # Everybody starts there; only a later change of database is news.
+            # Every client starts in database 0; only a later change is an effect.
             del commands[0]
         return commands
 

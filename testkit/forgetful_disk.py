@@ -16,9 +16,9 @@ that were in a folder when that was synced.  Of the rest any part may survive:
             an old page after the old end is zeros
     write   the last one may be cut at any byte
 
-An accident that takes nothing (a killed process) and one that takes all that can
-be taken are among them.  Names and content are independent: a file that was
-renamed before it was synced may come back empty under its new name.
+Among them are an accident that takes nothing (a killed process) and one that takes
+all it can.  Names and content are independent: a file that was renamed before it
+was synced may come back empty under its new name.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ instead of a silent skip, because a comparison that did not run proves nothing.
 
 FOREBAY_PEER=/path/to/a/server puts another one in the reference's place: a server of the family
 for the tests of the connector (`spark/tests`), a newer Redis for those that compare replies
-(`tests/compat/test_random.py`, `test_changes.py`).  There the scripts then use what is newer, and
-what 7.0 did otherwise is excused no more.
+(`tests/compat/test_random.py`, `test_changes.py`).  The scripts then use newer commands too,
+and a difference that only 7.0 explains is a failure.
 """
 
 from __future__ import annotations

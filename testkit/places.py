@@ -1,4 +1,4 @@
-"""Where things lie in the repository.
+"""Where the parts of the repository are.
 
 A distribution is a top-level folder with a `pyproject.toml`, its sources in `src` and its tests
 in `tests`.  The rest of the repository serves all of them.

@@ -54,7 +54,7 @@ def of_stream(stream: Stream, times: bool, deliveries: bool) -> dict[str, Any]:
 
 
 def of_group(group: Group, times: bool, deliveries: bool) -> dict[str, Any]:
-    """A group: where it is, who takes part, what is pending."""
+    """A group: its position, its consumers, its pending entries."""
     records = group.pending.records
     names = {consumer.number: consumer.name for consumer in group.consumers.values()}
     pending = [

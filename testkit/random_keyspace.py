@@ -1,10 +1,10 @@
-"""Random keyspaces, made by commands: the same dice fill a Forebay or a redis-server.
+"""Random keyspaces, made by commands: the same random numbers fill a Forebay or a redis-server.
 
     fill(client, Random(7))                      all that Redis 7.0 knows
     fill(client, Random(7), newest=True)         and IDMP, XNACK, XACKDEL as well
 
-``client`` is anything that runs a command: an EngineClient or a RawClient.  IDs
-and names are few and close, so that commands meet; error replies are of no interest.
+``client`` is anything that runs a command: an EngineClient or a RawClient.  There
+are few IDs and names, so that commands meet on the same keys.  Error replies do not matter.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ LOG_TAIL_BYTES = 6000
 
 
 def free_port(below: int = 65_536) -> int:
-    """A TCP port that nobody listens on at this moment."""
+    """A TCP port on which nothing listens at this moment."""
     while True:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))

@@ -16,7 +16,7 @@ def wait_until(what: str, true: Callable[[], Any], patience_s: float = PATIENCE_
     """Ask again and again until it is true; fail with ``what`` did not happen."""
     deadline = time.monotonic() + patience_s
     while not true():
-        assert time.monotonic() < deadline, f"waited {patience_s} s in vain: {what}"
+        assert time.monotonic() < deadline, f"waited {patience_s} s, and not: {what}"
         time.sleep(PAUSE_S)
 
 

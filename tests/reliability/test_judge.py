@@ -1,7 +1,7 @@
 """The judge of the kill loop can fail: a true history passes, each doctored one is caught.
 
 The same producers and consumers as in the loop work on an engine in this process.
-Then their requests in flight are done in part, as a kill would leave them.
+Then only a part of their requests in flight is done, as after a kill.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Power failures (R3): after any of them, the data of a moment, and no promise broken."""
+"""Power failures (R3): each leaves the data of one moment and breaks no promise."""
 
 from __future__ import annotations
 

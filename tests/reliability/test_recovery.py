@@ -1,4 +1,4 @@
-"""Starting on what another life has left (R29), with few entries and no stop-watch."""
+"""A start on the files of an earlier server (R29), with few entries and no time limit."""
 
 from __future__ import annotations
 

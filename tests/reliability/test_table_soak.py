@@ -1,4 +1,4 @@
-"""The judge of the soak of R30: what a table must not be is found."""
+"""The judge of the soak of R30 finds each kind of wrong table."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def _is_file(name: str) -> bool:
 
 
 def _missing_in(code: str) -> Iterator[str]:
-    """What one quotation names in vain."""
+    """What one quotation names that does not exist."""
     if made := MAKE.fullmatch(code):
         yield from _missing_from_makefile(made.group(1).split())
         return

@@ -1,4 +1,4 @@
-"""What is given away: an sdist that holds the types, and a build that refuses to go without."""
+"""The released files: an sdist that holds the types, and a build that stops without them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The style is executable: sizes, docstrings and leftovers, with the reason for each.
 
-A file that one reads in a sitting, a function that fits a screen, a head that
-teaches: the numbers are the budget of the whole project, not of one author.
+A file can be read in one sitting, a function fits a screen, and a head teaches.  The
+numbers are the budget of the whole project.
 """
 
 from __future__ import annotations
