@@ -42,7 +42,7 @@ START_TIMEOUT_S = 120.0
 
 
 def start(name: str, directory: Path, directives: tuple[str, ...]) -> ServerProcess:
-    """One of the two servers, on whatever lies in the directory."""
+    """One of the two servers, on the files in the directory."""
     return (start_redis if name == "redis" else start_forebay)(directory, *directives)
 
 

@@ -2,7 +2,7 @@
 
 One process plays producer and consumers in a loop that never sleeps, so that the
 client's own waking up is not measured.  Messages go out at a fixed rate whatever
-comes back (an open loop: a slow server cannot hide behind a slow producer), each
+comes back (an open loop: a slow server does not slow down the producer), each
 with its number as field, and a message's time ends when a consumer's socket has
 delivered it.  Consumers acknowledge what they got and block again at once.
 """

@@ -1,4 +1,4 @@
-"""The load generator: many connections, one thread, as little work per reply as can be.
+"""The load generator: many connections, one thread, as little work per reply as possible.
 
     batches (bytes, built before the clock starts)
        |  next()

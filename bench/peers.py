@@ -1,7 +1,7 @@
 """The servers under measurement: started, pinned to one core, watched, stopped.
 
-They are called by their part: "redis" is whatever Forebay is measured against, which is
-redis-server unless use_peer() names another; reports say what it really was.
+Each has the name of its role: "redis" is the server that Forebay is measured against.  That is
+redis-server unless use_peer() names another; reports say which one it was.
 
 All peers run at once and take turns (A B A B), so that a noisy neighbour hurts
 them alike and ratios hold where absolute figures do not.  Core 0 belongs to the
@@ -123,7 +123,7 @@ def pin_client() -> int | None:
 
 
 def unpin_client() -> None:
-    """All cores for everybody, servers and their children too."""
+    """All cores for all processes, servers and their children too."""
     if _pinned:
         os.sched_setaffinity(0, _pinned)
 

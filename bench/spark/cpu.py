@@ -1,7 +1,7 @@
-"""Who works for a row: CPU time of Spark's JVM, of its Python workers, and of the server.
+"""Where the CPU time of a row goes: to Spark's JVM, its Python workers, and the server.
 
-Rates depend on what else the machine does and on who waits for whom; CPU time does so much
-less.  It says where a row's time goes, and how far a rate could still rise.
+Rates depend on other programs and on waiting; CPU time depends on them much less.  It shows
+how far a rate could still rise.
 """
 
 from __future__ import annotations

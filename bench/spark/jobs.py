@@ -1,7 +1,7 @@
 """The archive job against writing the same rows from memory; and rows written to streams.
 
 The job does more than write: it starts a streaming query, fetches and decodes, syncs its
-files to the disk and commits.  It is compared with the least that Spark could do, to write the
+files to the disk and commits.  It is compared with the least that Spark could do: write the
 same rows, ready in its memory, to Parquet files of the same partitions.
 """
 
@@ -46,7 +46,7 @@ class Archives:
         self.saved = ""
 
     def folder(self) -> str:
-        """One that nobody has used."""
+        """A new one."""
         return f"{self._stage.folder}/{next(self._numbers)}"
 
     def run_s(self) -> float:

@@ -110,7 +110,7 @@ VALUES = {"stream": STREAM, "date": "2026-01-01"}
 
 
 def plans(stage: Stage) -> list[Line]:
-    """A table of all files and one of an hour, as somebody at a notebook waits for them."""
+    """A table of all files and one of an hour, as a user at a notebook waits for them."""
     lines = []
     for count in stage.plan.lake_files:
         path = f"{stage.folder}/files-{count}"

@@ -1,4 +1,4 @@
-"""Data sources that exist to be compared with: the ceiling of the transport, and the naive way.
+"""Data sources to compare with: the ceiling of the transport, and the naive way.
 
     bench-const    sends one ready-made record batch again and again: nothing is fetched or
                    decoded, so this is what Spark itself takes from a Python source

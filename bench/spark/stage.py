@@ -1,4 +1,4 @@
-"""What a measurement stands on: both servers, one Spark session, a folder, and how much to do."""
+"""What every measurement needs: both servers, one Spark session, a folder, and how much to do."""
 
 from __future__ import annotations
 
