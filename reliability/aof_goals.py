@@ -1,4 +1,4 @@
-"""Goals about the log in process: power failures, torn ends, flipped bits.
+"""Goals about the AOF, in this process: power failures, torn ends, flipped bits.
 
 Each load is the whole way of a server that starts, manifest to keyspace, on a disk
 in memory; so thousands of accidents take seconds.  What comes out is compared with

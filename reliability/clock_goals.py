@@ -4,9 +4,9 @@ A server in this process with a clock that is turned by hand.  Each attempt sets
 the wall clock back an hour, ahead a day, a little either way, or stops it; then
 real time passes.  Through all of it
   - XADD gives IDs that rise;
-  - whoever waits with BLOCK is answered when the time has passed that he asked
-    for by the monotonic clock, but for what counts as drift;
-  - nobody is thrown out as idle, and an idle time never goes below zero.
+  - a client that waits with BLOCK is answered after the time that it asked for, by the
+    monotonic clock and within the allowed drift;
+  - no client is closed as idle, and an idle time never goes below zero.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""R15: the disk fails under load; nothing is acknowledged that it has not taken.
+"""R15: the disk fails under load; the server acknowledges only what the disk has taken.
 
     traffic -> fault -> always:    the process ends, exit code not 0, no reply of that turn
                         everysec:  writes are refused with MISCONF, or the connection is

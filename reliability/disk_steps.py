@@ -3,8 +3,8 @@
 A server with a clock turned by hand works on a disk whose Nth operation answers
 with an error, whatever it is: open, write (whole, or torn in its middle), sync,
 rename, truncate, sync of a folder.  One attempt is one N; so no step between the
-first byte of the AOF and the last rename of a rewrite is left out.  Whatever was
-acknowledged must be there when a healthy server starts on the files.
+first byte of the AOF and the last rename of a rewrite is left out.  All that was acknowledged
+must be there when a healthy server starts on the files.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The list of goals: what is promised in words, how often it is tried, which function tries it.
 
-A goal is a function ``(n, seed, scratch) -> Outcome``: ``n`` attempts, all dice
+A goal is a function ``(n, seed, scratch) -> Outcome``: ``n`` attempts, all random numbers
 from ``seed``, files only below the directory ``scratch``.  An attempt that breaks
 the promise becomes one sentence in ``failures`` with all that is needed to try
 it again; an attempt that cannot be made at all raises.

@@ -161,7 +161,7 @@ def stream_faults(
 
 
 def producer_faults(ledger: Ledger, lines: list[Line], found: Found) -> Iterator[str]:
-    """Entries nobody was told of: they must be a prefix of what a producer had in flight."""
+    """Entries that no reply named: they must be a prefix of what a producer had in flight."""
     done = {
         token
         for key, stream in found.streams.items()
@@ -183,7 +183,7 @@ def producer_faults(ledger: Ledger, lines: list[Line], found: Found) -> Iterator
 
 
 def foreign_entries(ledger: Ledger, found: Found, in_flight: set[str]) -> Iterator[str]:
-    """Entries that nobody sent, or that are there under two IDs."""
+    """Entries that no producer sent, or that are there under two IDs."""
     tokens: set[str] = set()
     for key, stream in found.streams.items():
         known = ledger.entries[key].keys() | ledger.shown[key].keys()

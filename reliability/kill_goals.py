@@ -2,7 +2,7 @@
 
     start -> read all state -> judge it against the ledger -> trim
           -> 4 producers, 2 consumers, a count in another database, now and then
-             BGREWRITEAOF, BGSAVE or the death of the child that does it
+             BGREWRITEAOF, BGSAVE or a kill of the child that does it
           -> SIGKILL after 20..200 ms -> start (a few die on the way) ...
 
 The data directory is never cleaned, so an error that needs two crashes to show
@@ -92,13 +92,13 @@ def graceful_stops(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def kill(server: ServerProcess) -> list[str]:
-    """The end without a warning."""
+    """The end by SIGKILL."""
     server.kill()
     return []
 
 
 def stop(server: ServerProcess) -> list[str]:
-    """The end that was asked for: in time, and in peace."""
+    """The end by SIGTERM: in time, and with exit code 0."""
     begin = time.monotonic()
     server.process.send_signal(signal.SIGTERM)
     try:

@@ -7,7 +7,7 @@ state has one connection that may change it:
     consumer of group g reads, acks and claims in group g; deletes entries of the
                         producers p with p % 2 == g, which nobody else deletes
 
-So the state of a group is a function of what its one connection was answered,
+So the state of a group follows from the replies on its one connection,
 and a kill leaves one question open per connection: how many of the requests
 still in flight were done.  That number must exist (a prefix), and every detail
 must agree with it.  ``judge.py`` looks for it.

@@ -3,7 +3,7 @@
 A server in this process, with a clock turned by hand, works on a disk that forgets
 what was not synced (testkit/forgetful_disk.py).  Its syncs take their time, as
 on a slow disk.  Then the power fails after any operation, and a server starts on
-what is left: whatever was acknowledged more than two seconds before must be there,
+what is left: all that was acknowledged more than two seconds before must be there,
 and what is there must be the beginning of what was acknowledged.
 """
 

@@ -1,4 +1,4 @@
-"""Servers of either kind that live on one directory through many deaths.
+"""Servers of either kind that are killed and started again on one directory.
 
 Redis runs the same loops as Forebay: if its figures were bad, the judge would be
 wrong, and its times are the comparison.

@@ -1,11 +1,11 @@
 """R6, R7 and R11: snapshots and payloads that are damaged, hostile, or from another server.
 
 R6   a file with one bit flipped, or cut anywhere, is refused with an offset
-R7   a payload with bytes changed, whose checksum nobody looks at, is refused or
-     becomes a sound value, which survives random commands; nothing takes long,
-     nothing takes much memory
+R7   a payload with bytes changed, loaded without a look at its checksum, is refused or
+     becomes a sound value, which survives random commands; it never takes long or much
+     memory
 R11  what one server saves, the other loads: DEBUG DIGEST is the same, and so is
-     all that the digest does not see after a way there and back
+     all that the digest does not see, after a round trip
 """
 
 from __future__ import annotations

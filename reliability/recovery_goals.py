@@ -1,9 +1,9 @@
-"""R29: how long a start takes with a million entries, beside redis-server.
+"""R29: how long a start takes with a million entries, compared with redis-server.
 
 Each server makes its own files through its own commands, is stopped, and is
-started again: once on the AOF as it was written, once on a snapshot.  Measured
-is the time from the start of the process to the first +PONG; until then every
-PING must be answered -LOADING.  Afterwards everything must be there.
+started again: once on the AOF as it was written, once on a snapshot.  The measured time goes
+from the start of the process to the first +PONG; until then every PING must be
+answered -LOADING.  Afterwards everything must be there.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     python -m reliability.run [--only R1,R5] [--full] [--seed N] [--times 0.1] [--out lines.jsonl]
 
 Progress and failures go to standard error, the lines to standard output (and to
-``--out``).  The numbers are those of a pull request; ``--full`` takes those of a
-night, ``--times`` scales either.  Exit code 1 if any goal was missed, 2 if the line could not be
-understood.  The seed is printed: the same seed throws the same dice.
+``--out``).  The default numbers suit a pull request; ``--full`` takes those of a nightly
+run, ``--times`` scales either.  Exit code 1 if any goal was missed, 2 if the line could not be
+understood.  The seed is printed: the same seed gives the same random numbers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""R30: tables are read while everything beneath them moves.
+"""R30: tables are read while jobs change the lake and the server under them.
 
     two writers      entries 0, 1, 2 ... to a few streams each, and a new stream now and then
     an archive       to a lake every second, and then off the server (trim)
@@ -57,7 +57,7 @@ Counts = Mapping[str, int]
 
 @dataclass
 class Soak:
-    """What all who take part know."""
+    """What all writers, readers and jobs share."""
 
     spark: SparkSession
     url: str
@@ -109,7 +109,7 @@ def soak(
 
 
 def _wait(known: Soak, flow: Flow, futures: list[Future[None]], n: int) -> None:
-    """Until so many tables were read, or somebody has stopped."""
+    """Until so many tables were read, or a part has stopped."""
     while known.outcome.n < n and flow.query.isActive:
         if any(future.done() for future in futures):
             break

@@ -1,7 +1,7 @@
 """R4 with real processes: a torn AOF, a server that starts on it, and what it then holds.
 
 The expectation comes from the same load in process, which aof_goals.py has compared
-with the history; here it is only asked whether the server does the same.
+with the history; this module asks only whether the server does the same.
 """
 
 from __future__ import annotations

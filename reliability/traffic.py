@@ -2,7 +2,7 @@
 
 A thread owns one socket and one line of the ledger; it enters what it is about
 to send, sends a pipeline, enters each reply, and ends when the server is gone.
-What it chooses comes from its own dice, so a seed repeats the plan (not the
+Its choices come from random numbers of its own, so a seed repeats the plan (not the
 moment of the kill, which only the machine decides).
 """
 
