@@ -190,7 +190,7 @@ def head() -> list[str]:
 
 
 def clients() -> list[str]:
-    """Who talks to the server, above it."""
+    """The clients, above the server."""
     return [
         box(240, 104, 250, 48, WHITE, BLUE, radius=24),
         text(365, 133, "any Redis client", 15, weight=600, anchor="middle"),

@@ -10,8 +10,8 @@ A distribution goes the way that a user's copy goes, so that tests run on what u
             --> this environment
 
 ``tree`` is the unpacked sdist and stays, so that only changed modules are compiled again.
-A file is written when its content is another one, and then has the time of that moment: with the
-time of its source, an edit made while the last build ran would look older than what was built.
+A file is written only if its content has changed, and then gets the current time.  With the time
+of its source, an edit made during the last build would look older than that build.
 What is no longer in the sdist is removed, and plain copies of an older build too: a module that
 was deleted in the sources must not live on in the wheel.  The build runs without isolation, so that
 Cython need not be fetched for each.

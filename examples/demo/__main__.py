@@ -1,8 +1,8 @@
-"""``make demo``: a race on a server, two crashes, and everything in a lake that SQL can ask.
+"""``make demo``: a race on a server, two crashes, and everything in a lake that SQL can query.
 
     server   <-- crews report passages, some bad, some late, some sent twice
              --> alice, bob, carol keep time as a consumer group; bob is killed
-    server   killed as well, starts again from its log
+    server   killed as well, starts again from its AOF
              --> Spark: quarantine, aggregate, archive and trim; SQL over hot and cold
 
 The director starts everything as separate processes, so that the crashes are real ones: bob
@@ -58,7 +58,7 @@ STARTED = time.perf_counter()
 
 
 def start_server(folder: Path) -> tuple[subprocess.Popen[bytes], int]:
-    """A server on a free port that keeps its log in ``folder``, ready when it answers."""
+    """A server on a free port that keeps its AOF in ``folder``, ready when it answers."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -128,7 +128,7 @@ def tell(folder: Path, background: ThreadPoolExecutor) -> int:
             race(client, port)
         server.kill()
         server.wait()
-        say("the server itself was killed (SIGKILL); it starts again from its log")
+        say("the server itself was killed (SIGKILL); it starts again from its AOF")
         server, port = start_server(folder)
         with connect(port) as client:
             check_books(client)

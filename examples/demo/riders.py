@@ -1,4 +1,4 @@
-"""The race itself: who rides, how a checkpoint is reported, who reads the reports.
+"""The race itself: its riders, the reports of a checkpoint, and their readers.
 
     producers (one process a checkpoint crew)     consumers of the group "timing"
       XADD race:france * rider ... speed ...  -->   XREADGROUP, work, XACK
@@ -79,7 +79,7 @@ def send(crew: Any, checkpoint: int, key: str, fields: Any, repeat: bool) -> Non
 
 
 def keep_time(port: int, name: str, goal: int) -> None:
-    """A consumer: new reports first, and what others left behind when there are none."""
+    """A consumer: new reports first; if there are none, reports that other consumers left."""
     client = connect(port)
     while True:
         batch = client.xreadgroup(GROUP, name, {STREAM: ">"}, count=BATCH, block=100)
