@@ -1,4 +1,4 @@
-"""Our sentences, found again in what Spark makes of them; and what is kept from a person."""
+"""Our sentences are found in Spark's errors, and harmless noise is not shown."""
 
 from __future__ import annotations
 

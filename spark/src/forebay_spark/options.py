@@ -30,7 +30,7 @@ AVRO, PROTOBUF, JSON = "avro", "protobuf", "json"
 AUTO, COLUMNS, RANGE = "auto", "columns", "range"
 TEXT, BINARY = "text", "binary"
 FOREVER = "forever"
-#: How long a streaming query waits for a server that is away, if nobody says.
+#: How long a streaming query waits for a server that is away, by default.
 LONG_RETRY = "10 minutes"
 LONG_RETRY_S = durations.read_ms(LONG_RETRY) / 1000
 

@@ -1,4 +1,4 @@
-"""Servers that do not let everybody in: TLS, users with few rights."""
+"""Servers with access control: TLS, users with few rights."""
 
 from __future__ import annotations
 

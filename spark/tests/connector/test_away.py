@@ -1,6 +1,6 @@
 """Jobs and queries on a real Spark whose server is killed and comes back with its data.
 
-Nothing is lost, nothing doubled, and whoever looks at the terminal knows why nothing moves.
+Nothing is lost, nothing doubled, and the terminal says why the job waits.
 Ctrl-C ends a job also while its server is away.
 """
 

@@ -1,7 +1,7 @@
 """Servers that are away for real: a failover by Sentinel, LOADING, MASTERDOWN; without Spark.
 
-A failover keeps what the replica has.  Where that is all, nobody notices but for a pause;
-where it is less, readers say what is lost, and writers write it again.
+A failover keeps what the replica has.  If that is all, there is only a pause; if it is
+less, readers say what is lost, and writers write it again.
 """
 
 from __future__ import annotations

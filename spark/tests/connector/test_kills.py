@@ -1,4 +1,4 @@
-"""kill -9 of the driver and its JVM in every phase; what comes out is what went in.
+"""kill -9 of the driver and its JVM in every phase; the output equals the input.
 
 Two queries run in each driver: a copy from stream to stream, in which the kill is
 placed, and an archive to Parquet beside it, which dies wherever it happens to be.

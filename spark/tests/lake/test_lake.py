@@ -1,4 +1,4 @@
-"""A lake as a Delta table: its commits, what they say, and who else can read them."""
+"""A lake as a Delta table: its commits, what they say, and other programs that read them."""
 
 from __future__ import annotations
 

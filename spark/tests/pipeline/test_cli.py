@@ -1,4 +1,4 @@
-"""``forebay pipeline`` and ``forebay sql`` from the words on the line to the words printed."""
+"""``forebay pipeline`` and ``forebay sql`` from the command line to the printed text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The whole pipeline where one machine is not enough: a Redis Cluster, and a Spark cluster.
 
 One logical stream lies on three nodes as ``orders:{0}`` ... ``orders:{5}``.  It is archived,
-trimmed and read back as one table, with what went in compared to what came out.
+trimmed and read back as one table, and the output is compared with the input.
 """
 
 from __future__ import annotations

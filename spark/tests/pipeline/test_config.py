@@ -1,4 +1,4 @@
-"""A pipeline in a file, without Spark: what it may say, and what is said about mistakes."""
+"""A pipeline in a file, without Spark: what it may contain, and the sentences about mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo as a person runs it: it checks its own books, so it must only come to its end."""
+"""The demo as a person runs it: it checks its own results, so it only has to reach its end."""
 
 from __future__ import annotations
 

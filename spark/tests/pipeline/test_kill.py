@@ -1,4 +1,4 @@
-"""Jobs that are killed hard: what comes out is what went in.
+"""Jobs that are killed hard: the output equals the input.
 
 The archive job as a person runs it, killed twice and then stopped with Ctrl-C; and three
 jobs at once over one stream, each driver killed at another step, until the last one is

@@ -1,7 +1,7 @@
-"""What a person reads who made a mistake: one sentence, no stack, exit code 1 or 2.
+"""A mistake gives one sentence, no stack, and exit code 1 or 2.
 
-Most of it is judged before Spark is started, so that nobody waits for Java to be told of a
-typing error; the rest shares one session.
+Most mistakes are found before Spark starts, so nobody waits for Java because of a typing error;
+the rest shares one session.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What may go from the server, on both servers and without Spark."""
+"""Which entries may be trimmed, on both servers and without Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Progress reports, without Spark: what Spark says, in our words and on every way out."""
+"""Progress reports, without Spark: what Spark reports, in our words and in every form of
+output."""
 
 from __future__ import annotations
 

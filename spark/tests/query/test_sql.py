@@ -1,4 +1,4 @@
-"""``forebay sql``: the names of its tables, and what can be told without Spark."""
+"""``forebay sql``: the names of its tables, and all that needs no Spark."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_name_means_one_stream(streams: list[str]) -> None:
     for name, stream in named.items():
         assert stream in streams
         assert name in (stream, easy_name(stream), f"stream:{stream}")
-        # Whoever says the name of another stream never gets this one.
+        # The name of another stream never gives this one.
         assert name == stream or name.lower() not in [s.lower() for s in streams]
     alone = [s for s in streams if [t.lower() for t in streams].count(s.lower()) == 1]
     assert {s for s in alone if s != ENTRIES} <= set(named)

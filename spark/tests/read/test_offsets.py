@@ -1,4 +1,4 @@
-"""Offsets: what a batch was is in the record of its end."""
+"""Offsets: the record of a batch's end says what was in the batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One reading, one result: columns of the server and entries of XRANGE say the same."""
+"""The columns of the server and the entries of XRANGE give the same result."""
 
 from __future__ import annotations
 

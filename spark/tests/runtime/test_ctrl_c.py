@@ -1,4 +1,4 @@
-"""Ctrl-C during a statement: one line, no stack, and Spark does as it is told from then on."""
+"""Ctrl-C during a statement: one line, no stack, and Spark works as before afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding Java, or making one of what pip has brought."""
+"""Finding Java, or using the one that pip installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patterns mean what they mean to the server, which is asked."""
+"""Patterns match as they do on the server, which the test asks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that is away for a while: who waits for it, for how long, and what is said."""
+"""A server that is away for a while: which calls wait for it, for how long, and the messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers in company: a Redis Cluster of three, and a primary with its replica and Sentinel.
+"""Several servers: a Redis Cluster of three, and a primary with its replica and Sentinel.
 
 Real processes on free ports of this machine; each is stopped by its own pid.
 """

@@ -1,4 +1,4 @@
-"""Connections of the connector that break where a test wants it."""
+"""Connections of the connector that break at a place that a test names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job from its settings to its end, and those who are told of it meanwhile."""
+"""A job from its settings to its end, and the places where its progress is reported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Watching:
-    """Who is told what a job does."""
+    """Where the progress of a job is reported."""
 
     json: Annotated[bool, Parameter(help="progress as JSON lines on stdout")] = False
     no_report: Annotated[bool, Parameter(help="write nothing to forebay:pipelines")] = False
@@ -54,7 +54,8 @@ def run_job(job: Any, options: SparkOptions, watching: Watching = USUAL) -> int:
 
 @contextmanager
 def reporting(job: Any, watching: Watching) -> Iterator[Reporter]:
-    """Those who are told what a job does: the stream of all pipelines, Prometheus."""
+    """The places where the progress of a job is reported: the stream of all pipelines,
+    Prometheus."""
     from forebay_spark.pipeline.metrics import Metrics, Page
     from forebay_spark.pipeline.runner import is_away
     from forebay_spark.pipeline.watch import Reporters, StreamReporter

@@ -391,7 +391,7 @@ def properties_of(about: About) -> dict[str, str]:
 
 
 def without_growth(there: About, wanted: About) -> About:
-    """What a table was before columns were added to it that nobody had asked for."""
+    """What a table was before a job added columns to it."""
     names = wanted.columns.fieldNames()
     columns = StructType([field for field in there.columns if field.name in names])
     if there.entry is None or wanted.entry is None:

@@ -110,6 +110,6 @@ def tidy(place: Place, table: DeltaTable) -> None:
 
 
 def surplus(log: LogFiles, version: int) -> list[str]:
-    """The files that nobody needs who opens one of the last versions; the oldest first."""
+    """The files that none of the last versions needs; the oldest first."""
     oldest = log.checkpoint_for(version - MOST_COMMITS)
     return [path for at, path in log.numbered if at < oldest]

@@ -59,7 +59,7 @@ class Place(NamedTuple):
 
 
 def place_of(root: str, options: Mapping[str, str] | None = None) -> Place:
-    """The address that somebody wrote, made absolute."""
+    """An address as it was written, made absolute."""
     parts = urlsplit(root)
     if parts.scheme in ("", "file"):
         path = unquote(parts.path) if parts.scheme else root

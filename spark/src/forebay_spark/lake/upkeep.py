@@ -1,4 +1,4 @@
-"""Upkeep: many small files become few large ones, and what nobody needs goes away.
+"""Upkeep: many small files become few large ones, and files that no version needs are removed.
 
     before   stream=s/date=d   a.parquet b.parquet c.parquet     (each micro-batch left one)
     commit   remove a b c, add x; the rows are the same

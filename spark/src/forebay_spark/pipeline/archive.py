@@ -222,7 +222,7 @@ class Archiver:
         self._told.update(left)
 
     def trim(self) -> None:
-        """Remove what is in the lake, is not asked for again by Spark, and nobody needs."""
+        """Remove entries that are in the lake and that neither Spark nor a group still needs."""
         if self._job.trim is None:
             return
         keep_ms = self._job.trim.keep_ms

@@ -54,7 +54,7 @@ class Numbers:
 
 
 class Metrics:
-    """Takes reports and notes as the other reporters do, and tells who asks."""
+    """Takes reports and notes as the other reporters do, and shows them on its page."""
 
     def __init__(self, is_away: Callable[[], bool] = lambda: False) -> None:
         """``is_away`` says whether the server of the source does not answer now."""

@@ -237,7 +237,7 @@ def refuse_loop(job: Job, sink: Sink, what: str) -> None:
 
 
 def _same_server(job: Job, sink: StreamSink) -> bool:
-    """Whether two URLs name the same server, whoever logs in; two names of a host are two."""
+    """Whether two URLs name the same server, for any user; two names of a host count as two."""
     ours, theirs = parse_url(job.source.checked().url), parse_url(sink.texts()["url"])
     return (set(ours.hosts), ours.path or ("0",)) == (set(theirs.hosts), theirs.path or ("0",))
 

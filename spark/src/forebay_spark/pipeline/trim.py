@@ -1,4 +1,4 @@
-"""What may go from the server: archived, acknowledged by everybody, and old enough.
+"""What may be trimmed: archived, acknowledged by every group, and old enough.
 
     archived      ====================================| cut of the lake, and done for Spark
     group a       delivered ===================|

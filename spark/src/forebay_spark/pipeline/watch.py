@@ -210,7 +210,7 @@ class StreamReporter:
 
 
 class Watcher(StreamingQueryListener):
-    """Listens to one query of a session and tells everybody who wants to know."""
+    """Listens to one query of a session and tells all its reporters."""
 
     def __init__(self, name: str, *tell: Tell) -> None:
         self._name = name

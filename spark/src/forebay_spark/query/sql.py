@@ -10,8 +10,8 @@ Names count without regard to case, as Spark has it.  A stream called ``entries`
 is the table `stream:entries`.  Streams that differ in case alone have no table of their own;
 ``entries WHERE stream = '...'`` tells them apart.
 
-Tables show the moment at which they were opened.  ``Asked.check`` finds what is wrong without
-Spark, so that nobody waits for Java to be told of a typing error.
+Tables show the moment at which they were opened.  ``Asked.check`` finds mistakes without
+Spark, so nobody waits for Java because of a typing error.
 """
 
 from __future__ import annotations

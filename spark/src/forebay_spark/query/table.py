@@ -220,7 +220,7 @@ class _Maker:
         """Hot entries, in Spark's own storage."""
         reading = {**self._texts, **(cold.about.reading if cold else {})}
         reader = self._spark.read.format("forebay").schema(self._schema(cold)).options(**reading)
-        # What a trim takes away meanwhile is in the lake, so nobody is to be warned of it.
+        # Entries that are trimmed meanwhile are in the lake, so a warning would be wrong.
         reader = reader.options(failOnDataLoss="false", reportDataLoss="false")
         reader = reader.option("streams", ",".join(ranges))
         starts = {stream: f"({hot.low}" for stream, hot in ranges.items()}

@@ -106,7 +106,7 @@ def check(
 
 @cache
 def say_unknown(stream: str) -> None:
-    """Once for a stream: that trimming has passed what was read, and nobody knows how far."""
+    """Once for a stream: trimming has passed what was read, and the server cannot say how far."""
     _LOG.warning(
         "Stream %r was trimmed at least as far as it was read. This server (Redis before 7.0) "
         "does not count entries, so unread ones may be gone unnoticed. Use Redis 7.0 or later.",

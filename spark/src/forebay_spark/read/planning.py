@@ -73,7 +73,7 @@ def shares(backlogs: Mapping[str, Wanted], limit: int | None) -> dict[str, int]:
     """Divide a limit among streams by their backlog; each gets one entry if it can.
 
     A stream whose start is oldest comes first where there is not one for each, so
-    that a small stream never waits behind a large one for ever.
+    that a small stream never waits for a large one for ever.
     """
     by_age = sorted(backlogs, key=lambda stream: (backlogs[stream].start.id, stream))
     total = sum(item.backlog for item in backlogs.values())
@@ -117,8 +117,8 @@ def bundle(
 ) -> dict[str, Span]:
     """The same spans, with pieces of short streams that share tasks of about equal work.
 
-    Who shares is written down with the pieces, so that a replay has the same tasks whatever
-    the options say by then.
+    The streams that share a task are written down with the pieces, so that a replay has the same
+    tasks whatever the options say by then.
     """
     costs = {
         stream: [

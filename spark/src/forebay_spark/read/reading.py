@@ -100,7 +100,8 @@ def tasks_of(
 def bundled(
     spans: Mapping[str, Span], states: Mapping[str, StreamState], helper: Helper
 ) -> list[Task]:
-    """Tasks of all pieces, which know who shares one; a piece that does not is alone."""
+    """The tasks of all pieces.  A piece says which others share its task; one that does not is
+    alone."""
     tasks: dict[object, list[Part]] = {}
     for stream, span in spans.items():
         size = states[stream].entry_bytes if stream in states else 0
@@ -273,7 +274,8 @@ class Reader:
         self._settle(link)
         now = fetch_on(link, part.stream)
         gone = loss.went_back(part.stream, Position(piece.end, None), now)
-        # Redis before 7.0 does not tell deletes from trimming; who allows one allows both there.
+        # Redis before 7.0 does not tell deletes from trimming; there, an option for one allows
+        # both.
         untold = now is not None and now.added is None
         on_purpose = untold or (now is not None and now.max_deleted_id > piece.start)
         if on_purpose and not gone and not self._options.failOnDeletes:

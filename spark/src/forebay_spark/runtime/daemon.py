@@ -14,9 +14,9 @@ After each task a worker searches all its objects for garbage.  Those that were 
 never garbage.  They are set aside from that search (``gc.freeze``), which is most of its time.
 
 A fork copies one thread only, so a library that starts a thread when it is imported could leave
-a lock behind that nobody holds.  Arrow and deltalake start one for their allocator, which is made
-for that: it knows of forks and begins anew.  If there is any other thread, or no way to see, or
-something cannot be imported, this becomes PySpark's own daemon.
+a lock that no thread holds any more.  Arrow and deltalake start one for their allocator, which is
+made for that: it knows of forks and begins anew.  If there is any other thread, or no way to see,
+or something cannot be imported, this becomes PySpark's own daemon.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ def is_ready(given: list[str]) -> bool:
     try:
         for name in (*given, *NEEDED):
             import_module(name)
-        return not strangers()
+        return not unsafe_threads()
     except Exception:  # noqa: BLE001 - whatever a library raises while it is imported
         return False  # the worker that needs it says what is missing
 
 
-def strangers() -> list[str]:
+def unsafe_threads() -> list[str]:
     """Names of the threads besides this one that are not made for a fork."""
     others = [path for path in THREADS.iterdir() if int(path.name) != os.getpid()]
     names = [(path / "comm").read_text().strip() for path in others]

@@ -33,7 +33,7 @@ def settle(spark: SparkSession, source: str = "forebay") -> None:
 
     if not hasattr(spark, "_jsparkSession"):
         return  # Spark Connect: the map is in another process, and out of reach.
-    # A source that is not there is not our business: who reads from it will be told.
+    # A source that is not there is not our business: a read from it reports it.
     with suppress(Py4JError, PySparkException):
         variables = shared_by_queries(spark, source)
         for name in PUT_BY_SPARK:

@@ -263,7 +263,7 @@ class Server:
         )
 
     def by_node(self, keys: Iterable[str]) -> list[tuple[Link, list[str]]]:
-        """Keys by the node that has them, with a link that stays there whatever moves."""
+        """Keys by the node that has them, with a link that stays there even if slots move."""
         groups: dict[Link, list[str]] = {}
         for key in keys:
             link = self._node_link(self._node_of(key)) if self.is_cluster else self.link(key)
@@ -284,7 +284,7 @@ class Server:
             raise translate(error, self.where) from None
 
     def start_anew(self) -> None:
-        """Forget who has which keys."""
+        """Forget which node has which keys."""
         self.close()
         self._cluster = None
 
@@ -373,7 +373,7 @@ class Server:
         return self._cluster
 
     def _node_of(self, key: str) -> Any:
-        """The node that has a key, after a wait if nobody knows."""
+        """The node that has a key, after a wait if no node knows it."""
         return self._patience.retry(lambda: self._node_now(key), self.start_anew)
 
     def _node_now(self, key: str, *, fresh: bool = False) -> Any:

@@ -9,7 +9,7 @@ driver that dies replays its last batch.  A lane takes the rows of one task in c
                   attempts apart; an answer that got lost is looked up in the marker.
                   The marker holds a digest of the skipped rows: if a retry brings
                   other rows, or the same in another order, the task fails instead of
-                  writing them wrongly.  It fails too if the marker is behind what was
+                  writing them wrongly.  It fails too if the marker is older than what was
                   acknowledged (the server lost it; a retry writes it again) or ahead of
                   this batch (the checkpoint is an old copy; its batches are not those).
     IdLane        exactly once, on every server, if rows carry their own IDs in rising
