@@ -38,7 +38,7 @@ class Cursor:
         self.reverse = False
         self.start_ms = self.start_seq = self.end_ms = self.end_seq = 0
 
-    def open(self, start_ms: int, start_seq: int, end_ms: int, end_seq: int, reverse: bool) -> int:
+    def open(self, start_ms: int, start_seq: int, end_ms: int, end_seq: int, reverse: bool) -> None:
         """Get ready to walk from start to end, both included; backward if reverse."""
         self.start_ms = start_ms
         self.start_seq = start_seq
@@ -46,18 +46,18 @@ class Cursor:
         self.end_seq = end_seq
         self.reverse = reverse
         if reverse:
-            return self.enter(self.nodes.floor_id(end_ms, end_seq))
-        node = self.nodes.floor_id(start_ms, start_seq)
-        return self.enter(node if node is not None else self.nodes.first_value())
+            self.enter(self.nodes.floor_id(end_ms, end_seq))
+        else:
+            node = self.nodes.floor_id(start_ms, start_seq)
+            self.enter(node if node is not None else self.nodes.first_value())
 
-    def enter(self, node: Node | None) -> int:
+    def enter(self, node: Node | None) -> None:
         """Stand before the first entry of a node, or after the last going backward."""
         self.node = node
         if node is not None:
             self.p = node.p
             self.behind = node.entries_at
             self.at = node.size - 1
-        return 0
 
     def next(self) -> bool:
         """Go to the next live entry of the interval; false if there is none."""
@@ -153,7 +153,7 @@ class Cursor:
             o = listpack.skip(p, o)
         return flat
 
-    def bury(self) -> int:
+    def bury(self) -> None:
         """Delete the entry it stands on; the cursor must be opened anew afterwards."""
         assert self.node is not None
-        return self.node.bury(self.at)
+        self.node.bury(self.at)

@@ -105,25 +105,23 @@ class Group:
 
     def deliver(
         self, stream: Stream, ms: int, seq: int, consumer: Consumer, now_ms: int, noack: bool
-    ) -> int:
+    ) -> None:
         """Give an entry above the group's last ID to a consumer.
 
         After the group was set back the entry may be pending already: then it
         changes hands and its deliveries are counted anew.
         """
         self.advance(stream, ms, seq)
-        if noack:
-            return 0
-        consumer.active_ms = now_ms
-        slot = self.pending.find(ms, seq)
-        if slot < 0:
-            self.pending.add(ms, seq, consumer.number, now_ms, 1)
-        else:
-            self.pending.give(slot, consumer.number, now_ms)
-            self.pending.set_deliveries(slot, 1)
-        return 0
+        if not noack:
+            consumer.active_ms = now_ms
+            slot = self.pending.find(ms, seq)
+            if slot < 0:
+                self.pending.add(ms, seq, consumer.number, now_ms, 1)
+            else:
+                self.pending.give(slot, consumer.number, now_ms)
+                self.pending.set_deliveries(slot, 1)
 
-    def advance(self, stream: Stream, ms: int, seq: int) -> int:
+    def advance(self, stream: Stream, ms: int, seq: int) -> None:
         """Move the last ID up to an entry that is being delivered, and count it."""
         if (
             self.entries_read != UNKNOWN
@@ -136,12 +134,11 @@ class Group:
             self.entries_read = estimate(stream, ms, seq)
         self.last_ms = ms
         self.last_seq = seq
-        return 0
 
-    def claim(self, slot: int, consumer: Consumer, now_ms: int, time_ms: int) -> int:
+    def claim(self, slot: int, consumer: Consumer, now_ms: int, time_ms: int) -> None:
         """Hand a pending entry to a consumer, as if delivered at ``time_ms``."""
         consumer.active_ms = now_ms
-        return self.pending.give(slot, consumer.number, time_ms)
+        self.pending.give(slot, consumer.number, time_ms)
 
     def ack(self, ms: int, seq: int) -> bool:
         """The entry is dealt with; whether it was pending."""
@@ -151,10 +148,10 @@ class Group:
         self.pending.remove(slot)
         return True
 
-    def nack(self, slot: int, deliveries: int) -> int:
+    def nack(self, slot: int, deliveries: int) -> None:
         """Release a pending entry to the end of the NACK zone, with this count."""
         self.pending.give(slot, NOBODY, 0)
-        return self.pending.set_deliveries(slot, deliveries)
+        self.pending.set_deliveries(slot, deliveries)
 
     # -- the whole group --------------------------------------------------------
 

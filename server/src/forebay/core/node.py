@@ -51,7 +51,7 @@ class Node:
         self.fields_at = 0
         self.entries_at = 0
 
-    def start(self, src: mem.Pointer, w: mem.Words, first: int, pairs: int) -> int:
+    def start(self, src: mem.Pointer, w: mem.Words, first: int, pairs: int) -> None:
         """Write the master entry: the field names at spans first, first+2, ... of src."""
         total = 0
         for i in range(pairs):
@@ -68,7 +68,7 @@ class Node:
         o = listpack.put_int(p, o, 0)
         self.entries_at = o
         self.nfields = pairs
-        return self.finish(o, pairs + 4)
+        self.finish(o, pairs + 4)
 
     def append(
         self,
@@ -79,7 +79,7 @@ class Node:
         first: int,
         pairs: int,
         size: int,
-    ) -> int:
+    ) -> None:
         """Add an entry whose fields and values are the spans from ``first`` on, ``size`` bytes."""
         same = self.has_fields(src, w, first, pairs)
         self.set_counts(self.count + 1, self.deleted)
@@ -98,7 +98,7 @@ class Node:
                 o = listpack.put_string(p, o, src, w[i], w[i + 1])
             steps = 2 * pairs + 4
         o = listpack.put_int(p, o, steps)
-        return self.finish(o, steps + 1)
+        self.finish(o, steps + 1)
 
     def has_fields(self, src: mem.Pointer, w: mem.Words, first: int, pairs: int) -> bool:
         """Whether the given fields are the master's, in order."""
@@ -117,7 +117,7 @@ class Node:
                 return False
         return True
 
-    def finish(self, end: int, added: int) -> int:
+    def finish(self, end: int, added: int) -> None:
         """Close the listpack at ``end`` and bring its header up to date."""
         p = self.p
         p[end] = END
@@ -125,13 +125,15 @@ class Node:
         self.elements += added
         mem.put_le(p, 0, 4, self.size)
         mem.put_le(p, 4, 2, self.elements if self.elements < MANY else MANY)
-        return 0
 
-    def need(self, room: int) -> int:
+    def need(self, room: int) -> None:
         """Make sure that ``room`` more bytes fit."""
         wanted = self.size + room + mem.SLACK
-        if wanted <= self.cap:
-            return 0
+        if wanted > self.cap:
+            self.grow(wanted)
+
+    def grow(self, wanted: int) -> None:
+        """A buffer of ``wanted`` bytes, or twice the size it has."""
         if wanted < 2 * self.cap:
             wanted = 2 * self.cap
         grown = bytearray(wanted)
@@ -139,23 +141,20 @@ class Node:
         self.buf = grown
         self.p = self.buf
         self.cap = wanted
-        return 0
 
-    def seal(self) -> int:
+    def seal(self) -> None:
         """Give back spare room: from now on the buffer is the listpack and SLACK."""
         self.buf = self.blob() + PADDING
         self.p = self.buf
         self.cap = self.size + mem.SLACK
-        return 0
 
-    def unseal(self) -> int:
+    def unseal(self) -> None:
         """Make the buffer writable again."""
         if isinstance(self.buf, bytes):
             self.buf = bytearray(self.buf)
             self.p = self.buf
-        return 0
 
-    def set_counts(self, count: int, deleted: int) -> int:
+    def set_counts(self, count: int, deleted: int) -> None:
         """Write the two counters of the master entry; the bytes after them may move."""
         self.unseal()
         if count <= SMALL and self.count <= SMALL:
@@ -166,9 +165,8 @@ class Node:
             self.replace_int(listpack.skip(self.p, COUNT_AT), deleted)
         self.count = count
         self.deleted = deleted
-        return 0
 
-    def replace_int(self, at: int, value: int) -> int:
+    def replace_int(self, at: int, value: int) -> None:
         """Write another integer over the one at ``at`` in the master entry."""
         behind = listpack.skip(self.p, at)
         shift = listpack.int_size(value) - (behind - at)
@@ -181,13 +179,12 @@ class Node:
             self.entries_at += shift
             mem.put_le(self.p, 0, 4, self.size)
         listpack.put_int(self.p, at, value)
-        return 0
 
-    def bury(self, at: int) -> int:
+    def bury(self, at: int) -> None:
         """Turn the entry whose flags stand at ``at`` into a tombstone."""
         self.unseal()
         self.p[at] = self.p[at] | DELETED
-        return self.set_counts(self.count - 1, self.deleted + 1)
+        self.set_counts(self.count - 1, self.deleted + 1)
 
     def last_record(self) -> tuple[int, int]:
         """The ID of the last record, live or not."""
@@ -209,7 +206,7 @@ class Node:
         """The listpack as Redis would store it."""
         return mem.to_bytes(self.p, 0, self.size)
 
-    def load(self, buf: bytes, count: int, deleted: int, nfields: int, fields_at: int) -> int:
+    def load(self, buf: bytes, count: int, deleted: int, nfields: int, fields_at: int) -> None:
         """Take over a listpack, which has SLACK bytes after it, as a sealed node.
 
         The caller that checks its elements also sets ``elements`` and ``entries_at``.
@@ -222,7 +219,6 @@ class Node:
         self.deleted = deleted
         self.nfields = nfields
         self.fields_at = fields_at
-        return 0
 
     def copy(self) -> Node:
         """A node of its own with the same bytes."""

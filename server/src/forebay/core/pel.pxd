@@ -34,6 +34,7 @@ cdef class Pending:
     cpdef int remove(self, i64 slot) except -1
     @cython.locals(records=Slab, before="Py_ssize_t", time=u64)
     cpdef int give(self, i64 slot, Py_ssize_t owner_no, u64 time_ms) except -1
+    cdef int hand_over(self, i64 slot, Py_ssize_t before, Py_ssize_t owner_no) except -1
     cpdef int set_deliveries(self, i64 slot, i64 n) except -1
     @cython.locals(n=i64)
     cpdef int count_delivery(self, i64 slot) except -1

@@ -113,7 +113,7 @@ class Pending:
         """Whether the ID of a record is below this one."""
         return mem.before(self.records.id_ms(slot), self.records.id_seq(slot), ms, seq)
 
-    def insert(self, slot: int, owner_no: int) -> int:
+    def insert(self, slot: int, owner_no: int) -> None:
         """Put a record into the views at its place."""
         self.by_id.insert(slot)
         self.by_time.insert(slot)
@@ -121,9 +121,8 @@ class Pending:
             self.nacked += 1
         else:
             self.owner(owner_no).insert(slot)
-        return 0
 
-    def remove(self, slot: int) -> int:
+    def remove(self, slot: int) -> None:
         """The entry is no longer pending."""
         owner_no = self.records.owner_no(slot)
         self.by_id.discard(slot)
@@ -136,9 +135,8 @@ class Pending:
         if self.by_id.count == 0:
             self.records.empty()
             self.top_ms = self.top_seq = self.top_time = 0
-        return 0
 
-    def give(self, slot: int, owner_no: int, time_ms: int) -> int:
+    def give(self, slot: int, owner_no: int, time_ms: int) -> None:
         """Deliver again, to this owner at this time; number 0 releases the record."""
         records = self.records
         before = records.owner_no(slot)
@@ -146,8 +144,11 @@ class Pending:
         time = self.turn(records.id_ms(slot), records.id_seq(slot), owner_no, first_turn(time_ms))
         records.own(slot, owner_no, time)
         self.by_time.insert(slot)
-        if before == owner_no:
-            return 0
+        if before != owner_no:
+            self.hand_over(slot, before, owner_no)
+
+    def hand_over(self, slot: int, before: int, owner_no: int) -> None:
+        """Move a record from the view of one owner to that of another."""
         if before == 0:
             self.nacked -= 1
         else:
@@ -156,16 +157,15 @@ class Pending:
             self.nacked += 1
         else:
             self.owner(owner_no).insert(slot)
-        return 0
 
-    def set_deliveries(self, slot: int, n: int) -> int:
+    def set_deliveries(self, slot: int, n: int) -> None:
         """Set how often the entry was delivered."""
-        return self.records.set_deliveries(slot, n)
+        self.records.set_deliveries(slot, n)
 
-    def count_delivery(self, slot: int) -> int:
+    def count_delivery(self, slot: int) -> None:
         """One delivery more; the number stops at its greatest value."""
         n = self.records.deliveries(slot)
-        return self.records.set_deliveries(slot, n + 1) if n < DELIVERIES_MAX else 0
+        self.records.set_deliveries(slot, n + 1) if n < DELIVERIES_MAX else 0
 
     # -- one record -------------------------------------------------------------
 

@@ -343,13 +343,12 @@ class Rax:
         return found
 
 
-def push_children(todo: list[Branch], branch: Branch) -> int:
+def push_children(todo: list[Branch], branch: Branch) -> None:
     """Put the children on a stack, the first one on top."""
     i = len(branch.children)
     while i > 0:
         i -= 1
         todo.append(branch.children[i])
-    return 0
 
 
 def place(branch: Branch, byte: int) -> int:

@@ -79,7 +79,7 @@ class Slab:
         self.room = 0
         self.empty()
 
-    def empty(self) -> int:
+    def empty(self) -> None:
         """No record is left: start afresh, with one page at most."""
         if len(self.pages) != 1:
             self.pages = [ZEROS[: RECORD_WORDS * FIRST_RECORDS]]
@@ -87,7 +87,6 @@ class Slab:
             self.table = mem.page_table(self.pages, self.addresses)
         self.used = 1
         self.free = 0
-        return 0
 
     def add(self, ms: int, seq: int, owner_no: int, time: int) -> int:
         """The slot of a new record, delivered once."""
@@ -107,7 +106,7 @@ class Slab:
         self.own(slot, owner_no, time)
         return slot
 
-    def grow(self) -> int:
+    def grow(self) -> None:
         """Make room: double the first page, or add a whole one."""
         if self.used >= SLOTS_MAX:
             raise MemoryError("a consumer group holds at most 2**32 pending entries")
@@ -118,9 +117,8 @@ class Slab:
             self.pages.append(ZEROS[:])
             self.room += PAGE_RECORDS
         self.table = mem.page_table(self.pages, self.addresses)
-        return 0
 
-    def release(self, slot: int) -> int:
+    def release(self, slot: int) -> None:
         """The slot is free again."""
         w = self.table[mem.record_page(slot)]
         at = mem.record_word(slot)
@@ -128,7 +126,6 @@ class Slab:
             del self.large[slot]
         w[at] = self.free
         self.free = slot
-        return 0
 
     def probe(self, ms: int, seq: int, time: int) -> None:
         """Write a key that is looked for into slot 0."""
@@ -173,7 +170,7 @@ class Slab:
         n = self.table[mem.record_page(slot)][mem.record_word(slot) + 3] & ALL_ONES
         return n if n != ALL_ONES else self.large[slot]
 
-    def set_deliveries(self, slot: int, n: int) -> int:
+    def set_deliveries(self, slot: int, n: int) -> None:
         """Set the count, at most DELIVERIES_MAX."""
         w = self.table[mem.record_page(slot)]
         at = mem.record_word(slot) + 3
@@ -184,7 +181,6 @@ class Slab:
             self.large[slot] = n
             low = ALL_ONES
         w[at] = w[at] >> OWNER_SHIFT << OWNER_SHIFT | low
-        return 0
 
     def used_bytes(self) -> int:
         """Memory of the pages."""

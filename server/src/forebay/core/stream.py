@@ -71,7 +71,7 @@ class Stream:
         size: int,
         node_bytes: int,
         node_entries: int,
-    ) -> int:
+    ) -> None:
         """Add an entry above last_id; fields and values are spans of src from ``first`` on.
 
         ``size`` is the sum of their lengths.  ``node_bytes`` and ``node_entries`` say when a
@@ -89,11 +89,10 @@ class Stream:
         if self.length == 1:
             self.first_ms = ms
             self.first_seq = seq
-        return 0
 
     def add(
         self, ms: int, seq: int, flat: list[bytes], node_bytes: int = 4096, node_entries: int = 100
-    ) -> int:
+    ) -> None:
         """As append(), for fields and values that are Python objects."""
         spans = array("Q")
         at = 0
@@ -103,7 +102,7 @@ class Stream:
         joined = b"".join(flat)
         words = mem.words(spans)
         pairs = len(flat) // 2
-        return self.append(ms, seq, joined, words, 0, pairs, at, node_bytes, node_entries)
+        self.append(ms, seq, joined, words, 0, pairs, at, node_bytes, node_entries)
 
     def is_full(self, node: Node, size: int, node_bytes: int, node_entries: int) -> bool:
         """Whether an entry of ``size`` payload bytes must start a new node."""
@@ -175,23 +174,23 @@ class Stream:
             self.find_first()
         return True
 
-    def bury(self, cursor: Cursor) -> int:
+    def bury(self, cursor: Cursor) -> None:
         """Remove the entry under the cursor; the caller sees to first_id."""
         node = cursor.node
         assert node is not None
         self.length -= 1
         if node.count > 1:
-            return cursor.bury()
-        return self.drop_node(node)
+            cursor.bury()
+        else:
+            self.drop_node(node)
 
-    def drop_node(self, node: Node) -> int:
+    def drop_node(self, node: Node) -> None:
         """Take a whole node out; the caller sees to length and first_id."""
         self.nodes.remove(ids.key(node.ms, node.seq))
         if node is self.tail:
             self.tail = self.nodes.last_value()
-        return 0
 
-    def find_first(self) -> int:
+    def find_first(self) -> None:
         """Set first_id from the entries."""
         self.first_ms = self.first_seq = 0
         if self.length > 0:
@@ -200,7 +199,6 @@ class Stream:
             cursor.next()
             self.first_ms = cursor.ms
             self.first_seq = cursor.seq
-        return 0
 
     def range(
         self,

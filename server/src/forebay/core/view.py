@@ -65,7 +65,7 @@ class Chunk:
         self.end = n
         return True
 
-    def insert(self, at: int, slot: int) -> int:
+    def insert(self, at: int, slot: int) -> None:
         """Put a slot before cells[at]; there must be room on one side."""
         if self.end < self.room and (self.start == 0 or self.end - at <= at - self.start):
             mem.move_cells(self.p, at + 1, at, self.end - at)
@@ -75,7 +75,6 @@ class Chunk:
             self.start -= 1
             at -= 1
         self.p[at] = slot
-        return 0
 
     def take(self, at: int) -> int:
         """Remove cells[at], moving the shorter side; the index of what followed it."""
@@ -99,14 +98,13 @@ class Chunk:
         self.end = middle
         return upper
 
-    def absorb(self, upper: Chunk) -> int:
+    def absorb(self, upper: Chunk) -> None:
         """Take over the slots of the next chunk; both fit in one."""
         n = self.end - self.start
         mem.move_cells(self.p, 0, self.start, n)
         mem.copy_cells(self.p, n, upper.p, upper.start, upper.end - upper.start)
         self.start = 0
         self.end = n + upper.end - upper.start
-        return 0
 
 
 #: Stands where a chunk was before the head.
@@ -122,7 +120,7 @@ class View:
         self.count = 0
         self.reset()
 
-    def reset(self) -> int:
+    def reset(self) -> None:
         """Begin with one small chunk."""
         self.tail = Chunk(FIRST_SLOTS)
         self.chunks: list[Chunk] = [self.tail]
@@ -130,7 +128,6 @@ class View:
         self.fences: array[int] = array("Q", bytes(8 * FENCE_WORDS))
         self.hint_no = 0
         self.hint_at = 0
-        return 0
 
     # -- order ------------------------------------------------------------------
 
@@ -192,23 +189,22 @@ class View:
 
     # -- changes ----------------------------------------------------------------
 
-    def insert(self, slot: int) -> int:
+    def insert(self, slot: int) -> None:
         """Put a record where its key belongs."""
         if self.is_above(slot):
-            return self.append(slot)
-        no, at = self.search(slot)
-        self.put(no, at, slot)
-        self.count += 1
-        return 0
+            self.append(slot)
+        else:
+            no, at = self.search(slot)
+            self.put(no, at, slot)
+            self.count += 1
 
-    def append(self, slot: int) -> int:
+    def append(self, slot: int) -> None:
         """Put a record that is above all others."""
         if self.tail.end == self.tail.room and not self.tail.make_room():
             self.add_chunk(len(self.chunks), Chunk(CHUNK_SLOTS), slot)
         self.tail.p[self.tail.end] = slot
         self.tail.end += 1
         self.count += 1
-        return 0
 
     def is_above(self, slot: int) -> bool:
         """Whether a record sorts above all in this view."""
@@ -222,7 +218,7 @@ class View:
         w = table[mem.record_page(last)]
         return mem.compare_keys(w, mem.record_word(last), ms, seq, time, self.by_time) < 0
 
-    def put(self, no: int, at: int, slot: int) -> int:
+    def put(self, no: int, at: int, slot: int) -> None:
         """Insert into a chunk, cutting it in half if it is full."""
         chunk = self.chunks[no]
         if chunk.start == 0 and chunk.end == chunk.room and not chunk.make_room():
@@ -231,9 +227,9 @@ class View:
             if at > chunk.end:
                 at -= chunk.end
                 chunk = upper
-        return chunk.insert(at, slot)
+        chunk.insert(at, slot)
 
-    def add_chunk(self, no: int, chunk: Chunk, slot: int) -> int:
+    def add_chunk(self, no: int, chunk: Chunk, slot: int) -> None:
         """Add a chunk as number ``no``, with a fence at the record ``slot``."""
         w = self.records.table[mem.record_page(slot)]
         at = mem.record_word(slot)
@@ -241,9 +237,8 @@ class View:
         self.fences[fence:fence] = array("Q", [w[at], w[at + 1], w[at + 2]])
         self.chunks.insert(no, chunk)
         self.tail = self.chunks[len(self.chunks) - 1]
-        return 0
 
-    def discard(self, slot: int) -> int:
+    def discard(self, slot: int) -> None:
         """Take a slot out that is in this view."""
         no, at = self.position(slot)
         chunk = self.chunks[no]
@@ -253,9 +248,8 @@ class View:
         n = chunk.end - chunk.start
         if n < SMALL_SLOTS and (n == 0 or len(self.chunks) > 1):
             self.tidy(no, chunk)
-        return 0
 
-    def tidy(self, no: int, chunk: Chunk) -> int:
+    def tidy(self, no: int, chunk: Chunk) -> None:
         """Drop a chunk that ran empty, or merge a thin one with a neighbour."""
         if self.count == 0:
             if chunk.room > SMALL_SLOTS or self.head > 0:
@@ -264,9 +258,8 @@ class View:
             self.drop(no)
         elif not self.merge(no):
             self.merge(no - 1)
-        return 0
 
-    def drop(self, no: int) -> int:
+    def drop(self, no: int) -> None:
         """Take an empty chunk out; the hint goes to the one after it."""
         following = no
         if no != self.head:
@@ -280,14 +273,12 @@ class View:
         self.hint_no = following
         if following < len(self.chunks):
             self.hint_at = self.chunks[following].start
-        return 0
 
-    def cut_out(self, no: int, end: int) -> int:
+    def cut_out(self, no: int, end: int) -> None:
         """Shorten the lists of chunks and fences."""
         del self.chunks[no:end]
         del self.fences[FENCE_WORDS * no : FENCE_WORDS * end]
         self.tail = self.chunks[len(self.chunks) - 1]
-        return 0
 
     def merge(self, no: int) -> bool:
         """One chunk out of this and the next, if it is then at most half full."""

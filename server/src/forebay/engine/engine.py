@@ -218,7 +218,7 @@ class Engine:
             self.append_pushes(session)
         return 0
 
-    def enqueue(self, session: Session, row: Command, argv: Argv) -> int:
+    def enqueue(self, session: Session, row: Command, argv: Argv) -> None:
         """Keep a command for EXEC."""
         kept = argv.copy()
         queue = session.queue
@@ -226,7 +226,7 @@ class Engine:
         queue.append((row, kept))
         session.queue_bytes += len(kept.buf)
         session.queue_flags |= row.flags & QUEUE_FLAGS
-        return session.out.raw(QUEUED)
+        session.out.raw(QUEUED)
 
     def execute(self, session: Session, row: Command, argv: Argv) -> int:
         """Run a command that may run: one unit of effects."""

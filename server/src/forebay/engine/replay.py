@@ -69,7 +69,7 @@ class Replayer:
         self.engine.ctx.may_block = True
         self.engine.refresh_settings()
 
-    def run(self, buf: bytes | bytearray, start: int, end: int, now_ms: int) -> int:
+    def run(self, buf: bytes | bytearray, start: int, end: int, now_ms: int) -> None:
         """Run every command of buf[start:end], which holds whole commands."""
         ctx = self.engine.ctx
         ctx.now_ms = now_ms
@@ -79,40 +79,39 @@ class Replayer:
         parser = self.parser
         parser.load(buf, start, end)
         self.at = parser.pos
-        while parser.next() == 1:
+        while parser.next():
             self.step(parser.argv)
             self.at = parser.pos
         if self.at != end:
             raise CorruptDataError("a command that is cut off")
-        return 0
 
-    def step(self, argv: Argv) -> int:
+    def step(self, argv: Argv) -> None:
         """Run one command."""
         row = self.engine.names.find(argv) if argv.n > 0 else None
         if row is not None and row.is_container:
             row = self.subcommand(row, argv)
         if row is None or not row.takes(argv.n):
-            return self.refuse(argv)
-        if row is self.multi or row is self.exec:
-            return 0
-        if self.skip_foreign and row is self.sort:
-            self.check_sort(argv)
-        return self.act(row, argv)
+            self.refuse(argv)
+        elif row is not self.multi and row is not self.exec:
+            if self.skip_foreign and row is self.sort:
+                self.check_sort(argv)
+            self.act(row, argv)
 
-    def act(self, row: Command, argv: Argv) -> int:
+    def act(self, row: Command, argv: Argv) -> None:
         """Run a command that is known."""
         out = self.session.out
         try:
             row.handler(self.engine.ctx, argv)  # type: ignore[misc]
         except CommandError as error:
-            return self.fail(row, argv, error.text)
-        if out.size > 0 and out.p[0] == DASH:
-            return self.fail(row, argv, mem.to_bytes(out.p, 1, out.size - 3))
-        if self.skip_foreign and 0 < out.size <= SHORT_REPLY:
-            return self.look_again(row, argv)
-        out.clear()
-        self.commands += 1
-        return 0
+            self.fail(row, argv, error.text)
+        else:
+            if out.size > 0 and out.p[0] == DASH:
+                self.fail(row, argv, mem.to_bytes(out.p, 1, out.size - 3))
+            elif self.skip_foreign and 0 < out.size <= SHORT_REPLY:
+                self.look_again(row, argv)
+            else:
+                out.clear()
+                self.commands += 1
 
     def subcommand(self, row: Command, argv: Argv) -> Command | None:
         """The row of XGROUP CREATE and the like."""
@@ -120,37 +119,34 @@ class Replayer:
 
     # What is out of the ordinary
 
-    def refuse(self, argv: Argv) -> int:
+    def refuse(self, argv: Argv) -> None:
         """A command that this server does not have, or not in this form."""
         words = argv.list() or [b""]
-        if self.skip_foreign and self.leave_out(words):
-            return 0
-        text = f"the command {shown_command(words)} is not known here"
-        raise CorruptDataError(f"{text}; {LEAVE_OUT if foreign_kind(words) else ADVICE}")
+        if not self.skip_foreign or not self.leave_out(words):
+            text = f"the command {shown_command(words)} is not known here"
+            raise CorruptDataError(f"{text}; {LEAVE_OUT if foreign_kind(words) else ADVICE}")
 
-    def fail(self, row: Command, argv: Argv, text: bytes) -> int:
+    def fail(self, row: Command, argv: Argv, text: bytes) -> None:
         """A command that was answered with an error."""
         words = argv.list()
         self.session.out.clear()
         is_foreign = is_about_foreign(words, text == BAD_BODY)
-        if self.skip_foreign:
-            if self.makes_way(row, words, text):
-                return self.act(row, argv)
-            if is_foreign and self.leave_out(words):
-                return 0
-        said = text.decode("utf-8", "backslashreplace")
-        refusal = f"the command {shown_command(words)} is answered with '{said}'"
-        raise CorruptDataError(f"{refusal}; {LEAVE_OUT if is_foreign else ADVICE}")
+        if self.skip_foreign and self.makes_way(row, words, text):
+            self.act(row, argv)
+        elif not (self.skip_foreign and is_foreign and self.leave_out(words)):
+            said = text.decode("utf-8", "backslashreplace")
+            refusal = f"the command {shown_command(words)} is answered with '{said}'"
+            raise CorruptDataError(f"{refusal}; {LEAVE_OUT if is_foreign else ADVICE}")
 
-    def look_again(self, row: Command, argv: Argv) -> int:
+    def look_again(self, row: Command, argv: Argv) -> None:
         """A command that may have done nothing, because of a key that is left out."""
         out = self.session.out
         reply = mem.to_bytes(out.p, 0, out.size)
         out.clear()
         if self.makes_way(row, argv.list(), reply):
-            return self.act(row, argv)
-        self.commands += 1
-        return 0
+            self.act(row, argv)
+        else:
+            self.commands += 1
 
     def makes_way(self, row: Command, words: list[bytes], reply: bytes) -> bool:
         """Whether keys that are left out stood in the way of a command, and are gone now."""
@@ -164,11 +160,10 @@ class Replayer:
         except CorruptDataError as error:
             raise CorruptDataError(f"the command {shown_command(words)}: {error}") from None
 
-    def check_sort(self, argv: Argv) -> int:
+    def check_sort(self, argv: Argv) -> None:
         """See there."""
         words = argv.list()
         try:
             self.foreign.check_sort(self.session.db, words)
         except CorruptDataError as error:
             raise CorruptDataError(f"the command {shown_command(words)}: {error}") from None
-        return 0

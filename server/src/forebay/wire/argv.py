@@ -99,49 +99,43 @@ class Argv:
         self.check(i)
         return mem.parse_int(self.p, self.w[2 * i], self.w[2 * i + 1])
 
-    def check(self, i: int) -> int:
+    def check(self, i: int) -> None:
         """Refuse an index that is not an argument."""
         if i < 0 or i >= self.n:
             raise IndexError("no such argument")
-        return 0
 
-    def use(self, buf: bytes | bytearray) -> int:
+    def use(self, buf: bytes | bytearray) -> None:
         """Let the spans speak of this buffer from now on."""
         self.buf = buf
         self.p = buf
-        return 0
 
-    def reserve(self, n: int) -> int:
+    def reserve(self, n: int) -> None:
         """Make room for n arguments in all; those already noted stay."""
         if n > self.room:
             room = max(n, 2 * self.room)
             wider = array("Q", bytes(16 * room))
             wider[: 2 * self.room] = self.spans
             self.lay(wider, room)
-        return 0
 
-    def shrink(self) -> int:
+    def shrink(self) -> None:
         """Give up a table that one huge command made large; no argument may be in use."""
         if self.room > MANY_ARGS:
             self.n = 0
             self.lay(array("Q", bytes(16 * FEW_ARGS)), FEW_ARGS)
-        return 0
 
-    def lay(self, spans: array[int], room: int) -> int:
+    def lay(self, spans: array[int], room: int) -> None:
         """Change to another table of spans."""
         self.spans = spans
         self.w = mem.words(spans)
         self.room = room
-        return 0
 
-    def rebase(self, n: int, shift: int) -> int:
+    def rebase(self, n: int, shift: int) -> None:
         """The bytes moved by ``shift``: so do the first n spans."""
         w = self.w
         for i in range(n):
             w[2 * i] = mem.wrap(w[2 * i] + mem.wrap(shift))
-        return 0
 
-    def fill(self, args: Arguments) -> int:
+    def fill(self, args: Arguments) -> None:
         """Hold a private copy of the given arguments."""
         self.reserve(len(args))
         self.use(b"".join(args))
@@ -151,7 +145,6 @@ class Argv:
             self.w[2 * i + 1] = len(args[i])
             at += len(args[i])
         self.n = len(args)
-        return 0
 
 
 def argv_of(args: Arguments) -> Argv:

@@ -36,18 +36,18 @@ cdef class RequestParser:
     cdef Py_ssize_t bulk_len            # length announced for the next one, -1 if not yet
 
     cpdef int load(self, object buf, Py_ssize_t start, Py_ssize_t end) except -1
-    cpdef int next(self) except -1
+    cpdef bint next(self) except -1
     cdef int rest(self) except -1
     cdef int finish(self, Py_ssize_t n, Py_ssize_t at) except -1
     @cython.locals(lf=Py_ssize_t, stop=Py_ssize_t, line=bytearray)
-    cdef int next_line(self) except -1
+    cdef bint next_line(self) except -1
     @cython.locals(at=Py_ssize_t, cr=Py_ssize_t, ok=bint, n=i64)
     cdef bint open_array(self) except -1
     @cython.locals(
         argv=Argv, p="u8*", w="u64*", end=Py_ssize_t, at=Py_ssize_t,
         n=Py_ssize_t, i=Py_ssize_t, last=Py_ssize_t,
     )
-    cdef int next_bulks(self) except -1
+    cdef bint next_bulks(self) except -1
     cdef int pause(self, Py_ssize_t i, Py_ssize_t at, Py_ssize_t n) except -1
     @cython.locals(cr=Py_ssize_t, ok=bint, n=i64)
     cdef Py_ssize_t bulk_header(self, Py_ssize_t at) except -2

@@ -79,7 +79,7 @@ class RequestParser:
         self.left = 0
         self.bulk_len = -1
 
-    def load(self, buf: bytes | bytearray, start: int, end: int) -> int:
+    def load(self, buf: bytes | bytearray, start: int, end: int) -> None:
         """The bytes not yet consumed are buf[start:end]."""
         if start < 0 or end < start or end > len(buf):
             raise ValueError("a range that is not in the buffer")
@@ -90,20 +90,20 @@ class RequestParser:
         self.argv.use(buf)
         self.pos = start
         self.end = end
-        return 0
 
-    def next(self) -> int:
-        """1: ``argv`` holds the next command (perhaps an empty one); 0: more bytes are needed."""
+    def next(self) -> bool:
+        """Whether ``argv`` holds the next command (perhaps an empty one) or lacks bytes."""
         if self.left == 0:
             if self.pos >= self.end:
-                return self.rest()
+                self.rest()
+                return False
             if self.p[self.pos] != STAR:
                 return self.next_line()
             if not self.open_array():
-                return 0
+                return False
         return self.next_bulks()
 
-    def rest(self) -> int:
+    def rest(self) -> None:
         """All bytes are used up: hold on to nothing that an idle client does not need."""
         self.buf = b""
         self.p = self.buf
@@ -112,9 +112,8 @@ class RequestParser:
         self.argv.shrink()
         self.end = self.pos
         self.want = 0
-        return 0
 
-    def finish(self, n: int, at: int) -> int:
+    def finish(self, n: int, at: int) -> None:
         """A command of n arguments is whole and ends at ``at``."""
         self.argv.n = n
         self.pos = at
@@ -123,20 +122,20 @@ class RequestParser:
         self.got = 0
         self.bulk_len = -1
         self.want = 0
-        return 1
 
-    def next_line(self) -> int:
+    def next_line(self) -> bool:
         """A command that is a line of words."""
         lf = self.find_in_line(self.pos, LF, "too big inline request")
         if lf < 0:
-            return 0
+            return False
         stop = lf
         if lf > self.pos and self.p[lf - 1] == CR:
             stop -= 1
         line = bytearray(mem.to_bytes(self.p, self.pos, stop - self.pos))
         if not split_line(self.argv, line):
             raise protocol_error("unbalanced quotes in request")
-        return self.finish(self.argv.n, lf + 1)
+        self.finish(self.argv.n, lf + 1)
+        return True
 
     def open_array(self) -> bool:
         """Read ``*n``; False if the line is not whole.  Nothing is left of an empty array."""
@@ -157,7 +156,7 @@ class RequestParser:
         self.left = max(n, 0)
         return True
 
-    def next_bulks(self) -> int:
+    def next_bulks(self) -> bool:
         """Go on with the bulk strings of an array."""
         argv = self.argv
         p = self.p
@@ -189,18 +188,19 @@ class RequestParser:
             n = -1
         self.left = last - i
         if i < last:
-            return self.pause(i, at, n)
+            self.pause(i, at, n)
+            return False
         if argv.buf is not self.buf:
             argv.use(self.buf)
-        return self.finish(i, at)
+        self.finish(i, at)
+        return True
 
-    def pause(self, i: int, at: int, n: int) -> int:
+    def pause(self, i: int, at: int, n: int) -> None:
         """Remember where the bytes ended: i arguments, at a header or in a bulk of n bytes."""
         self.got = i
         self.reached = at - self.pos
         self.bulk_len = n
         self.want = n + 2 - (self.end - at) if n >= 0 else 0
-        return 0
 
     def bulk_header(self, at: int) -> int:
         """Read ``$n`` with all checks: n, and ``reached`` after it; -1 if it is not whole."""

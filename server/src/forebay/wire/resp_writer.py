@@ -75,18 +75,16 @@ class Spare:
         self.held_bytes -= len(buf)
         return buf
 
-    def give(self, buf: bytearray) -> int:
+    def give(self, buf: bytearray) -> None:
         """Keep a buffer for the next one who needs it, unless there is enough of them."""
         size = len(buf)
-        if size > LARGEST_SPARE or self.held_bytes + size > SPARE_BYTES:
-            return 0
-        if self.top == len(self.slots):
-            self.slots.append(buf)
-        else:
-            self.slots[self.top] = buf
-        self.top += 1
-        self.held_bytes += size
-        return 0
+        if size <= LARGEST_SPARE and self.held_bytes + size <= SPARE_BYTES:
+            if self.top == len(self.slots):
+                self.slots.append(buf)
+            else:
+                self.slots[self.top] = buf
+            self.top += 1
+            self.held_bytes += size
 
 
 SPARE = Spare()
@@ -157,13 +155,12 @@ class RespWriter:
 
     # The buffer
 
-    def need(self, n: int) -> int:
+    def need(self, n: int) -> None:
         """Make sure that n bytes fit after ``size``."""
         if self.cap - self.size < n:
             self.grow(n)
-        return 0
 
-    def grow(self, n: int) -> int:
+    def grow(self, n: int) -> None:
         """Get a buffer, or a larger one with the same content."""
         buf = self.buf
         if self.cap == 0:
@@ -173,7 +170,6 @@ class RespWriter:
         self.buf = buf
         self.p = buf
         self.cap = len(buf)
-        return 0
 
     def widen(self, buf: bytearray, cap: int) -> bytearray:
         """A buffer of ``cap`` bytes with the content of this one."""
@@ -189,7 +185,7 @@ class RespWriter:
         """The waiting bytes, in place; release the view before anything is written."""
         return memoryview(self.buf)[self.start : self.size]
 
-    def consume(self, n: int) -> int:
+    def consume(self, n: int) -> None:
         """The first n waiting bytes were sent.
 
         The rest moves to the front only when it is no longer than what was sent
@@ -205,9 +201,8 @@ class RespWriter:
             mem.copy(self.p, 0, self.p, self.start, rest)
             self.start = 0
             self.size = rest
-        return 0
 
-    def clear(self) -> int:
+    def clear(self) -> None:
         """Forget everything and give the buffer back."""
         if self.cap > 0:
             SPARE.give(self.buf)
@@ -216,7 +211,6 @@ class RespWriter:
         self.start = 0
         self.size = 0
         self.cap = 0
-        return 0
 
     def take(self) -> bytes:
         """The waiting bytes as an object; nothing waits afterwards."""
@@ -224,27 +218,26 @@ class RespWriter:
         self.clear()
         return content
 
-    def rewind(self, mark: int) -> int:
+    def rewind(self, mark: int) -> None:
         """Unwrite what came after an earlier ``size``."""
         if mark < self.start or mark > self.size:
             raise ValueError("a mark that is not in the waiting bytes")
         if mark == self.start:
-            return self.clear()
-        self.size = mark
-        return 0
+            self.clear()
+        else:
+            self.size = mark
 
-    def insert(self, mark: int, data: bytes) -> int:
+    def insert(self, mark: int, data: bytes) -> None:
         """Put bytes before what was written since ``mark``: some things are known last."""
         n = len(data)
         self.need(n)
         mem.move(self.p, mark + n, mark, self.size - mark)
         mem.copy(self.p, mark, data, 0, n)
         self.size += n
-        return 0
 
     # Headers and lengths
 
-    def header(self, kind: int, n: int) -> int:
+    def header(self, kind: int, n: int) -> None:
         """A type byte and a count: ``*3``."""
         if n < 0:
             raise ValueError("a length below zero")
@@ -256,25 +249,25 @@ class RespWriter:
         p[o] = 13
         p[o + 1] = 10
         self.size = o + 2
-        return 0
 
-    def array(self, n: int) -> int:
+    def array(self, n: int) -> None:
         """The header of n elements."""
-        return self.header(STAR, n)
+        self.header(STAR, n)
 
-    def map(self, n: int) -> int:
+    def map(self, n: int) -> None:
         """The header of n pairs."""
         if self.resp == 2:
-            return self.header(STAR, 2 * n)
-        return self.header(PERCENT, n)
+            self.header(STAR, 2 * n)
+        else:
+            self.header(PERCENT, n)
 
-    def set(self, n: int) -> int:
+    def set(self, n: int) -> None:
         """The header of n different elements."""
-        return self.header(STAR if self.resp == 2 else TILDE, n)
+        self.header(STAR if self.resp == 2 else TILDE, n)
 
-    def push(self, n: int) -> int:
+    def push(self, n: int) -> None:
         """The header of a message that answers no command."""
-        return self.header(STAR if self.resp == 2 else GREATER, n)
+        self.header(STAR if self.resp == 2 else GREATER, n)
 
     def open_array(self, guess: int) -> int:
         """An array whose length is not known yet; close_array takes the mark returned."""
@@ -282,7 +275,7 @@ class RespWriter:
         self.array(guess)
         return mark
 
-    def close_array(self, mark: int, n: int) -> int:
+    def close_array(self, mark: int, n: int) -> None:
         """Write the true length; moves the elements only if the guess had another width."""
         at = mark + 1
         end = mem.find(self.p, at, self.size, 13)
@@ -293,7 +286,6 @@ class RespWriter:
             mem.move(self.p, end + shift, end, self.size - end)
             self.size += shift
         mem.put_uint(self.p, at, n)
-        return 0
 
     def open_map(self, guess: int) -> int:
         """A map whose length is not known yet."""
@@ -301,29 +293,27 @@ class RespWriter:
         self.map(guess)
         return mark
 
-    def close_map(self, mark: int, n: int) -> int:
+    def close_map(self, mark: int, n: int) -> None:
         """Write the true number of pairs."""
-        return self.close_array(mark, 2 * n if self.resp == 2 else n)
+        self.close_array(mark, 2 * n if self.resp == 2 else n)
 
     # Scalars
 
-    def span(self, src: mem.Pointer, at: int, n: int) -> int:
+    def span(self, src: mem.Pointer, at: int, n: int) -> None:
         """A bulk string of n bytes that lie at src[at]; src is not this buffer."""
         self.need(HEADER + n + 2)
         self.size = put_bulk(self.p, self.size, src, at, n)
-        return 0
 
-    def bulk(self, data: bytes) -> int:
+    def bulk(self, data: bytes) -> None:
         """A string of any bytes."""
-        return self.span(data, 0, len(data))
+        self.span(data, 0, len(data))
 
-    def stream_id(self, ms: int, seq: int) -> int:
+    def stream_id(self, ms: int, seq: int) -> None:
         """An entry ID as the bulk string ``ms-seq``."""
         self.need(STREAM_ID)
         self.size = put_id(self.p, self.size, ms, seq)
-        return 0
 
-    def integer(self, value: int) -> int:
+    def integer(self, value: int) -> None:
         """A signed 64-bit number."""
         assert mem.signed(mem.wrap(value)) == value, "more than 64 bits"
         self.need(HEADER)
@@ -339,56 +329,57 @@ class RespWriter:
         p[o] = 13
         p[o + 1] = 10
         self.size = o + 2
-        return 0
 
-    def raw(self, data: bytes) -> int:
+    def raw(self, data: bytes) -> None:
         """Bytes that are protocol already."""
         n = len(data)
         self.need(n)
         mem.copy(self.p, self.size, data, 0, n)
         self.size += n
-        return 0
 
-    def ok(self) -> int:
+    def ok(self) -> None:
         """The status OK."""
-        return self.raw(b"+OK\r\n")
+        self.raw(b"+OK\r\n")
 
-    def null(self) -> int:
+    def null(self) -> None:
         """No value."""
-        return self.raw(b"$-1\r\n" if self.resp == 2 else b"_\r\n")
+        self.raw(b"$-1\r\n" if self.resp == 2 else b"_\r\n")
 
-    def null_array(self) -> int:
+    def null_array(self) -> None:
         """No value, where otherwise an array stands."""
-        return self.raw(b"*-1\r\n" if self.resp == 2 else b"_\r\n")
+        self.raw(b"*-1\r\n" if self.resp == 2 else b"_\r\n")
 
-    def status(self, text: bytes) -> int:
+    def status(self, text: bytes) -> None:
         """A short line."""
-        return self.raw(b"+%b\r\n" % one_line(text))
+        self.raw(b"+%b\r\n" % one_line(text))
 
-    def error(self, text: bytes) -> int:
+    def error(self, text: bytes) -> None:
         """A line that begins with a code, such as ERR or WRONGTYPE."""
-        return self.raw(b"-%b\r\n" % one_line(text))
+        self.raw(b"-%b\r\n" % one_line(text))
 
-    def double(self, value: float) -> int:
+    def double(self, value: float) -> None:
         """A floating-point number, in the shortest form that reads back the same."""
         text = double_text(value)
         if self.resp == 2:
-            return self.bulk(text)
-        return self.raw(b",%b\r\n" % text)
+            self.bulk(text)
+        else:
+            self.raw(b",%b\r\n" % text)
 
-    def boolean(self, value: bool) -> int:
+    def boolean(self, value: bool) -> None:
         """True or false; one or zero for an old client."""
         if self.resp == 2:
-            return self.integer(1 if value else 0)
-        return self.raw(b"#t\r\n" if value else b"#f\r\n")
+            self.integer(1 if value else 0)
+        else:
+            self.raw(b"#t\r\n" if value else b"#f\r\n")
 
-    def verbatim(self, form: bytes, text: bytes) -> int:
+    def verbatim(self, form: bytes, text: bytes) -> None:
         """Text to be shown as it is; ``form`` is three letters, such as txt."""
         if self.resp == 2:
-            return self.bulk(text)
-        return self.raw(b"=%d\r\n%b:%b\r\n" % (len(text) + 4, form, text))
+            self.bulk(text)
+        else:
+            self.raw(b"=%d\r\n%b:%b\r\n" % (len(text) + 4, form, text))
 
-    def value(self, obj: Any) -> int:
+    def value(self, obj: Any) -> None:
         """Whatever a plain handler returns, nested as it likes."""
         if obj is None:
             self.null()
@@ -404,17 +395,13 @@ class RespWriter:
             self.double(obj)
         else:
             self.collection(obj)
-        return 0
 
-    def collection(self, obj: Any) -> int:
+    def collection(self, obj: Any) -> None:
         """A list, tuple, dict or set, with all that is in it."""
         if isinstance(obj, dict):
             self.map(len(obj))
-            for key in obj:
-                self.value(key)
-                self.value(obj[key])
-            return 0
-        if isinstance(obj, (set, frozenset)):
+            obj = [each for pair in obj.items() for each in pair]
+        elif isinstance(obj, (set, frozenset)):
             self.set(len(obj))
         elif isinstance(obj, (list, tuple)):
             self.array(len(obj))
@@ -422,7 +409,6 @@ class RespWriter:
             raise TypeError(f"no reply has the shape of {type(obj).__name__}")
         for item in obj:
             self.value(item)
-        return 0
 
 
 def one_line(text: bytes) -> bytes:

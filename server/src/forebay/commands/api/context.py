@@ -92,13 +92,12 @@ class Context:
         self.node_entries = settings.stream_node_max_entries
         self.cache = [Cached() for _ in range(CACHE_SLOTS)]
 
-    def use(self, session: Session) -> int:
+    def use(self, session: Session) -> None:
         """Speak for this session, in its database."""
         self.session = session
         self.out = session.out
         self.db = session.db
         self.effects.db_index = session.db.index
-        return 0
 
     # Values
 
@@ -166,14 +165,13 @@ class Context:
             entry.stream = stream
         return stream
 
-    def forget_stale(self) -> int:
+    def forget_stale(self) -> None:
         """Let go of cached streams that may be deleted by now, so that their memory is free."""
         for entry in self.cache:
             if entry.db is not None and entry.version != entry.db.version:
                 entry.size = -1
                 entry.db = None
                 entry.stream = None
-        return 0
 
     def expired(self, key: bytes) -> bool:
         """Whether the key of this database is past its time.

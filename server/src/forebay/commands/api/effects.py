@@ -52,24 +52,21 @@ class Effects:
         self.is_open = False
         self.ends: array[int] = array("Q")
 
-    def begin(self) -> int:
+    def begin(self) -> None:
         """Open a unit."""
         self.is_open = True
         self.count = 0
         self.mark = self.out.size
-        return 0
 
-    def end(self) -> int:
+    def end(self) -> None:
         """Close the unit; several commands become one transaction."""
         self.is_open = False
-        if self.count == 0:
-            return 0
         if self.count > 1:
             self.out.insert(self.mark, MULTI)
             self.out.raw(EXEC)
-        self.ends.append(self.out.size)
-        self.count = 0
-        return 0
+        if self.count > 0:
+            self.ends.append(self.out.size)
+            self.count = 0
 
     def verbatim(self, argv: Argv) -> None:
         """Record the call as it came."""
@@ -85,7 +82,7 @@ class Effects:
             self.out.stream_id(ms, seq)
             self.copy(argv, at + 1, argv.n)
 
-    def copy(self, argv: Argv, first: int, end: int) -> int:
+    def copy(self, argv: Argv, first: int, end: int) -> None:
         """Arguments as they came, from ``first`` up to ``end``."""
         out = self.out
         src = argv.p
@@ -99,7 +96,6 @@ class Effects:
         for i in range(first, end):
             o = resp_writer.put_bulk(p, o, src, w[2 * i], w[2 * i + 1])
         out.size = o
-        return 0
 
     def command(self, *args: bytes) -> None:
         """Record another command, one change."""
@@ -115,7 +111,7 @@ class Effects:
             if not self.is_open:
                 self.end()
 
-    def head(self, n: int) -> int:
+    def head(self, n: int) -> None:
         """Begin a record of n arguments, after SELECT if the database is another one.
 
         Compiled handlers call it to write the arguments themselves into ``out``.
@@ -125,15 +121,13 @@ class Effects:
         self.count += 1
         self.total += 1
         self.out.array(n)
-        return 0
 
-    def select(self) -> int:
+    def select(self) -> None:
         """Say which database the next commands are for."""
         self.selected = self.db_index
         self.out.array(2)
         self.out.bulk(b"SELECT")
         self.out.bulk(b"%d" % self.db_index)
-        return 0
 
     def take(self) -> bytes:
         """All units since the last time; ``ends`` is emptied too."""
@@ -141,12 +135,11 @@ class Effects:
         self.clear()
         return units
 
-    def clear(self) -> int:
+    def clear(self) -> None:
         """Forget all units; the AOF has them."""
         del self.ends[:]
         self.mark = 0
         self.out.clear()
-        return 0
 
     def forget_database(self) -> None:
         """A new reader begins: say SELECT again before the next command."""

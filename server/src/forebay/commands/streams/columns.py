@@ -197,21 +197,21 @@ class Column:
         """No part of an answer made of this column is longer, all heads included."""
         return self.size + 5 * self.rows + PART_ROOM
 
-    def write_offsets(self, out: RespWriter) -> int:
+    def write_offsets(self, out: RespWriter) -> None:
         """Where each text begins, and the last one ends."""
-        return out.span(self.o, 0, 4 * self.rows + 4)
+        out.span(self.o, 0, 4 * self.rows + 4)
 
-    def write_data(self, out: RespWriter) -> int:
+    def write_data(self, out: RespWriter) -> None:
         """The texts."""
-        return out.span(self.p, 0, self.size)
+        out.span(self.p, 0, self.size)
 
-    def write(self, out: RespWriter, rows: int) -> int:
+    def write(self, out: RespWriter, rows: int) -> None:
         """So many rows: where they begin, their texts, which ones have one."""
         if self.rows < rows:
             self.turn_to(rows)
         self.write_offsets(out)
         self.write_data(out)
-        return out.span(self.v, 0, (rows + 7) // 8)
+        out.span(self.v, 0, (rows + 7) // 8)
 
 
 #: Columns of earlier answers.
@@ -315,7 +315,7 @@ class Pairs:
         """No answer with this map is longer."""
         return self.keys.wire_bytes() + self.values.wire_bytes() + self.edges.wire_bytes()
 
-    def write(self, out: RespWriter) -> int:
+    def write(self, out: RespWriter) -> None:
         """The five parts of the map."""
         if self.alike and self.rows:
             out.bulk(b"")
@@ -324,7 +324,7 @@ class Pairs:
         self.keys.write_offsets(out)
         self.keys.write_data(out)
         self.values.write_offsets(out)
-        return self.values.write_data(out)
+        self.values.write_data(out)
 
 
 def first_key(cursor: Cursor) -> int:

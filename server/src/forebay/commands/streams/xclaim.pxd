@@ -57,7 +57,7 @@ cdef i64 option_value(Argv argv, Py_ssize_t i, bytes option) except? -1
 cpdef xclaim(Context ctx, Argv argv)
 
 @cython.locals(slot=i64)
-cdef int claim_one(Claim claim, u64 ms, u64 seq) except -1
+cdef void claim_one(Claim claim, u64 ms, u64 seq) except *
 
 @cython.locals(min_idle_ms=i64, ms=u64, seq=u64, count=i64, justid=bint, stream=Stream,
                group=Group, claim=Claim, out=RespWriter, deleted=array.array, front=Py_ssize_t,

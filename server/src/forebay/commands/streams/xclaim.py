@@ -152,7 +152,7 @@ class Claim:
             self.recorder.note(ms, seq, self.consumer.name, self.time_ms, deliveries)
         return 0
 
-    def drop(self, slot: int, ms: int, seq: int) -> int:
+    def drop(self, slot: int, ms: int, seq: int) -> None:
         """The entry is gone from the stream: it is pending no longer."""
         pending = self.pending
         self.changes += 1
@@ -163,7 +163,7 @@ class Claim:
                 owner = self.group.owner_name(slot)
                 time_ms = mem.signed(pending.time_ms(slot))
                 self.recorder.note(ms, seq, owner, time_ms, pending.deliveries(slot))
-        return pending.remove(slot)
+        pending.remove(slot)
 
     def end(self) -> int:
         """Record what is not recorded yet."""
@@ -223,18 +223,19 @@ def xclaim(ctx: Context, argv: Argv) -> None:
     claim.end()
 
 
-def claim_one(claim: Claim, ms: int, seq: int) -> int:
+def claim_one(claim: Claim, ms: int, seq: int) -> None:
     """One ID of XCLAIM: claim it, drop it, or pass it over."""
     slot = claim.pending.find(ms, seq)
     if slot < 0 and not claim.force:
-        return 0
+        return
     if not claim.finder.find(ms, seq):
-        return claim.drop(slot, ms, seq) if slot >= 0 else 0
-    if slot < 0:
+        if slot >= 0:
+            claim.drop(slot, ms, seq)
+    elif slot < 0:
         slot = claim.pending.add(ms, seq, claim.consumer.number, claim.time_ms, 1)
-    elif not claim.is_ripe(slot):
-        return 0
-    return claim.take(slot, ms, seq)
+        claim.take(slot, ms, seq)
+    elif claim.is_ripe(slot):
+        claim.take(slot, ms, seq)
 
 
 def xautoclaim(ctx: Context, argv: Argv) -> None:
@@ -306,10 +307,10 @@ def scan(claim: Claim, ms: int, seq: int, count: int, deleted: array[int]) -> in
     return slot
 
 
-def insert_id(out: RespWriter, mark: int, ms: int, seq: int) -> int:
+def insert_id(out: RespWriter, mark: int, ms: int, seq: int) -> None:
     """Put an ID before what was written since ``mark``: the cursor is known last."""
     text = ids.text(ms, seq)
-    return out.insert(mark, b"$%d\r\n%b\r\n" % (len(text), text))
+    out.insert(mark, b"$%d\r\n%b\r\n" % (len(text), text))
 
 
 _CATEGORIES = "@write @stream @fast"

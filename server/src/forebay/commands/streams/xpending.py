@@ -94,7 +94,7 @@ class Rows:
         self.start_ms = self.start_seq = 0
         self.end_ms = self.end_seq = 0
 
-    def write(self, ctx: Context, group: Group, view: View) -> int:
+    def write(self, ctx: Context, group: Group, view: View) -> None:
         """Write a row for each record of the view that is asked for."""
         out = ctx.out
         records = group.pending.records
@@ -120,7 +120,7 @@ class Rows:
                 out.integer(records.deliveries(slot))
                 shown += 1
             slot = view.after(slot)
-        return out.close_array(mark, shown)
+        out.close_array(mark, shown)
 
 
 ROWS = [

@@ -33,7 +33,7 @@ def xrevrange(ctx: Context, argv: Argv) -> None:
     range_reply(ctx, argv, 3, 2, True)
 
 
-def range_reply(ctx: Context, argv: Argv, start_at: int, end_at: int, reverse: bool) -> int:
+def range_reply(ctx: Context, argv: Argv, start_at: int, end_at: int, reverse: bool) -> None:
     """Both range commands; they differ in the order of bounds and entries."""
     w = argv.w
     start_ms, start_seq = ids.interval_start(argv.p, w[2 * start_at], w[2 * start_at + 1])
@@ -41,16 +41,16 @@ def range_reply(ctx: Context, argv: Argv, start_at: int, end_at: int, reverse: b
     count = read_count(argv, 4)
     stream = ctx.read_stream(argv, 1)
     if stream is None:
-        return ctx.out.array(0)
-    if count == 0:
-        return ctx.out.null_array()
-    cursor = stream.cursor()
-    cursor.open(start_ms, start_seq, end_ms, end_seq, reverse)
-    guess = stream.length
-    if count > 0 and count < guess:
-        guess = count
-    entry_writer.entries(ctx.out, cursor, count, guess)
-    return 0
+        ctx.out.array(0)
+    elif count == 0:
+        ctx.out.null_array()
+    else:
+        cursor = stream.cursor()
+        cursor.open(start_ms, start_seq, end_ms, end_seq, reverse)
+        guess = stream.length
+        if count > 0 and count < guess:
+            guess = count
+        entry_writer.entries(ctx.out, cursor, count, guess)
 
 
 def read_count(argv: Argv, at: int) -> int:

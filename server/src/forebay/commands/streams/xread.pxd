@@ -33,6 +33,7 @@ cdef class Read:
     @cython.locals(options=ReadOptions, i="Py_ssize_t")
     cdef int run(self) except -1
     cdef int finish(self) except -1
+    cdef int wait_or_leave(self) except -1
 
     @cython.locals(stream=Stream, argv=Argv, sign="int")
     cdef int check(self, Py_ssize_t i) except -1
@@ -55,7 +56,7 @@ cdef class Read:
     cdef int serve_last(self, Stream stream, Py_ssize_t i) except -1
 
     @cython.locals(cursor=Cursor, limit="i64", guess="i64", mark="Py_ssize_t", n="i64", _="bint")
-    cdef int serve_entries(self, Stream stream, u64 ms, u64 seq) except -1
+    cdef void serve_entries(self, Stream stream, u64 ms, u64 seq) except *
 
     @cython.locals(options=ReadOptions, limit="i64", left="i64")
     cdef i64 limit(self) except -2
@@ -73,7 +74,7 @@ cdef class Read:
     cdef int serve_history(self, Stream stream, Group group, Consumer consumer, Py_ssize_t i) except -1
 
     @cython.locals(claims="bint", has_new="bint", out=RespWriter, before="Py_ssize_t", recorder=DeliveryEffects, limit="i64", mark="Py_ssize_t", n="i64")
-    cdef int serve_new(self, Stream stream, Group group, Consumer consumer, Py_ssize_t i) except -1
+    cdef void serve_new(self, Stream stream, Group group, Consumer consumer, Py_ssize_t i) except *
 
     @cython.locals(now_ms="i64", pending=Pending, taken=list, slot="i64", idle_ms="i64", cursor=Cursor)
     cdef i64 claim(self, Stream stream, Group group, Consumer consumer, i64 limit, DeliveryEffects recorder) except -1

@@ -63,7 +63,7 @@ class Read:
         self.served = 0
         self.mark = 0
 
-    def run(self) -> int:
+    def run(self) -> None:
         """Serve, wait, or say that there is nothing."""
         options = self.options
         for i in range(options.streams):
@@ -75,19 +75,24 @@ class Read:
             self.mark = self.out.open_map(options.streams)
         for i in range(options.streams):
             self.serve(i)
-        return self.finish()
+        self.finish()
 
-    def finish(self) -> int:
+    def finish(self) -> None:
         """Close the reply, or wait."""
-        if self.served > 0:
-            if self.out.resp == 2:
-                return self.out.close_array(self.mark, self.served)
-            return self.out.close_map(self.mark, self.served)
-        self.out.rewind(self.start)
+        if self.served == 0:
+            self.out.rewind(self.start)
+            self.wait_or_leave()
+        elif self.out.resp == 2:
+            self.out.close_array(self.mark, self.served)
+        else:
+            self.out.close_map(self.mark, self.served)
+
+    def wait_or_leave(self) -> None:
+        """Nothing is there: wait, if the client asked for that and may."""
         if self.options.block_ms == read_options.NOT_SET or not self.ctx.may_block:
-            return self.out.null_array()
-        self.wait()
-        return 0
+            self.out.null_array()
+        else:
+            self.wait()
 
     # Checks, before anything is served
 
@@ -173,7 +178,7 @@ class Read:
         self.written += entry_writer.entries(self.out, cursor, 1, 1)
         return 0
 
-    def serve_entries(self, stream: Stream, ms: int, seq: int) -> int:
+    def serve_entries(self, stream: Stream, ms: int, seq: int) -> None:
         """Entries above an ID, in an array."""
         _, ms, seq = ids.successor(ms, seq)
         cursor = stream.cursor()
@@ -184,14 +189,14 @@ class Read:
             guess = limit
         if self.options.maxsize == 0:
             self.written += entry_writer.entries(self.out, cursor, limit, guess)
-            return 0
+            return
         mark = self.out.open_array(guess)
         n = 0
         while n != limit and not self.is_full() and cursor.next():
             entry_writer.entry(self.out, cursor, 2)
             n += 1
             self.written += 1
-        return self.out.close_array(mark, n)
+        self.out.close_array(mark, n)
 
     def limit(self) -> int:
         """How many entries the next stream may give, -1 for any number."""
@@ -247,7 +252,7 @@ class Read:
             ctx.effects.record(b"XGROUP", b"CREATECONSUMER", ctx.key, group.name, name)
         return 0
 
-    def serve_history(self, stream: Stream, group: Group, consumer: Consumer, i: int) -> int:
+    def serve_history(self, stream: Stream, group: Group, consumer: Consumer, i: int) -> None:
         """The consumer's own pending entries above an ID; deleted ones as [id, null]."""
         out = self.out
         pending = group.pending
@@ -273,14 +278,14 @@ class Read:
             n += 1
             self.written += 1
             slot = consumer.view.after(slot)
-        return out.close_array(mark, n)
+        out.close_array(mark, n)
 
-    def serve_new(self, stream: Stream, group: Group, consumer: Consumer, i: int) -> int:
+    def serve_new(self, stream: Stream, group: Group, consumer: Consumer, i: int) -> None:
         """Claimed entries, then new ones; nothing at all is written if there are none."""
         claims = self.options.claim_ms != read_options.NOT_SET and group.pending.count > 0
         has_new = stream.has_after(group.last_ms, group.last_seq)
         if not claims and not has_new:
-            return 0
+            return
         out = self.out
         before = out.size
         recorder = None
@@ -294,9 +299,10 @@ class Read:
             n += self.deliver(stream, group, consumer, -1 if limit == -1 else limit - n, recorder)
         if n == 0:
             self.served -= 1
-            return out.rewind(before)
-        self.ctx.effects.changes += 1
-        return out.close_array(mark, n)
+            out.rewind(before)
+        else:
+            self.ctx.effects.changes += 1
+            out.close_array(mark, n)
 
     def claim(
         self,

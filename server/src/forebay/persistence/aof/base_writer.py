@@ -27,13 +27,12 @@ class BaseWriter:
         self.out = RespWriter()
         self.crc = 0
 
-    def command(self, words: list[bytes]) -> int:
+    def command(self, words: list[bytes]) -> None:
         """One command; compiled callers may write theirs into ``out`` themselves."""
         out = self.out
         out.array(len(words))
         for word in words:
             out.bulk(word)
-        return 0
 
     def flush_if_full(self) -> bool:
         """Seal what is there if it is enough; to be asked between commands."""
@@ -42,10 +41,9 @@ class BaseWriter:
         self.flush()
         return True
 
-    def flush(self) -> int:
+    def flush(self) -> None:
         """Seal what is there."""
         if self.out.size > 0:
             self.crc = crc32.update(self.crc, self.out.p, 0, self.out.size)
             self.out.raw(seal_line(self.crc))
             self.sink(self.out.take())
-        return 0

@@ -53,7 +53,7 @@ cdef class StreamRewriter:
     cpdef int finish(self) except -1
     @cython.locals(stream=Stream, words=list)
     cdef int set_id(self, u64 ms, u64 seq, i64 added) except -1
-    @cython.locals(stream=Stream, pid=bytes, iids=dict, iid=bytes, ms=u64, seq=u64)
+    @cython.locals(stream=Stream, producers=object, pid=bytes, iids=dict, iid=bytes, ms=u64, seq=u64)
     cdef int messages(self) except -1
     @cython.locals(stream=Stream, words="Py_ssize_t", at="Py_ssize_t", end="Py_ssize_t", left="Py_ssize_t", i="Py_ssize_t", names=list)
     cdef int bury_ghosts(self) except -1
@@ -64,6 +64,7 @@ cdef class StreamRewriter:
     cdef int group(self, Group group) except -1
     @cython.locals(pending=Pending, run=Run, slot=i64, _="Py_ssize_t", time_ms=u64, deliveries=i64)
     cdef int walk(self, Group group, View view, Py_ssize_t count, bytes owner) except -1
+    cdef int end_run(self, bytes group, bytes owner) except -1
     @cython.locals(run=Run, out=RespWriter, deliveries=bytes, i="Py_ssize_t")
     cdef int write_run(self, bytes group, bytes owner) except -1
     @cython.locals(out=RespWriter)

@@ -64,14 +64,13 @@ class Run:
             return False
         return self.time_ms == time_ms and self.deliveries == deliveries
 
-    def add(self, ms: int, seq: int, time_ms: int, deliveries: int) -> int:
+    def add(self, ms: int, seq: int, time_ms: int, deliveries: int) -> None:
         """One entry more."""
         self.time_ms = time_ms
         self.deliveries = deliveries
         self.w[2 * self.n] = ms
         self.w[2 * self.n + 1] = seq
         self.n += 1
-        return 0
 
 
 class StreamRewriter:
@@ -105,7 +104,7 @@ class StreamRewriter:
             self.base.command([b"XADD", self.key, b"MAXLEN", b"0", b"0-1", b"x", b"y"])
         return False
 
-    def entry(self, cursor: Cursor) -> int:
+    def entry(self, cursor: Cursor) -> None:
         """The XADD of the entry under the cursor."""
         fields = cursor.fields()
         out = self.out
@@ -115,9 +114,8 @@ class StreamRewriter:
         out.stream_id(cursor.ms, cursor.seq)
         for text in fields:
             out.bulk(text)
-        return 0
 
-    def ghosts_before(self, ms: int, seq: int) -> int:
+    def ghosts_before(self, ms: int, seq: int) -> None:
         """Add the ghosts up to an ID."""
         at = self.next_ghost
         ghosts = self.ghosts
@@ -127,19 +125,18 @@ class StreamRewriter:
             self.base.flush_if_full()
             at += 2
         self.next_ghost = at
-        return 0
 
     # -- the rest ---------------------------------------------------------------
 
-    def idmp_settings(self) -> int:
+    def idmp_settings(self) -> None:
         """Say how long and how many messages are remembered."""
         duration_s = b"%d" % self.stream.idmp_duration_s
         maxsize = b"%d" % self.stream.idmp_maxsize
-        return self.base.command(
+        self.base.command(
             [b"XCFGSET", self.key, b"IDMP-DURATION", duration_s, b"IDMP-MAXSIZE", maxsize]
         )
 
-    def finish(self) -> int:
+    def finish(self) -> None:
         """All that is not entries."""
         stream = self.stream
         last_ms, last_seq = stream.last_ms, stream.last_seq
@@ -159,29 +156,26 @@ class StreamRewriter:
         if not is_final:
             self.bury_ghosts()
             self.set_id(stream.last_ms, stream.last_seq, own_added)
-        return 0
 
-    def set_id(self, ms: int, seq: int, added: int) -> int:
+    def set_id(self, ms: int, seq: int, added: int) -> None:
         """Last ID and counters; a stream nothing was deleted from does not speak of it."""
         stream = self.stream
         words = [b"XSETID", self.key, ids.text(ms, seq), b"ENTRIESADDED", b"%d" % added]
         if stream.maxdel_ms != 0 or stream.maxdel_seq != 0:
             words += [b"MAXDELETEDID", ids.text(stream.maxdel_ms, stream.maxdel_seq)]
-        return self.base.command(words)
+        self.base.command(words)
 
-    def messages(self) -> int:
+    def messages(self) -> None:
         """What is remembered of producers, oldest first."""
         stream = self.stream
-        if stream.idmp is None:
-            return 0
-        for pid, iids in stream.idmp.producers.items():
+        producers = stream.idmp.producers if stream.idmp is not None else {}
+        for pid, iids in producers.items():
             for iid, (ms, seq) in iids.items():
                 if not is_lost(stream, ms, seq):
                     self.base.command([b"XIDMPRECORD", self.key, pid, iid, ids.text(ms, seq)])
                     self.base.flush_if_full()
-        return 0
 
-    def bury_ghosts(self) -> int:
+    def bury_ghosts(self) -> None:
         """Those before the first live entry go by a trim, those after it by name."""
         stream = self.stream
         words = self.ghost_words
@@ -196,7 +190,6 @@ class StreamRewriter:
             names = [ids.text(self.ghosts[i], self.ghosts[i + 1]) for i in range(at, end, 2)]
             self.base.command([b"XDEL", self.key, *names])
             at = end
-        return 0
 
     def is_in_front(self, ms: int, seq: int) -> bool:
         """Whether no live entry stands before this ID."""
@@ -205,7 +198,7 @@ class StreamRewriter:
 
     # -- groups -----------------------------------------------------------------
 
-    def group(self, group: Group) -> int:
+    def group(self, group: Group) -> None:
         """A group, its consumers and all that is pending."""
         base = self.base
         pending = group.pending
@@ -219,9 +212,9 @@ class StreamRewriter:
             else:
                 base.command([b"XGROUP", b"CREATECONSUMER", self.key, group.name, consumer.name])
                 base.flush_if_full()
-        return self.walk(group, pending.by_time, pending.nacked, None)
+        self.walk(group, pending.by_time, pending.nacked, None)
 
-    def walk(self, group: Group, view: View, count: int, owner: bytes | None) -> int:
+    def walk(self, group: Group, view: View, count: int, owner: bytes | None) -> None:
         """The first records of a view, all of one owner or of nobody."""
         pending = group.pending
         run = self.run
@@ -230,16 +223,21 @@ class StreamRewriter:
             time_ms = pending.time_ms(slot)
             deliveries = pending.deliveries(slot)
             if not run.goes_on(time_ms, deliveries):
-                self.write_run(group.name, owner)
+                self.end_run(group.name, owner)
             run.add(pending.id_ms(slot), pending.id_seq(slot), time_ms, deliveries)
             slot = view.after(slot)
-        return self.write_run(group.name, owner)
+        self.end_run(group.name, owner)
 
-    def write_run(self, group: bytes, owner: bytes | None) -> int:
-        """One XCLAIM, or XNACK if nobody owns the entries, for the run; begin another."""
+    def end_run(self, group: bytes, owner: bytes | None) -> None:
+        """Write the run, if it has entries, and begin another."""
+        if self.run.n > 0:
+            self.write_run(group, owner)
+            self.run.n = 0
+            self.base.flush_if_full()
+
+    def write_run(self, group: bytes, owner: bytes | None) -> None:
+        """One XCLAIM, or XNACK if nobody owns the entries, for the run."""
         run = self.run
-        if run.n == 0:
-            return 0
         out = self.out
         deliveries = b"%d" % run.deliveries
         if owner is not None:
@@ -255,11 +253,8 @@ class StreamRewriter:
         out.bulk(b"RETRYCOUNT")
         out.bulk(deliveries)
         out.bulk(b"FORCE")
-        run.n = 0
-        self.base.flush_if_full()
-        return 0
 
-    def open_claim(self, group: bytes, owner: bytes) -> int:
+    def open_claim(self, group: bytes, owner: bytes) -> None:
         """XCLAIM up to its IDs."""
         out = self.out
         out.array(CLAIM_ARGS + self.run.n)
@@ -267,9 +262,9 @@ class StreamRewriter:
         out.bulk(self.key)
         out.bulk(group)
         out.bulk(owner)
-        return out.bulk(b"0")
+        out.bulk(b"0")
 
-    def open_nack(self, group: bytes) -> int:
+    def open_nack(self, group: bytes) -> None:
         """XNACK up to its IDs."""
         out = self.out
         out.array(NACK_ARGS + self.run.n)
@@ -278,7 +273,7 @@ class StreamRewriter:
         out.bulk(group)
         out.bulk(b"FAIL")
         out.bulk(b"IDS")
-        return out.bulk(b"%d" % self.run.n)
+        out.bulk(b"%d" % self.run.n)
 
 
 def is_lost(stream: Stream, ms: int, seq: int) -> bool:

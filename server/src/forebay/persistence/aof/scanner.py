@@ -137,7 +137,7 @@ class AofScanner:
             return MORE
         return SHORT if end == TOO_LONG else BAD
 
-    def end_unit(self) -> int:
+    def end_unit(self) -> None:
         """A whole unit has been read."""
         self.units += 1
         self.units_since_seal += 1
@@ -147,7 +147,6 @@ class AofScanner:
         if self.unit_at <= self.trusted:
             self.good = self.out
             self.good_at = self.unit_at
-        return 0
 
     def walk_command(self) -> int:
         """The index after the command at pos, or a negative answer."""
@@ -312,13 +311,12 @@ class AofScanner:
             value = value * 16 + digit
         return value
 
-    def pass_mark(self, lf: int) -> int:
+    def pass_mark(self, lf: int) -> None:
         """Read how far the file was synced; a mark that looks ahead says nothing."""
         at = self.pos + 6
         ok, offset = mem.parse_int(self.p, at, lf - 1 - at)
         if ok and 0 <= offset <= self.pos + self.shift:
             self.next_synced = max(self.next_synced, offset)
-        return 0
 
     # The window
 
@@ -364,7 +362,7 @@ class AofScanner:
 
     # Where a packed byte came from
 
-    def turn(self) -> int:
+    def turn(self) -> None:
         """A line was left out: from here on packed bytes lie further from their place."""
         n = self.n_turns
         if 2 * n + 2 > len(self.turns):
@@ -375,7 +373,6 @@ class AofScanner:
         w[2 * n] = self.out
         w[2 * n + 1] = self.pos + self.shift
         self.n_turns = n + 1
-        return 0
 
     def drop_turns(self, drop: int) -> None:
         """Packed bytes before ``drop`` are gone."""

@@ -143,14 +143,13 @@ class Sealer:
         self.next_crc = crc
         return o
 
-    def need(self, n: int) -> int:
+    def need(self, n: int) -> None:
         """Make room for n bytes."""
         if n > len(self.buf):
             self.buf = bytearray(max(n, 2 * len(self.buf)))
             self.p = self.buf
-        return 0
 
-    def accept(self) -> int:
+    def accept(self) -> None:
         """The sealed bytes are in the file: the next ones follow them."""
         self.crc = self.next_crc
         self.is_sealed = True
@@ -158,7 +157,6 @@ class Sealer:
         if len(self.buf) > LARGEST_KEPT:
             self.buf = bytearray(FIRST_BUFFER)
             self.p = self.buf
-        return 0
 
     def view(self) -> memoryview:
         """The sealed bytes, in place; release the view before the next seal."""

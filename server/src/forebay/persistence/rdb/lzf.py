@@ -53,21 +53,19 @@ class Compressor:
         self.p: mem.Pointer = self.buf
         self.cap = 0
 
-    def need(self, room: int) -> int:
+    def need(self, room: int) -> None:
         """Make sure that a result of ``room`` bytes fits."""
         if room > self.cap:
             self.buf = bytearray(room + mem.SLACK)
             self.p = self.buf
             self.cap = room
-        return 0
 
-    def prepare(self, n: int) -> int:
+    def prepare(self, n: int) -> None:
         """Make the positions of earlier calls stale; n bytes will be looked at."""
         if self.floor > FLOOR_MAX - n - 1:
             self.places = array("I", bytes(4 << HASH_BITS))
             self.cells = mem.cells(self.places)
             self.floor = 1
-        return 0
 
     def swap(self, word: int, place: int) -> int:
         """Where these three bytes were last seen; from now on, at ``place``."""

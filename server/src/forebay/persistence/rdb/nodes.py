@@ -278,7 +278,7 @@ class NodeCheck:
         return at
 
 
-def read_nodes(reader: RdbReader, stream: Stream, check: NodeCheck, count: int) -> int:
+def read_nodes(reader: RdbReader, stream: Stream, check: NodeCheck, count: int) -> None:
     """Read ``count`` nodes and put those with live entries after the stream's others."""
     for _ in range(count):
         start = reader.base + reader.at
@@ -295,14 +295,12 @@ def read_nodes(reader: RdbReader, stream: Stream, check: NodeCheck, count: int) 
             stream.nodes.insert(key, node)
             stream.tail = node
             stream.length += node.count
-    return 0
 
 
-def write_nodes(writer: RdbWriter, nodes: list[Node], start: int, end: int) -> int:
+def write_nodes(writer: RdbWriter, nodes: list[Node], start: int, end: int) -> None:
     """Write nodes[start:end]."""
     for i in range(start, end):
         node = nodes[i]
         writer.length(ID_SIZE)
         writer.entry_id(node.ms, node.seq)
         writer.span(node.p, 0, node.size)
-    return 0

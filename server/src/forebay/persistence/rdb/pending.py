@@ -83,7 +83,7 @@ class PendingTable:
             return low
         return -1
 
-    def own(self, reader: RdbReader, owner_no: int, count: int) -> int:
+    def own(self, reader: RdbReader, owner_no: int, count: int) -> None:
         """Read ``count`` IDs that are this owner's."""
         for _ in range(count):
             ms = reader.be64()
@@ -94,7 +94,6 @@ class PendingTable:
             if self.owners[place] != NOBODY:
                 raise reader.fail("a pending entry has two owners")
             self.owners[place] = owner_no
-        return 0
 
     def release(self, ms: int, seq: int, owner_no: int) -> bool:
         """Put an entry of this owner after the NACK zone; false if it is not his."""
@@ -105,14 +104,13 @@ class PendingTable:
         self.zone.append(place)
         return True
 
-    def read_zone(self, reader: RdbReader, count: int) -> int:
+    def read_zone(self, reader: RdbReader, count: int) -> None:
         """Read ``count`` IDs of the NACK zone."""
         for _ in range(count):
             ms = reader.be64()
             seq = reader.be64()
             if not self.release(ms, seq, NOBODY):
                 raise reader.fail("a released entry is not pending, or is somebody's")
-        return 0
 
     def owned(self, owner_no: int) -> int:
         """How many entries are this owner's."""
@@ -122,7 +120,7 @@ class PendingTable:
                 found += 1
         return found
 
-    def fill(self, pending: Pending) -> int:
+    def fill(self, pending: Pending) -> None:
         """Put all entries into the group: the released ones in their order, the others by ID."""
         w = self.w
         cells = mem.cells(self.zone)
@@ -133,7 +131,6 @@ class PendingTable:
             if self.owners[i] != RELEASED:
                 at = RECORD_WORDS * i
                 pending.add(w[at], w[at + 1], self.owners[i], w[at + 2], w[at + 3])
-        return 0
 
 
 def write_pending(writer: RdbWriter, pending: Pending, slot: int, limit: int) -> int:
@@ -156,10 +153,9 @@ def write_owned(writer: RdbWriter, pending: Pending, view: View, slot: int, limi
     return slot
 
 
-def write_zone(writer: RdbWriter, pending: Pending) -> int:
+def write_zone(writer: RdbWriter, pending: Pending) -> None:
     """Write the IDs of the NACK zone, in its order."""
     slot = pending.oldest()
     for _ in range(pending.nacked):
         writer.entry_id(pending.id_ms(slot), pending.id_seq(slot))
         slot = pending.after_by_time(slot)
-    return 0

@@ -44,8 +44,10 @@ cdef class RdbReader:
     @cython.locals(start=i64, value=u64)
     cpdef i64 count(self, i64 each) except -1
 
-    @cython.locals(head=int, size=u64)
+    @cython.locals(head=int)
     cdef int fetch(self) except -1
+    @cython.locals(size=u64)
+    cdef int plain(self) except -1
     @cython.locals(start=i64, packed=u64, size=u64)
     cdef int unpack(self) except -1
     cdef int make_room(self, Py_ssize_t size) except -1

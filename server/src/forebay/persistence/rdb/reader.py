@@ -65,13 +65,12 @@ class RdbReader:
         """The error to raise: what is wrong, and where."""
         return CorruptDataError(f"{what}, at offset {self.base + self.at}")
 
-    def need(self, n: int) -> int:
+    def need(self, n: int) -> None:
         """Have the next n bytes in the window."""
         if n > self.end - self.at:
             self.slide(n)
-        return 0
 
-    def slide(self, n: int) -> int:
+    def slide(self, n: int) -> None:
         """Drop what was read from the window and fill it up to at least n bytes."""
         if n > self.size - self.base - self.at:
             raise self.fail(f"the data ends at {self.size}, but {n} bytes are announced")
@@ -92,7 +91,6 @@ class RdbReader:
         self.base += self.at
         self.at = self.summed = 0
         self.end = have + wanted
-        return 0
 
     def sum_up(self) -> int:
         """The checksum of all bytes read so far."""
@@ -164,14 +162,19 @@ class RdbReader:
 
     # -- strings ----------------------------------------------------------------
 
-    def fetch(self) -> int:
+    def fetch(self) -> None:
         """Find the next string and step over it: see the head of this file."""
         self.need(1)
         head: int = self.p[self.at]
         if head == LZF:
-            return self.unpack()
-        if head >= INT8:
-            return self.number(head)
+            self.unpack()
+        elif head >= INT8:
+            self.number(head)
+        else:
+            self.plain()
+
+    def plain(self) -> None:
+        """A string that stands as it is."""
         size = self.length()
         if size > self.left():
             raise self.fail(f"the data ends at {self.size}, but {size} bytes are announced")
@@ -180,9 +183,8 @@ class RdbReader:
         self.src_at = self.at
         self.src_len = size
         self.at += size
-        return 0
 
-    def unpack(self) -> int:
+    def unpack(self) -> None:
         """A compressed string, into the scratch room."""
         start = self.base + self.at
         self.at += 1
@@ -198,16 +200,14 @@ class RdbReader:
         self.src = self.scratch
         self.src_at = 0
         self.src_len = size
-        return 0
 
-    def make_room(self, size: int) -> int:
+    def make_room(self, size: int) -> None:
         """Scratch room for a string, not much more than needed."""
         if size > self.room or self.room > SCRATCH_KEPT:
             self.room = size
             self.scratch = bytearray(size + mem.SLACK)
-        return 0
 
-    def number(self, head: int) -> int:
+    def number(self, head: int) -> None:
         """A string that is stored as an integer, into the scratch room."""
         if head > INT32:
             raise self.fail(f"0x{head:02x} is not an encoding of strings")
@@ -222,7 +222,6 @@ class RdbReader:
         self.src = self.scratch
         self.src_at = 0
         self.src_len = len(text)
-        return 0
 
     def string(self) -> bytes:
         """The next string."""
@@ -246,7 +245,7 @@ class RdbReader:
         self.at += n
         return mem.to_bytes(self.p, self.at - n, n)
 
-    def skip(self, n: int) -> int:
+    def skip(self, n: int) -> None:
         """Step over n bytes."""
         if n > self.left():
             raise self.fail(f"the data ends at {self.size}, but {n} bytes are announced")
@@ -255,19 +254,19 @@ class RdbReader:
             self.need(step)
             self.at += step
             n -= step
-        return 0
 
-    def skip_string(self) -> int:
+    def skip_string(self) -> None:
         """Step over a string without expanding it."""
         self.need(1)
         if self.p[self.at] == LZF:
             self.at += 1
             size = self.length()
             self.length()
-            return self.skip(size)
-        if self.p[self.at] >= INT8:
-            return self.fetch()
-        return self.skip(self.length())
+            self.skip(size)
+        elif self.p[self.at] >= INT8:
+            self.fetch()
+        else:
+            self.skip(self.length())
 
 
 def no_more(n: int) -> bytes:

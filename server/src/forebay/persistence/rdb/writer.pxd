@@ -23,8 +23,9 @@ cdef class RdbWriter:
     cdef Py_ssize_t cap
     cdef public Py_ssize_t size
 
-    @cython.locals(wanted="Py_ssize_t", grown=bytearray)
     cdef int need(self, Py_ssize_t room) except -1
+    @cython.locals(grown=bytearray)
+    cdef int grow(self, Py_ssize_t wanted) except -1
     @cython.locals(data=bytes)
     cpdef int flush(self) except -1
     @cython.locals(crc=u64)
@@ -41,8 +42,10 @@ cdef class RdbWriter:
     cpdef int raw(self, bytes data) except -1
     @cython.locals(n="Py_ssize_t")
     cpdef int string(self, bytes data) except -1
-    @cython.locals(size="Py_ssize_t")
+    @cython.locals(is_short=bint)
     cdef int span(self, const u8* src, Py_ssize_t at, Py_ssize_t n) except -1
-    cdef int packed(self, Py_ssize_t size, Py_ssize_t n) except -1
+    cdef int plain(self, const u8* src, Py_ssize_t at, Py_ssize_t n) except -1
+    @cython.locals(size="Py_ssize_t")
+    cdef bint packed(self, const u8* src, Py_ssize_t at, Py_ssize_t n) except -1
     @cython.locals(ok=bint, value=i64, p="u8*", o="Py_ssize_t", bits=u64)
     cdef bint integer(self, const u8* src, Py_ssize_t at, Py_ssize_t n) except -1

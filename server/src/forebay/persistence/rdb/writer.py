@@ -51,75 +51,69 @@ class RdbWriter:
         """Bytes written so far, those on their way included."""
         return self.flushed + self.size
 
-    def need(self, room: int) -> int:
+    def need(self, room: int) -> None:
         """Make sure that ``room`` more bytes fit."""
-        if self.size + room <= self.cap:
-            return 0
-        if self.cap >= PIECE:
+        if self.size + room > self.cap and self.cap >= PIECE:
             self.flush()
         if self.size + room > self.cap:
-            wanted = self.size + room
-            if wanted < 2 * self.cap:
-                wanted = 2 * self.cap
-            grown = bytearray(wanted)
-            mem.copy(grown, 0, self.p, 0, self.size)
-            self.buf = grown
-            self.p = self.buf
-            self.cap = wanted
-        return 0
+            self.grow(self.size + room)
 
-    def flush(self) -> int:
+    def grow(self, wanted: int) -> None:
+        """A buffer of ``wanted`` bytes, or twice the size it has."""
+        if wanted < 2 * self.cap:
+            wanted = 2 * self.cap
+        grown = bytearray(wanted)
+        mem.copy(grown, 0, self.p, 0, self.size)
+        self.buf = grown
+        self.p = self.buf
+        self.cap = wanted
+
+    def flush(self) -> None:
         """Give the sink what was gathered."""
-        if self.size == 0:
-            return 0
-        if self.checksum:
-            self.crc = crc64.update(self.crc, self.p, 0, self.size)
-        data = mem.to_bytes(self.p, 0, self.size)
-        self.flushed += self.size
-        self.size = 0
-        self.sink(data)
-        return 0
+        if self.size > 0:
+            if self.checksum:
+                self.crc = crc64.update(self.crc, self.p, 0, self.size)
+            data = mem.to_bytes(self.p, 0, self.size)
+            self.flushed += self.size
+            self.size = 0
+            self.sink(data)
 
-    def finish(self) -> int:
+    def finish(self) -> None:
         """Write the checksum, zero if there is to be none, and give all to the sink."""
         self.flush()
         crc = self.crc if self.checksum else 0
         self.checksum = False
         self.le64(crc)
-        return self.flush()
+        self.flush()
 
     # -- numbers ----------------------------------------------------------------
 
-    def byte(self, value: int) -> int:
+    def byte(self, value: int) -> None:
         """One byte: a type, an opcode."""
         self.need(SMALL)
         self.p[self.size] = value
         self.size += 1
-        return 0
 
-    def le32(self, value: int) -> int:
+    def le32(self, value: int) -> None:
         """Four bytes, little-endian."""
         self.need(SMALL)
         mem.put_le(self.p, self.size, 4, value)
         self.size += 4
-        return 0
 
-    def le64(self, value: int) -> int:
+    def le64(self, value: int) -> None:
         """Eight bytes, little-endian: a time in milliseconds."""
         self.need(SMALL)
         mem.put_le(self.p, self.size, 8, value)
         self.size += 8
-        return 0
 
-    def entry_id(self, ms: int, seq: int) -> int:
+    def entry_id(self, ms: int, seq: int) -> None:
         """Sixteen bytes, big-endian: the ID of an entry."""
         self.need(SMALL)
         mem.put_be64(self.p, self.size, ms)
         mem.put_be64(self.p, self.size + 8, seq)
         self.size += 16
-        return 0
 
-    def length(self, value: int) -> int:
+    def length(self, value: int) -> None:
         """A length, or any number that is mostly small."""
         self.need(SMALL)
         p = self.p
@@ -140,46 +134,49 @@ class RdbWriter:
             p[o] = LENGTH_64
             mem.put_be64(p, o + 1, value)
             self.size = o + 9
-        return 0
 
     # -- strings ----------------------------------------------------------------
 
-    def raw(self, data: bytes) -> int:
+    def raw(self, data: bytes) -> None:
         """Bytes as they are."""
         n = len(data)
         self.need(n)
         mem.copy(self.p, self.size, data, 0, n)
         self.size += n
-        return 0
 
-    def string(self, data: bytes) -> int:
+    def string(self, data: bytes) -> None:
         """A string in its shortest form."""
         n = len(data)
-        return self.span(data, 0, n)
+        self.span(data, 0, n)
 
-    def span(self, src: mem.Pointer, at: int, n: int) -> int:
+    def span(self, src: mem.Pointer, at: int, n: int) -> None:
         """The string src[at:at+n] in its shortest form."""
-        if n <= INTEGER_MAX and self.integer(src, at, n):
-            return 0
-        if n > PLAIN_MAX and self.compress:
-            size = lzf.compressor.squeeze(src, at, n)
-            if size > 0:
-                return self.packed(size, n)
+        if n <= INTEGER_MAX:
+            is_short = self.integer(src, at, n)
+        else:
+            is_short = n > PLAIN_MAX and self.compress and self.packed(src, at, n)
+        if not is_short:
+            self.plain(src, at, n)
+
+    def plain(self, src: mem.Pointer, at: int, n: int) -> None:
+        """The string as it stands."""
         self.length(n)
         self.need(n)
         mem.copy(self.p, self.size, src, at, n)
         self.size += n
-        return 0
 
-    def packed(self, size: int, n: int) -> int:
-        """A string of n bytes that lies compressed in the compressor."""
+    def packed(self, src: mem.Pointer, at: int, n: int) -> bool:
+        """Write the string compressed; false if that would not make it shorter."""
+        size = lzf.compressor.squeeze(src, at, n)
+        if size <= 0:
+            return False
         self.byte(LZF)
         self.length(size)
         self.length(n)
         self.need(size)
         mem.copy(self.p, self.size, lzf.compressor.p, 0, size)
         self.size += size
-        return 0
+        return True
 
     def integer(self, src: mem.Pointer, at: int, n: int) -> bool:
         """Write the string as an integer of up to 32 bits; false if it is none."""

@@ -23,17 +23,15 @@ class TurnAof:
         #: ``effects.total`` at the last write that succeeded.
         self.written = effects.total
 
-    def end_turn(self) -> int:
+    def end_turn(self) -> None:
         """Write what this turn changed, before its replies go out."""
-        if self.is_held:
-            return 0
-        try:
-            self.write()
-        except DiskError as error:
-            self.on_fault(error)
-        return 0
+        if not self.is_held:
+            try:
+                self.write()
+            except DiskError as error:
+                self.on_fault(error)
 
-    def write(self) -> int:
+    def write(self) -> None:
         """Write all units there are; raises DiskError, and keeps them if they are not written.
 
         With ``sync_each`` a DiskError may also mean that they are written but not synced: then
@@ -47,4 +45,3 @@ class TurnAof:
             if self.sync_each:
                 aof.sync()
         effects.clear()
-        return 0

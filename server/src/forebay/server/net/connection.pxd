@@ -45,8 +45,9 @@ cdef class Connection:
     @cython.locals(n=Py_ssize_t)
     cdef bint read_own(self, Shared shared) except -1
     cdef bint no_bytes(self, Py_ssize_t result) except -1
-    @cython.locals(parser=RequestParser)
     cpdef int resume(self, Shared shared) except -1
+    @cython.locals(parser=RequestParser)
+    cdef int run_held(self, Shared shared, bytearray held) except -1
     @cython.locals(before=Py_ssize_t, state=int)
     cdef int run(self, Shared shared, RequestParser parser) except -1
     @cython.locals(

@@ -159,23 +159,26 @@ class Connection:
             return True
         return sysio.again(result)
 
-    def resume(self, shared: Shared) -> int:
+    def resume(self, shared: Shared) -> None:
         """Run what is held, as far as it goes."""
         if self.held is None:
             self.more = False
-            return 0
+        else:
+            self.run_held(shared, self.held)
+
+    def run_held(self, shared: Shared, held: bytearray) -> None:
+        """Run held bytes; if all of them are used, let go of them."""
         parser = self.parser
         if parser is None:
             parser = RequestParser(shared.trusted)
             self.parser = parser
-        parser.load(self.held, self.start, self.end)
+        parser.load(held, self.start, self.end)
         self.more = self.run(shared, parser) != STARVED
         self.start = parser.pos
         if self.start == self.end:
             self.more = False
             self.held = None
             self.parser = None
-        return 0
 
     def run(self, shared: Shared, parser: RequestParser) -> int:
         """Run commands until there is none, or the client must wait."""
@@ -231,7 +234,7 @@ class Connection:
 
     # Held bytes
 
-    def hold(self, shared: Shared, parser: RequestParser, end: int) -> int:
+    def hold(self, shared: Shared, parser: RequestParser, end: int) -> None:
         """Keep the bytes of the shared buffer from the parser's place on."""
         n = end - parser.pos
         self.held = bytearray(n)
@@ -241,20 +244,17 @@ class Connection:
         if parser is shared.parser:
             self.parser = parser
             shared.parser = RequestParser(shared.trusted)
-        return 0
 
-    def make_room(self, n: int) -> int:
+    def make_room(self, n: int) -> None:
         """Room for n more bytes after the held ones."""
         assert self.held is not None
         size = self.end - self.start
-        if len(self.held) - self.end >= n:
-            return 0
-        wider = bytearray(max(size + n, size + size // 2))
-        mem.copy(wider, 0, self.held, self.start, size)
-        self.held = wider
-        self.start = 0
-        self.end = size
-        return 0
+        if len(self.held) - self.end < n:
+            wider = bytearray(max(size + n, size + size // 2))
+            mem.copy(wider, 0, self.held, self.start, size)
+            self.held = wider
+            self.start = 0
+            self.end = size
 
     def within_limit(self, shared: Shared) -> bool:
         """False when more is held for the client than it may send ahead."""
@@ -272,12 +272,11 @@ class Connection:
         self.offence = "query"
         return False
 
-    def count_in(self, shared: Shared, n: int) -> int:
+    def count_in(self, shared: Shared, n: int) -> None:
         """Statistics of received bytes."""
         shared.bytes_in += n
         shared.engine.stats.reads += 1
         self.session.bytes_in += n
-        return 0
 
     # Out
 
