@@ -113,30 +113,12 @@ cdef inline bint before(u64 a_ms, u64 a_seq, u64 b_ms, u64 b_seq) noexcept nogil
     return a_ms < b_ms or (a_ms == b_ms and a_seq < b_seq)
 
 
-cdef inline u64** page_table(list pages, array.array addresses) except NULL:
-    cdef Py_ssize_t i = min(len(pages), len(addresses)) - 1
-    array.resize_smart(addresses, len(pages))
-    for i in range(max(i, 0), len(pages)):
-        (<u64*>addresses.data.as_voidptr)[i] = <u64>(<array.array?>pages[i]).data.as_voidptr
+cdef inline u64** word_arrays(list arrays, array.array addresses) except NULL:
+    cdef Py_ssize_t i = min(len(arrays), len(addresses)) - 1
+    array.resize_smart(addresses, len(arrays))
+    for i in range(max(i, 0), len(arrays)):
+        (<u64*>addresses.data.as_voidptr)[i] = <u64>(<array.array?>arrays[i]).data.as_voidptr
     return <u64**>addresses.data.as_voidptr
-
-
-cdef inline i64 record_page(i64 slot) noexcept nogil:
-    return slot >> 8
-
-
-cdef inline i64 record_word(i64 slot) noexcept nogil:
-    return (slot & 255) << 2
-
-
-cdef inline int compare_keys(const u64* w, i64 at, u64 ms, u64 seq, u64 time, bint timed) noexcept nogil:
-    if timed and w[at + 2] != time:
-        return -1 if w[at + 2] < time else 1
-    if w[at] != ms:
-        return -1 if w[at] < ms else 1
-    if w[at + 1] != seq:
-        return -1 if w[at + 1] < seq else 1
-    return 0
 
 
 cdef inline void move_cells(u32* store, Py_ssize_t dst_at, Py_ssize_t src_at, Py_ssize_t n) noexcept nogil:

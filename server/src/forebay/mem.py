@@ -17,10 +17,10 @@ Rules
 from __future__ import annotations
 
 from array import array
-from typing import Any
+from typing import Any, TypeAlias
 
 Pointer = Any
-Words = Any
+Words: TypeAlias = "array[int]"
 
 U64_MAX = (1 << 64) - 1
 I64_MAX = (1 << 63) - 1
@@ -113,32 +113,11 @@ def before(a_ms: int, a_seq: int, b_ms: int, b_seq: int) -> bool:
     return a_ms < b_ms or (a_ms == b_ms and a_seq < b_seq)
 
 
-def page_table(pages: list[array[int]], addresses: array[int]) -> Words:
-    """The pages as table[page][word].  Call it anew after the last page was
-    replaced, or pages were added or dropped at the end; ``addresses`` is its memory."""
+def word_arrays(arrays: list[array[int]], addresses: array[int]) -> list[Words]:
+    """Several array('Q') as table[number][word].  Call it anew after the last one was
+    replaced, or some were added or dropped at the end; ``addresses`` is its memory."""
     del addresses
-    return pages
-
-
-def record_page(slot: int) -> int:
-    """Records of four words lie in pages of 256: the number of a record's page."""
-    return slot >> 8
-
-
-def record_word(slot: int) -> int:
-    """Where in its page a record begins."""
-    return (slot & 255) << 2
-
-
-def compare_keys(w: Words, at: int, ms: int, seq: int, time: int, timed: bool) -> int:
-    """-1, 0 or 1: the words ms, seq, time at w[at:] against a key; time counts first, if at all."""
-    if timed and w[at + 2] != time:
-        return -1 if w[at + 2] < time else 1
-    if w[at] != ms:
-        return -1 if w[at] < ms else 1
-    if w[at + 1] != seq:
-        return -1 if w[at + 1] < seq else 1
-    return 0
+    return arrays
 
 
 def move_cells(store: Words, dst_at: int, src_at: int, n: int) -> None:

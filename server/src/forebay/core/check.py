@@ -19,6 +19,7 @@ from itertools import pairwise
 from forebay.core import ids, listpack
 from forebay.core.group import Consumer, Group
 from forebay.core.keyspace import Database, Keyspace
+from forebay.core.layout import KEY_WORDS
 from forebay.core.members import Members
 from forebay.core.node import Node
 from forebay.core.pel import Pending
@@ -99,10 +100,10 @@ def check_view(pending: Pending, view: View) -> list[int]:
 
 def check_fences(pending: Pending, view: View) -> None:
     """Each fence lies between the last record before it and the first after it."""
-    assert len(view.fences) == 3 * len(view.chunks), "chunks and fences differ in number"
+    assert len(view.fences) == KEY_WORDS * len(view.chunks), "chunks and fences differ in number"
     for no in range(view.head + 1, len(view.chunks)):
         before, chunk = view.chunks[no - 1], view.chunks[no]
-        ms, seq, time = view.fences[3 * no : 3 * no + 3]
+        ms, seq, time = view.fences[KEY_WORDS * no : KEY_WORDS * (no + 1)]
         fence = (time, ms, seq) if view.by_time else (ms, seq)
         lower = raw_key(pending, before.cells[before.end - 1], view.by_time)
         upper = raw_key(pending, chunk.cells[chunk.start], view.by_time)

@@ -17,8 +17,10 @@ COUNT_AT = 6
 # An ID as a key.
 ID_SIZE = 16
 
-# Pending entries (core/slab.py): words of a record, the owner of a released one, a full counter.
+# Pending entries (core/slab.py): words of a record, and of its key; the owner of a released
+# one; a full counter.
 RECORD_WORDS = 4
+KEY_WORDS = 3
 NOBODY = 0
 DELIVERIES_MAX = (1 << 63) - 1
 

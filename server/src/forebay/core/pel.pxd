@@ -28,7 +28,6 @@ cdef class Pending:
     cpdef i64 add(self, u64 ms, u64 seq, Py_ssize_t owner_no, u64 time_ms, i64 deliveries) except -1
     @cython.locals(last=i64)
     cdef u64 turn(self, u64 ms, u64 seq, Py_ssize_t owner_no, u64 time) except? 1
-    cdef bint is_below(self, i64 slot, u64 ms, u64 seq) noexcept
     cdef int insert(self, i64 slot, Py_ssize_t owner_no) except -1
     @cython.locals(owner_no="Py_ssize_t")
     cpdef int remove(self, i64 slot) except -1

@@ -104,14 +104,10 @@ class Pending:
         last = self.by_time.last_until(last_turn(time))
         if last >= 0 and self.records.time_word(last) >= time:
             time = self.records.time_word(last)
-            if not self.is_below(last, ms, seq):
+            if not self.records.is_below(last, ms, seq):
                 time = next_turn(time)
         self.top_time = max(self.top_time, time)
         return time
-
-    def is_below(self, slot: int, ms: int, seq: int) -> bool:
-        """Whether the ID of a record is below this one."""
-        return mem.before(self.records.id_ms(slot), self.records.id_seq(slot), ms, seq)
 
     def insert(self, slot: int, owner_no: int) -> None:
         """Put a record into the views at its place."""

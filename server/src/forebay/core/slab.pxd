@@ -3,13 +3,16 @@ cimport cython
 from cpython cimport array
 
 from forebay cimport mem
-from forebay.mem cimport i64, u64
+from forebay.mem cimport i64, u32, u64
 
-cdef i64 RECORD_WORDS, PAGE_RECORDS, FIRST_RECORDS, SLOTS_MAX
+cdef i64 RECORD_WORDS, KEY_WORDS, PAGE_RECORDS, FIRST_RECORDS, SLOTS_MAX
 cdef u64 OWNED, ALL_ONES, TURNS, TIME_MAX_MS
 cdef int OWNER_SHIFT, TURN_BITS
 cdef array.array ZEROS
 
+cdef i64 page_of(i64 slot) noexcept
+cdef i64 word_of(i64 slot) noexcept
+cdef bint is_key_below(const u64* w, i64 at, u64 ms, u64 seq, u64 time, bint by_time, bint if_same) noexcept
 cpdef u64 first_turn(u64 time_ms) noexcept
 cpdef u64 last_turn(u64 time) noexcept
 cpdef u64 next_turn(u64 time) noexcept
@@ -44,4 +47,12 @@ cdef class Slab:
     cpdef i64 deliveries(self, i64 slot) except -1
     @cython.locals(w="u64*", at=i64, low=u64)
     cpdef int set_deliveries(self, i64 slot, i64 n) except -1
+    @cython.locals(w="u64*", at=i64)
+    cdef bint is_below(self, i64 slot, u64 ms, u64 seq) noexcept
+    @cython.locals(w="u64*", at=i64, ms=u64, seq=u64, time=u64)
+    cdef bint sorts_below(self, i64 slot, i64 other, bint by_time) noexcept
+    @cython.locals(table="u64**", w="u64*", at=i64, ms=u64, seq=u64, time=u64, middle="Py_ssize_t", other=i64)
+    cdef Py_ssize_t place(self, const u32* slots, Py_ssize_t low, Py_ssize_t high, i64 slot, bint by_time) noexcept
+    @cython.locals(w="u64*", at=i64, ms=u64, seq=u64, time=u64, middle="Py_ssize_t")
+    cdef Py_ssize_t fence_before(self, const u64* fences, Py_ssize_t low, Py_ssize_t high, i64 slot, bint by_time) noexcept
     cpdef i64 used_bytes(self) noexcept

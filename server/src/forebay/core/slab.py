@@ -33,9 +33,9 @@ from __future__ import annotations
 from array import array
 
 from forebay import mem
-from forebay.core.layout import RECORD_WORDS
+from forebay.core.layout import KEY_WORDS, RECORD_WORDS
 
-# As mem.record_page and mem.record_word have it.
+# As page_of and word_of have it.
 PAGE_RECORDS = 256
 FIRST_RECORDS = 8
 SLOTS_MAX = (1 << 32) - 1
@@ -51,6 +51,16 @@ OWNER_SHIFT = 32
 ZEROS = array("Q", bytes(8 * RECORD_WORDS * PAGE_RECORDS))
 
 
+def page_of(slot: int) -> int:
+    """The number of the page in which a record lies."""
+    return slot >> 8
+
+
+def word_of(slot: int) -> int:
+    """Where in its page a record begins."""
+    return (slot & 255) << 2
+
+
 def first_turn(time_ms: int) -> int:
     """The time word of an owned record in the first turn of a millisecond."""
     return OWNED | min(time_ms, TIME_MAX_MS) << TURN_BITS
@@ -64,6 +74,19 @@ def last_turn(time: int) -> int:
 def next_turn(time: int) -> int:
     """The time word of the turn after this one; the last turn goes on for ever."""
     return time + 1 if time & TURNS != TURNS else time
+
+
+def is_key_below(
+    w: mem.Words, at: int, ms: int, seq: int, time: int, by_time: bool, if_same: bool
+) -> bool:
+    """Whether the words ms, seq, time at w[at:] sort below a key; ``if_same`` if they are it."""
+    if by_time and w[at + 2] != time:
+        return w[at + 2] < time
+    if w[at] != ms:
+        return w[at] < ms
+    if w[at + 1] != seq:
+        return w[at + 1] < seq
+    return if_same
 
 
 class Slab:
@@ -84,7 +107,7 @@ class Slab:
         if len(self.pages) != 1:
             self.pages = [ZEROS[: RECORD_WORDS * FIRST_RECORDS]]
             self.room = FIRST_RECORDS
-            self.table = mem.page_table(self.pages, self.addresses)
+            self.table = mem.word_arrays(self.pages, self.addresses)
         self.used = 1
         self.free = 0
 
@@ -92,14 +115,14 @@ class Slab:
         """The slot of a new record, delivered once."""
         slot = self.free
         if slot != 0:
-            self.free = self.table[mem.record_page(slot)][mem.record_word(slot)]
+            self.free = self.table[page_of(slot)][word_of(slot)]
         else:
             if self.used == self.room:
                 self.grow()
             slot = self.used
             self.used = slot + 1
-        w = self.table[mem.record_page(slot)]
-        at = mem.record_word(slot)
+        w = self.table[page_of(slot)]
+        at = word_of(slot)
         w[at] = ms
         w[at + 1] = seq
         w[at + 3] = 1
@@ -116,12 +139,12 @@ class Slab:
         else:
             self.pages.append(ZEROS[:])
             self.room += PAGE_RECORDS
-        self.table = mem.page_table(self.pages, self.addresses)
+        self.table = mem.word_arrays(self.pages, self.addresses)
 
     def release(self, slot: int) -> None:
         """The slot is free again."""
-        w = self.table[mem.record_page(slot)]
-        at = mem.record_word(slot)
+        w = self.table[page_of(slot)]
+        at = word_of(slot)
         if w[at + 3] & ALL_ONES == ALL_ONES:
             del self.large[slot]
         w[at] = self.free
@@ -136,8 +159,8 @@ class Slab:
 
     def own(self, slot: int, owner_no: int, time: int) -> None:
         """Change owner and time word; number 0 releases to the end of the unowned."""
-        w = self.table[mem.record_page(slot)]
-        at = mem.record_word(slot)
+        w = self.table[page_of(slot)]
+        at = word_of(slot)
         w[at + 2] = time
         w[at + 3] = owner_no << OWNER_SHIFT | w[at + 3] & ALL_ONES
         if owner_no == 0:
@@ -146,34 +169,34 @@ class Slab:
 
     def id_ms(self, slot: int) -> int:
         """The ID's first half."""
-        return self.table[mem.record_page(slot)][mem.record_word(slot)]
+        return self.table[page_of(slot)][word_of(slot)]
 
     def id_seq(self, slot: int) -> int:
         """The ID's second half."""
-        return self.table[mem.record_page(slot)][mem.record_word(slot) + 1]
+        return self.table[page_of(slot)][word_of(slot) + 1]
 
     def time_ms(self, slot: int) -> int:
         """When it was last delivered; 0 for an unowned record."""
-        word = self.table[mem.record_page(slot)][mem.record_word(slot) + 2]
+        word = self.table[page_of(slot)][word_of(slot) + 2]
         return (word ^ OWNED) >> TURN_BITS if word & OWNED != 0 else 0
 
     def time_word(self, slot: int) -> int:
         """What the order by time goes by: rule 1."""
-        return self.table[mem.record_page(slot)][mem.record_word(slot) + 2]
+        return self.table[page_of(slot)][word_of(slot) + 2]
 
     def owner_no(self, slot: int) -> int:
         """The number of the consumer that holds it, 0 for none."""
-        return self.table[mem.record_page(slot)][mem.record_word(slot) + 3] >> OWNER_SHIFT
+        return self.table[page_of(slot)][word_of(slot) + 3] >> OWNER_SHIFT
 
     def deliveries(self, slot: int) -> int:
         """How often it was delivered."""
-        n = self.table[mem.record_page(slot)][mem.record_word(slot) + 3] & ALL_ONES
+        n = self.table[page_of(slot)][word_of(slot) + 3] & ALL_ONES
         return n if n != ALL_ONES else self.large[slot]
 
     def set_deliveries(self, slot: int, n: int) -> None:
         """Set the count, at most DELIVERIES_MAX."""
-        w = self.table[mem.record_page(slot)]
-        at = mem.record_word(slot) + 3
+        w = self.table[page_of(slot)]
+        at = word_of(slot) + 3
         if w[at] & ALL_ONES == ALL_ONES:
             del self.large[slot]
         low = n
@@ -181,6 +204,51 @@ class Slab:
             self.large[slot] = n
             low = ALL_ONES
         w[at] = w[at] >> OWNER_SHIFT << OWNER_SHIFT | low
+
+    # -- order ------------------------------------------------------------------
+
+    def is_below(self, slot: int, ms: int, seq: int) -> bool:
+        """Whether the ID of a record is below this one."""
+        w = self.table[page_of(slot)]
+        at = word_of(slot)
+        return mem.before(w[at], w[at + 1], ms, seq)
+
+    def sorts_below(self, slot: int, other: int, by_time: bool) -> bool:
+        """Whether a record sorts below another, by time and ID or by ID alone."""
+        w = self.table[page_of(other)]
+        at = word_of(other)
+        ms, seq, time = w[at], w[at + 1], w[at + 2]
+        w = self.table[page_of(slot)]
+        return is_key_below(w, word_of(slot), ms, seq, time, by_time, False)
+
+    def place(self, slots: mem.Words, low: int, high: int, slot: int, by_time: bool) -> int:
+        """Index of the first of slots[low:high], which are sorted, that is not below ``slot``."""
+        table = self.table
+        w = table[page_of(slot)]
+        at = word_of(slot)
+        ms, seq, time = w[at], w[at + 1], w[at + 2]
+        while low < high:
+            middle = (low + high) >> 1
+            other = slots[middle]
+            w = table[page_of(other)]
+            if is_key_below(w, word_of(other), ms, seq, time, by_time, False):
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def fence_before(self, fences: mem.Words, low: int, high: int, slot: int, by_time: bool) -> int:
+        """The last of the fences after number ``low`` that is not above a record, or ``low``."""
+        w = self.table[page_of(slot)]
+        at = word_of(slot)
+        ms, seq, time = w[at], w[at + 1], w[at + 2]
+        while low < high:
+            middle = (low + high + 1) >> 1
+            if is_key_below(fences, KEY_WORDS * middle, ms, seq, time, by_time, True):
+                low = middle
+            else:
+                high = middle - 1
+        return low
 
     def used_bytes(self) -> int:
         """Memory of the pages."""

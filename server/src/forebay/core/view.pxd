@@ -6,7 +6,7 @@ from forebay cimport mem
 from forebay.core.slab cimport Slab
 from forebay.mem cimport i64, u32, u64
 
-cdef Py_ssize_t CHUNK_SLOTS, FIRST_SLOTS, SMALL_SLOTS, FENCE_WORDS
+cdef Py_ssize_t CHUNK_SLOTS, FIRST_SLOTS, SMALL_SLOTS, KEY_WORDS
 cdef array.array BLANK
 
 
@@ -41,10 +41,7 @@ cdef class View:
     cdef public Py_ssize_t hint_no, hint_at
 
     cdef int reset(self) except -1
-    @cython.locals(f="u64*", no="Py_ssize_t", high="Py_ssize_t", middle="Py_ssize_t")
-    cdef Py_ssize_t chunk_of(self, u64 time, u64 ms, u64 seq) noexcept
-    @cython.locals(table="u64**", w="u64*", at=i64, ms=u64, seq=u64, time=u64, no="Py_ssize_t", low="Py_ssize_t",
-                   high="Py_ssize_t", middle="Py_ssize_t", chunk=Chunk, other=i64)
+    @cython.locals(fences="u64*", last="Py_ssize_t", no="Py_ssize_t", chunk=Chunk)
     cdef (Py_ssize_t, Py_ssize_t) search(self, i64 slot) except *
     @cython.locals(chunk=Chunk, no="Py_ssize_t", at="Py_ssize_t")
     cdef (Py_ssize_t, Py_ssize_t) position(self, i64 slot) except *
@@ -55,11 +52,11 @@ cdef class View:
     @cython.locals(no="Py_ssize_t", at="Py_ssize_t")
     cdef int insert(self, i64 slot) except -1
     cdef int append(self, i64 slot) except -1
-    @cython.locals(table="u64**", w="u64*", at=i64, ms=u64, seq=u64, time=u64, last=i64)
+    @cython.locals(last=i64)
     cdef bint is_above(self, i64 slot) noexcept
     @cython.locals(chunk=Chunk, upper=Chunk)
     cdef int put(self, Py_ssize_t no, Py_ssize_t at, i64 slot) except -1
-    @cython.locals(w="u64*", at=i64, fence="Py_ssize_t")
+    @cython.locals(records=Slab, key=list, at="Py_ssize_t")
     cdef int add_chunk(self, Py_ssize_t no, Chunk chunk, i64 slot) except -1
     @cython.locals(chunk=Chunk, no="Py_ssize_t", at="Py_ssize_t", n="Py_ssize_t")
     cdef int discard(self, i64 slot) except -1
@@ -77,8 +74,6 @@ cdef class View:
     cpdef i64 seek(self, u64 ms, u64 seq) except -2
     @cython.locals(slot=i64, no="Py_ssize_t", at="Py_ssize_t", chunk=Chunk)
     cdef i64 last_until(self, u64 time) except -2
-    @cython.locals(w="u64*", at=i64)
-    cdef bint is_below(self, i64 slot, u64 ms, u64 seq) noexcept
     @cython.locals(no="Py_ssize_t", at="Py_ssize_t")
     cpdef i64 after(self, i64 slot) except -2
     @cython.locals(chunk=Chunk)

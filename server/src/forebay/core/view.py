@@ -30,13 +30,13 @@ from __future__ import annotations
 from array import array
 
 from forebay import mem
+from forebay.core.layout import KEY_WORDS
 from forebay.core.slab import Slab
 
 CHUNK_SLOTS = 512
 FIRST_SLOTS = 8
 #: An empty view keeps a chunk up to this size; a chunk with fewer slots may be merged.
 SMALL_SLOTS = 32
-FENCE_WORDS = 3
 
 BLANK = array("I", bytes(4 * CHUNK_SLOTS))
 
@@ -125,43 +125,19 @@ class View:
         self.tail = Chunk(FIRST_SLOTS)
         self.chunks: list[Chunk] = [self.tail]
         self.head = 0
-        self.fences: array[int] = array("Q", bytes(8 * FENCE_WORDS))
+        self.fences: array[int] = array("Q", bytes(8 * KEY_WORDS))
         self.hint_no = 0
         self.hint_at = 0
 
     # -- order ------------------------------------------------------------------
 
-    def chunk_of(self, time: int, ms: int, seq: int) -> int:
-        """The number of the chunk where a key belongs."""
-        f = mem.words(self.fences)
-        no = self.head
-        high = len(self.chunks) - 1
-        while no < high:
-            middle = (no + high + 1) >> 1
-            if mem.compare_keys(f, FENCE_WORDS * middle, ms, seq, time, self.by_time) > 0:
-                high = middle - 1
-            else:
-                no = middle
-        return no
-
     def search(self, slot: int) -> tuple[int, int]:
         """Chunk and index of the first record that does not sort below ``slot``."""
-        table = self.records.table
-        w = table[mem.record_page(slot)]
-        at = mem.record_word(slot)
-        ms, seq, time = w[at], w[at + 1], w[at + 2]
-        no = self.chunk_of(time, ms, seq)
+        fences = mem.words(self.fences)
+        last = len(self.chunks) - 1
+        no = self.records.fence_before(fences, self.head, last, slot, self.by_time)
         chunk = self.chunks[no]
-        low, high = chunk.start, chunk.end
-        while low < high:
-            middle = (low + high) >> 1
-            other = chunk.p[middle]
-            w = table[mem.record_page(other)]
-            if mem.compare_keys(w, mem.record_word(other), ms, seq, time, self.by_time) < 0:
-                low = middle + 1
-            else:
-                high = middle
-        return no, low
+        return no, self.records.place(chunk.p, chunk.start, chunk.end, slot, self.by_time)
 
     def position(self, slot: int) -> tuple[int, int]:
         """Chunk and index of a slot that is in this view."""
@@ -210,13 +186,8 @@ class View:
         """Whether a record sorts above all in this view."""
         if self.count == 0:
             return True
-        table = self.records.table
-        w = table[mem.record_page(slot)]
-        at = mem.record_word(slot)
-        ms, seq, time = w[at], w[at + 1], w[at + 2]
         last = self.tail.p[self.tail.end - 1]
-        w = table[mem.record_page(last)]
-        return mem.compare_keys(w, mem.record_word(last), ms, seq, time, self.by_time) < 0
+        return self.records.sorts_below(last, slot, self.by_time)
 
     def put(self, no: int, at: int, slot: int) -> None:
         """Insert into a chunk, cutting it in half if it is full."""
@@ -231,10 +202,10 @@ class View:
 
     def add_chunk(self, no: int, chunk: Chunk, slot: int) -> None:
         """Add a chunk as number ``no``, with a fence at the record ``slot``."""
-        w = self.records.table[mem.record_page(slot)]
-        at = mem.record_word(slot)
-        fence = FENCE_WORDS * no
-        self.fences[fence:fence] = array("Q", [w[at], w[at + 1], w[at + 2]])
+        records = self.records
+        key = [records.id_ms(slot), records.id_seq(slot), records.time_word(slot)]
+        at = KEY_WORDS * no
+        self.fences[at:at] = array("Q", key)
         self.chunks.insert(no, chunk)
         self.tail = self.chunks[len(self.chunks) - 1]
 
@@ -277,7 +248,7 @@ class View:
     def cut_out(self, no: int, end: int) -> None:
         """Shorten the lists of chunks and fences."""
         del self.chunks[no:end]
-        del self.fences[FENCE_WORDS * no : FENCE_WORDS * end]
+        del self.fences[KEY_WORDS * no : KEY_WORDS * end]
         self.tail = self.chunks[len(self.chunks) - 1]
 
     def merge(self, no: int) -> bool:
@@ -312,13 +283,13 @@ class View:
         """By ID only: the first slot whose ID is not below this one, or -1."""
         slot = self.guess()
         if slot >= 0:
-            if self.is_below(slot, ms, seq):
+            if self.records.is_below(slot, ms, seq):
                 slot = self.settle(self.hint_no, self.hint_at + 1)
-                if slot < 0 or not self.is_below(slot, ms, seq):
+                if slot < 0 or not self.records.is_below(slot, ms, seq):
                     return slot
             else:
                 before = self.slot_at(self.hint_no, self.hint_at - 1)
-                if before >= 0 and self.is_below(before, ms, seq):
+                if before >= 0 and self.records.is_below(before, ms, seq):
                     return slot
         self.records.probe(ms, seq, 0)
         no, at = self.search(0)
@@ -338,12 +309,6 @@ class View:
             chunk = self.chunks[no - 1]
             at = chunk.end
         return chunk.p[at - 1]
-
-    def is_below(self, slot: int, ms: int, seq: int) -> bool:
-        """Whether the ID of a record is below this one."""
-        w = self.records.table[mem.record_page(slot)]
-        at = mem.record_word(slot)
-        return mem.before(w[at], w[at + 1], ms, seq)
 
     def after(self, slot: int) -> int:
         """The slot after one that is in this view, or -1."""
