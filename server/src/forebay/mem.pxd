@@ -13,6 +13,9 @@ cdef extern from "<stdint.h>" nogil:
     const u64 U64_MAX "UINT64_MAX"
     const i64 I64_MAX "INT64_MAX"
     const i64 I64_MIN "INT64_MIN"
+    const u64 U32_MAX "UINT32_MAX"
+    const i64 I32_MAX "INT32_MAX"
+    const i64 I32_MIN "INT32_MIN"
 
 cdef enum:
     SLACK = 16

@@ -25,6 +25,9 @@ Words: TypeAlias = "array[int]"
 U64_MAX = (1 << 64) - 1
 I64_MAX = (1 << 63) - 1
 I64_MIN = -(1 << 63)
+U32_MAX = (1 << 32) - 1
+I32_MAX = (1 << 31) - 1
+I32_MIN = -(1 << 31)
 MAX_UINT_DIGITS = 20
 #: What copy_short() may touch beyond what it was asked to copy.
 SLACK = 16

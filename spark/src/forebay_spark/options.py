@@ -30,6 +30,8 @@ AVRO, PROTOBUF, JSON = "avro", "protobuf", "json"
 AUTO, COLUMNS, RANGE = "auto", "columns", "range"
 TEXT, BINARY = "text", "binary"
 FOREVER = "forever"
+#: The server, if nobody names one.
+DEFAULT_URL = "redis://127.0.0.1:6379"
 #: How long a streaming query waits for a server that is away, by default.
 LONG_RETRY = "10 minutes"
 LONG_RETRY_S = durations.read_ms(LONG_RETRY) / 1000
@@ -122,7 +124,7 @@ class Option(NamedTuple):
 
 
 TABLE = (
-    Option("url", _text, "redis://127.0.0.1:6379", ALL, "server, sentinel or cluster to talk to"),
+    Option("url", _text, DEFAULT_URL, ALL, "server, sentinel or cluster to talk to"),
     Option("user", _text, None, ALL, "user name, if it is not in the URL"),
     Option("password", _text, None, ALL, "password, if it is not in the URL"),
     Option("timeoutSeconds", _integer, 30, ALL, "how long to wait for a connection or a reply"),

@@ -19,7 +19,8 @@ from forebay.commands.api.settings import Settings
 from forebay.errors import DiskError
 from forebay.persistence.aof.damage import Damage
 from forebay.persistence.aof.manifest import parse_manifest
-from forebay.persistence.files import Disk, join, last_name, parent
+from forebay.persistence.aof.seals import SEAL_HEAD
+from forebay.persistence.files import PIECE, Disk, join, last_name, parent
 from forebay.persistence.verify import (
     MANIFEST,
     PartReport,
@@ -53,9 +54,6 @@ examples:
   forebay check --json dump.rdb
 """
 
-#: What is read at a time when records are counted.
-PIECE = 1 << 20
-SEAL = b"#CRC:"
 DATABASES = Settings().databases
 LEFT_OUT = "which a server leaves out with skip-foreign-types yes"
 
@@ -270,8 +268,8 @@ def records_behind(disk: Disk, damage: Damage) -> int:
     with disk.open_read(damage.path) as file:
         file.seek(damage.offset)
         while data := file.read(PIECE):
-            held = held[-len(SEAL) + 1 :] + data
-            count += held.count(SEAL)
+            held = held[-len(SEAL_HEAD) + 1 :] + data
+            count += held.count(SEAL_HEAD)
     return count
 
 

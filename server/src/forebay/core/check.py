@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from forebay import mem
 from forebay.core import ids, listpack
 from forebay.core.group import Consumer, Group
 from forebay.core.keyspace import Database, Keyspace
@@ -155,7 +156,7 @@ def check_slots(pending: Pending, live: set[int]) -> None:
     assert not free & live, "a slot is free and in use"
     assert free | live == set(range(1, records.used)), "a slot was lost"
     assert records.used <= records.room, "more slots than room"
-    large = {slot for slot in live if pending.deliveries(slot) >= (1 << 32) - 1}
+    large = {slot for slot in live if pending.deliveries(slot) >= mem.U32_MAX}
     assert set(records.large) == large, "large delivery counts are not those of the records"
 
 

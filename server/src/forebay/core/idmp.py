@@ -24,7 +24,11 @@ from collections.abc import Callable, Sequence
 
 import xxhash
 
-U64_MASK = (1 << 64) - 1
+from forebay import mem
+
+#: What XCFGSET takes: for so long, and so many, at most.
+DURATION_MAX_S = 86400
+MAXSIZE_MAX = 10000
 
 #: 128-bit hash of some bytes, as one number (XXH3).
 Hash128 = Callable[[bytes], int]
@@ -107,16 +111,16 @@ def auto_iid(pairs: Sequence[bytes], hash128: Hash128 = xxhash.xxh3_128_intdiges
     for i in range(0, len(pairs), 2):
         name, value = pairs[i], pairs[i + 1]
         digest = hash128(name + len(name).to_bytes(8, "little") + value)
-        low, high = digest & U64_MASK, digest >> 64
+        low, high = digest & mem.U64_MAX, digest >> 64
         low_sum += low
         high_sum += high
         low_xor ^= low
         high_xor ^= high
-    low = low_sum & U64_MASK ^ _rotated(high_xor)
-    high = high_sum & U64_MASK ^ _rotated(low_xor)
+    low = low_sum & mem.U64_MAX ^ _rotated(high_xor)
+    high = high_sum & mem.U64_MAX ^ _rotated(low_xor)
     return low.to_bytes(8, "little") + high.to_bytes(8, "little")
 
 
 def _rotated(word: int) -> int:
     """A 64-bit word rotated left by one."""
-    return (word << 1 | word >> 63) & U64_MASK
+    return (word << 1 | word >> 63) & mem.U64_MAX

@@ -5,6 +5,8 @@ Compiled modules take them as C integers: a plain import here, a ``cdef`` in the
 
 from __future__ import annotations
 
+from forebay import mem
+
 # A listpack (core/listpack.py).
 END = 255
 MANY = 65535  # the element count says "not counted" from here on
@@ -14,6 +16,9 @@ DELETED = 1
 SAME = 2
 COUNT_AT = 6
 
+#: Stands after a listpack that is read by copy_short().
+PADDING = bytes(mem.SLACK)
+
 # An ID as a key.
 ID_SIZE = 16
 
@@ -22,7 +27,7 @@ ID_SIZE = 16
 RECORD_WORDS = 4
 KEY_WORDS = 3
 NOBODY = 0
-DELIVERIES_MAX = (1 << 63) - 1
+DELIVERIES_MAX = mem.I64_MAX
 
 # Groups (core/group.py): a consumer that was never served, a counter that cannot be known.
 NEVER = -1

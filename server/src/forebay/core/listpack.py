@@ -53,7 +53,7 @@ def put_int(p: mem.Pointer, at: int, value: int) -> int:
     elif -8388608 <= value <= 8388607:
         p[at] = 0xF2
         size = 3
-    elif -2147483648 <= value <= 2147483647:
+    elif mem.I32_MIN <= value <= mem.I32_MAX:
         p[at] = 0xF3
         size = 4
     else:
@@ -73,7 +73,7 @@ def int_size(value: int) -> int:
         return 4
     if -8388608 <= value <= 8388607:
         return 5
-    if -2147483648 <= value <= 2147483647:
+    if mem.I32_MIN <= value <= mem.I32_MAX:
         return 6
     return 10
 

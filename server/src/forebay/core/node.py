@@ -24,14 +24,13 @@ from __future__ import annotations
 
 from forebay import mem
 from forebay.core import listpack
-from forebay.core.layout import COUNT_AT, DELETED, END, MANY, SAME
+from forebay.core.layout import COUNT_AT, DELETED, END, MANY, PADDING, SAME
 
 START_ROOM = 96
 SMALL = 127
 #: Strings up to this length have one byte in front: SHORT_HEAD and the length.
 SHORT = 63
 SHORT_HEAD = 128
-PADDING = bytes(mem.SLACK)
 
 
 class Node:

@@ -5,8 +5,8 @@ from cpython cimport array
 from forebay cimport mem
 from forebay.mem cimport i64, u32, u64
 
-cdef i64 RECORD_WORDS, KEY_WORDS, PAGE_RECORDS, FIRST_RECORDS, SLOTS_MAX
-cdef u64 OWNED, ALL_ONES, TURNS, TIME_MAX_MS
+cdef i64 RECORD_WORDS, KEY_WORDS, PAGE_RECORDS, FIRST_RECORDS
+cdef u64 OWNED, TURNS, TIME_MAX_MS
 cdef int OWNER_SHIFT, TURN_BITS
 cdef array.array ZEROS
 

@@ -20,7 +20,7 @@ Rules
      of IDs needs no turn of its own; one that goes back begins the next turn.
      Should the turns of a millisecond run out, the rest of it is ordered by ID.
   2. A delivery count that does not fit in 32 bits is in ``large``; the low half
-     then holds ALL_ONES.
+     then holds its greatest value.
   3. Free slots are a chain: the first word of one names the next, 0 ends it.
   4. Slot 0 is never given away.  A search for a key that no record has writes
      the key there, so that all searches look for a slot.
@@ -38,14 +38,12 @@ from forebay.core.layout import KEY_WORDS, RECORD_WORDS
 # As page_of and word_of have it.
 PAGE_RECORDS = 256
 FIRST_RECORDS = 8
-SLOTS_MAX = (1 << 32) - 1
 
 OWNED = 1 << 63
 TURN_BITS = 18
 TURNS = (1 << TURN_BITS) - 1
 #: The year 3084: a time above it (a payload may hold any number) is kept as this one.
 TIME_MAX_MS = (1 << 45) - 1
-ALL_ONES = (1 << 32) - 1
 OWNER_SHIFT = 32
 
 ZEROS = array("Q", bytes(8 * RECORD_WORDS * PAGE_RECORDS))
@@ -131,7 +129,7 @@ class Slab:
 
     def grow(self) -> None:
         """Make room: double the first page, or add a whole one."""
-        if self.used >= SLOTS_MAX:
+        if self.used >= mem.U32_MAX:
             raise MemoryError("a consumer group holds at most 2**32 pending entries")
         if self.room < PAGE_RECORDS:
             self.pages[0] = self.pages[0] + ZEROS[: len(self.pages[0])]
@@ -145,7 +143,7 @@ class Slab:
         """The slot is free again."""
         w = self.table[page_of(slot)]
         at = word_of(slot)
-        if w[at + 3] & ALL_ONES == ALL_ONES:
+        if w[at + 3] & mem.U32_MAX == mem.U32_MAX:
             del self.large[slot]
         w[at] = self.free
         self.free = slot
@@ -162,7 +160,7 @@ class Slab:
         w = self.table[page_of(slot)]
         at = word_of(slot)
         w[at + 2] = time
-        w[at + 3] = owner_no << OWNER_SHIFT | w[at + 3] & ALL_ONES
+        w[at + 3] = owner_no << OWNER_SHIFT | w[at + 3] & mem.U32_MAX
         if owner_no == 0:
             self.serial += 1
             w[at + 2] = self.serial
@@ -190,19 +188,19 @@ class Slab:
 
     def deliveries(self, slot: int) -> int:
         """How often it was delivered."""
-        n = self.table[page_of(slot)][word_of(slot) + 3] & ALL_ONES
-        return n if n != ALL_ONES else self.large[slot]
+        n = self.table[page_of(slot)][word_of(slot) + 3] & mem.U32_MAX
+        return n if n != mem.U32_MAX else self.large[slot]
 
     def set_deliveries(self, slot: int, n: int) -> None:
         """Set the count, at most DELIVERIES_MAX."""
         w = self.table[page_of(slot)]
         at = word_of(slot) + 3
-        if w[at] & ALL_ONES == ALL_ONES:
+        if w[at] & mem.U32_MAX == mem.U32_MAX:
             del self.large[slot]
         low = n
-        if low >= ALL_ONES:
+        if low >= mem.U32_MAX:
             self.large[slot] = n
-            low = ALL_ONES
+            low = mem.U32_MAX
         w[at] = w[at] >> OWNER_SHIFT << OWNER_SHIFT | low
 
     # -- order ------------------------------------------------------------------

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 #: No node grows beyond this, whatever the settings say: offsets stay 32-bit.
 NODE_BYTES_MAX = 1 << 30
 #: XSETID can bring the counter here; beyond, no reply and no record could say it.
-COUNTER_MAX = (1 << 63) - 1
+COUNTER_MAX = mem.I64_MAX
 #: What is beside the bytes of the nodes, as measured in the compiled build: the stream with
 #: its two trees, a node with the head of its buffer, a key in a tree.
 STREAM_BYTES = 550

@@ -35,13 +35,12 @@ from forebay.commands.api.wait_kinds import BLOCK_LIST, BLOCK_PAUSE, BLOCK_STREA
 from forebay.core.elements import Elements
 from forebay.core.keyspace import Database, Keyspace, Value
 from forebay.core.stream import Stream
-from forebay.engine.deadlines import Deadlines, Entry
+from forebay.engine.deadlines import LATEST_MS, Deadlines, Entry
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv, argv_of
 from forebay.wire.resp_writer import RespWriter
 
 TIMEOUT_TOO_LARGE = b"ERR timeout is out of range"
-LATEST_TIME_MS = (1 << 63) - 1
 
 
 class Machine(Protocol):
@@ -157,7 +156,7 @@ class Blocking:
             before.deadline = None
         elif timeout_ms > 0:
             deadline_ms = self.machine.ctx.now_ms + timeout_ms
-            if deadline_ms > LATEST_TIME_MS:
+            if deadline_ms > LATEST_MS:
                 raise CommandError(TIMEOUT_TOO_LARGE)
             state.deadline = self.deadlines.add(deadline_ms, session)
 

@@ -12,8 +12,10 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from forebay import mem
+
 # Times are signed 64-bit numbers wherever they are compiled.
-LATEST_MS = (1 << 63) - 1
+LATEST_MS = mem.I64_MAX
 # Not worth rebuilding a heap for fewer.
 FEW_CANCELLED = 64
 

@@ -34,7 +34,7 @@ from forebay.errors import ConfigError, DiskError
 
 TEMP = re.compile(r"temp-[a-z]+-[0-9]+\.[a-z]+")
 LOCK_NAME = "forebay.lock"
-#: What is copied at a time.
+#: So much of a file is read at a time.
 PIECE = 1 << 20
 Data = bytes | bytearray | memoryview
 

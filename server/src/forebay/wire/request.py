@@ -51,7 +51,7 @@ class Limits:
     def __init__(
         self,
         max_bulk_len: int = 512 << 20,
-        max_args: int = (1 << 31) - 1,
+        max_args: int = mem.I32_MAX,
         max_inline: int = 64 << 10,
         authenticated: bool = True,
     ) -> None:

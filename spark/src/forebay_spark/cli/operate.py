@@ -9,8 +9,9 @@ from typing import Annotated
 
 from cyclopts import App, Group, Parameter
 
-from forebay_spark.cli.options import URL, Json, RetryFor, Url, at_most_one
+from forebay_spark.cli.options import Json, RetryFor, Url, at_most_one
 from forebay_spark.cli.spark import SparkCommandError, pairs, told
+from forebay_spark.options import DEFAULT_URL
 
 MOST_SHOWN = 10
 
@@ -38,7 +39,7 @@ def status(
     /,
     *,
     json: Json = False,
-    url: Url = URL,
+    url: Url = DEFAULT_URL,
 ) -> int:
     """Say how all pipelines of a server are."""
     from dataclasses import asdict
@@ -49,7 +50,7 @@ def status(
 
     if lake is not None:
         raise SparkCommandError(f"about a lake it is: forebay lake info {lake}")
-    found = read({"url": url or URL})
+    found = read({"url": url or DEFAULT_URL})
     if json:
         for one in found:
             facts = asdict(one)
@@ -151,7 +152,7 @@ def redrive(
     values: Values = (),
     function: Function = None,
     dry_run: DryRun = False,
-    url: Url = URL,
+    url: Url = DEFAULT_URL,
     retry_for: RetryFor = None,
 ) -> int:
     """Put the dead letters of a quarantine back, mended or as they were."""
@@ -165,7 +166,7 @@ def redrive(
     job = back.Redrive(
         dead=dead,
         to=to,
-        url=url or URL,
+        url=url or DEFAULT_URL,
         mend=mend,
         retry_for=retry_for,
         dry_run=dry_run,

@@ -1,6 +1,6 @@
 """Options that several commands share, as types: cyclopts reads them off signatures.
 
-    def status(*, url: Url = URL) -> int: ...             one option
+    def status(*, url: Url = DEFAULT_URL) -> int: ...         one option
     def compact(*, spark: SparkOptions = HERE) -> int: ...    several, as a dataclass
 
 Defaults that a reader of ``--help`` wants to know stand in the help or have ``show_default``.
@@ -13,11 +13,12 @@ from typing import Annotated
 
 from cyclopts import ArgumentCollection, Parameter
 
-URL = "redis://127.0.0.1:6379"
+from forebay_spark.options import DEFAULT_URL
+
 URL_VARIABLE = "FOREBAY_URL"
 
 
-def url_parameter(without: str = URL) -> Parameter:
+def url_parameter(without: str = DEFAULT_URL) -> Parameter:
     """Which server; the variable may hold a password, so its value is never printed.
 
     ``without`` says what counts if neither is given: the usual address, or none.
@@ -26,7 +27,7 @@ def url_parameter(without: str = URL) -> Parameter:
     return Parameter(metavar="URL", env_var=URL_VARIABLE, show_env_var=False, help=told)
 
 
-#: An empty variable counts as none: say ``url or URL``.
+#: An empty variable counts as none: say ``url or DEFAULT_URL``.
 Url = Annotated[str, url_parameter()]
 Json = Annotated[bool, Parameter(help="JSON, one object a line")]
 Streams = Annotated[

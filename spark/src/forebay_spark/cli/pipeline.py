@@ -11,7 +11,6 @@ from cyclopts import App, Parameter
 from forebay_spark.cli import operate
 from forebay_spark.cli.options import (
     HERE,
-    URL,
     ConnectorOptions,
     RetryFor,
     SparkOptions,
@@ -20,6 +19,7 @@ from forebay_spark.cli.options import (
 )
 from forebay_spark.cli.running import USUAL, Watching, job_of, run_job
 from forebay_spark.cli.spark import SparkCommandError, pairs, told
+from forebay_spark.options import DEFAULT_URL
 
 EPILOG = """\
 examples:
@@ -127,7 +127,7 @@ def archive(
     streams: Streams = (),
     pattern: Pattern = None,
     lake: NewLake,
-    url: Url = URL,
+    url: Url = DEFAULT_URL,
     schema: Schema = None,
     group: Annotated[
         str | None, Parameter(metavar="GROUP", help="consumer group that mirrors the progress")
@@ -141,7 +141,7 @@ def archive(
 ) -> int:
     """Copy streams to a lake, every entry once."""
     source = {
-        "url": url or URL,
+        "url": url or DEFAULT_URL,
         "streams": list(streams),
         "pattern": pattern,
         "schema": schema,
@@ -181,7 +181,7 @@ def replay(
     *,
     stream: From,
     to: Annotated[str, Parameter(metavar="NAME", help="the stream to write to")],
-    url: Url = URL,
+    url: Url = DEFAULT_URL,
     since: Annotated[
         str | None, Parameter(metavar="TIME", help="first moment (the beginning)")
     ] = None,
@@ -201,7 +201,7 @@ def replay(
         "lake": lake,
         "stream": stream,
         "to": to,
-        "url": url or URL,
+        "url": url or DEFAULT_URL,
         "since": since,
         "until": until,
         "speed": speed,
@@ -281,7 +281,7 @@ def infer(
     *,
     stream: Annotated[str, Parameter(metavar="NAME", help="the stream")],
     last: Annotated[int, Parameter(metavar="N", show_default=True, help="how many entries")] = 1000,
-    url: Url = URL,
+    url: Url = DEFAULT_URL,
     options: ConnectorOptions = (),
 ) -> int:
     """Propose a schema from the last entries of a stream (needs no Spark).
@@ -291,7 +291,7 @@ def infer(
     from forebay_spark.options import BATCH, read_options
     from forebay_spark.read.infer import infer_schema, last_entries
 
-    given = {"url": url or URL, "streams": stream, **pairs("--option", options)}
+    given = {"url": url or DEFAULT_URL, "streams": stream, **pairs("--option", options)}
     if last < 1:
         raise SparkCommandError(f"--last {last} asks for nothing; give 1 or more")
     seen = infer_schema(last_entries(read_options(given, BATCH), stream, last))

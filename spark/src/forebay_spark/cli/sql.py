@@ -13,7 +13,6 @@ from cyclopts import App, Group, Parameter, Token, UnknownOptionError
 
 from forebay_spark.cli.options import (
     HERE,
-    URL,
     ConnectorOptions,
     SparkOptions,
     Streams,
@@ -21,6 +20,7 @@ from forebay_spark.cli.options import (
     url_parameter,
 )
 from forebay_spark.cli.spark import SparkCommandError, pairs, spark_of, told
+from forebay_spark.options import DEFAULT_URL
 
 if TYPE_CHECKING:
     from forebay_spark.query.sql import Asked, Tables
@@ -117,7 +117,7 @@ class TableOptions:
         Parameter(metavar="LAKE", help="folder of the lake that an archive job fills"),
     ] = None
     url: Annotated[
-        str | None, url_parameter(f"no server if there is a --lake, {URL} if there is none")
+        str | None, url_parameter(f"no server if there is a --lake, {DEFAULT_URL} if there is none")
     ] = None
     streams: Streams = ()
     pattern: Annotated[
@@ -210,7 +210,7 @@ def tables_of(asked: TableOptions) -> Asked:
     return Asked(
         streams=asked.streams,
         lake=asked.lake,
-        url=None if is_lake_alone else asked.url or URL,
+        url=None if is_lake_alone else asked.url or DEFAULT_URL,
         pattern=asked.pattern,
         schema=asked.schema,
         since=asked.since,

@@ -27,8 +27,9 @@ from typing import Any, NamedTuple
 
 from forebay_spark import ids
 from forebay_spark.errors import OptionError
+from forebay_spark.options import DEFAULT_URL
 from forebay_spark.pipeline.replay import CHUNK_ENTRIES, NEW, Entry, Writer, target
-from forebay_spark.pipeline.spec import DEFAULT_URL, function_of
+from forebay_spark.pipeline.spec import function_of
 from forebay_spark.servers import state
 from forebay_spark.servers.connect import Server
 

@@ -37,10 +37,10 @@ from pyspark.sql.types import ArrayType, BinaryType, StructType
 from forebay_spark import ids
 from forebay_spark.errors import OptionError
 from forebay_spark.lake.lake import Lake
-from forebay_spark.options import ISO, WRITE, Options, read_options
+from forebay_spark.options import DEFAULT_URL, ISO, WRITE, Options, read_options
 from forebay_spark.pipeline import settings
 from forebay_spark.pipeline.settings import setting
-from forebay_spark.pipeline.spec import DEFAULT_URL, WAIT
+from forebay_spark.pipeline.spec import WAIT
 from forebay_spark.query.table import cold_table, entry_of
 from forebay_spark.servers import state
 from forebay_spark.servers.connect import Link, Server

@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from pyspark.errors import PySparkException
 
 from forebay_spark.errors import ConnectorError, OptionError
-from forebay_spark.options import LONG_RETRY, STREAM, WRITE, Options, read_options
+from forebay_spark.options import (
+    DEFAULT_URL,
+    LONG_RETRY,
+    STREAM,
+    WRITE,
+    Options,
+    read_options,
+)
 from forebay_spark.pipeline import settings
 from forebay_spark.pipeline.flow import AVAILABLE_NOW, trigger_of
 from forebay_spark.pipeline.settings import Reader, build, setting
@@ -30,7 +37,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-DEFAULT_URL = "redis://127.0.0.1:6379"
 INPUT = "input"
 WAIT = "how long to wait for the server if it is away; or forever"
 ACCESS = ("url", "user", "password", "timeoutseconds")

@@ -37,9 +37,9 @@ from forebay_spark.errors import OptionError
 from forebay_spark.lake.frames import frame_of
 from forebay_spark.lake.lake import Lake
 from forebay_spark.moments import moment_ms
-from forebay_spark.options import BATCH, read_options
+from forebay_spark.options import BATCH, DEFAULT_URL, read_options
 from forebay_spark.query import results
-from forebay_spark.query.table import DEFAULT_URL, Moment, table
+from forebay_spark.query.table import Moment, table
 from forebay_spark.servers import glob, state
 from forebay_spark.servers.connect import Server
 

@@ -42,15 +42,13 @@ from forebay_spark.lake.frames import frame_of
 from forebay_spark.lake.lake import Lake, Snapshot
 from forebay_spark.lake.scan_files import Hours
 from forebay_spark.lake.transactions import Cut
-from forebay_spark.options import BATCH, read_options
+from forebay_spark.options import BATCH, DEFAULT_URL, read_options
 from forebay_spark.read import loss
 from forebay_spark.read.offsets import Position
 from forebay_spark.servers import glob, state
 from forebay_spark.servers.connect import Server
 from forebay_spark.servers.state import StreamState
 from forebay_spark.values.entry_columns import EntryColumns, entry_schema
-
-DEFAULT_URL = "redis://127.0.0.1:6379"
 
 Moment = str | int | datetime | None
 

@@ -24,10 +24,9 @@ from array import array
 
 from forebay.wire import resp_writer
 from forebay.wire.argv import Argv
+from forebay.wire.chars import EXEC, MULTI
 from forebay.wire.resp_writer import RespWriter
 
-MULTI = b"*1\r\n$5\r\nMULTI\r\n"
-EXEC = b"*1\r\n$4\r\nEXEC\r\n"
 NO_DATABASE = -1
 # What a bulk string takes beside its bytes, at most.
 BULK_ROOM = 32

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from forebay import mem
 from forebay.commands.api import gates
 from forebay.commands.api.args import Args
 from forebay.commands.api.context import Context
@@ -37,7 +38,7 @@ NOT_TRACKING = (
     b"ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or "
     b"OPTOUT mode enabled"
 )
-LARGEST_TIME_MS = (1 << 63) - 1
+LARGEST_TIME_MS = mem.I64_MAX
 
 
 # Itself

@@ -19,13 +19,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from forebay import mem
 from forebay.commands.api.args import Args
 from forebay.commands.api.glob import Glob
 from forebay.errors import SYNTAX, CommandError
 
 INVALID_CURSOR = b"ERR invalid cursor"
 NO_VALUES = b"ERR NOVALUES option can only be used in HSCAN"
-CURSOR_MAX = (1 << 64) - 1
+CURSOR_MAX = mem.U64_MAX
 I64_SIZE = 1 << 63
 _CURSOR = re.compile(rb"[ \t\n\v\f\r]*([+-]?)([0-9]+)(?:\0|\Z)")
 DEFAULT_COUNT = 10

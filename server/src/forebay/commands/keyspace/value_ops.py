@@ -37,8 +37,7 @@ from forebay.core.stream import Stream
 from forebay.errors import NOT_AN_INTEGER, WRONGTYPE, CommandError
 from forebay.wire.argv import Argv
 
-INT_MAX = (1 << 31) - 1
-INT_MIN = -(1 << 31)
+INT_MAX, INT_MIN = mem.I32_MAX, mem.I32_MIN
 OUT_OF_BOUNDS = b"ERR value is out of range, value must between %d and %d"
 NOT_AN_INT = OUT_OF_BOUNDS % (INT_MIN, INT_MAX)
 NOT_POSITIVE = b"ERR value is out of range, must be positive"

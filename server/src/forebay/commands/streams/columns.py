@@ -44,7 +44,7 @@ from forebay.wire.resp_writer import RespWriter
 
 #: No answer is much longer: the server has others to serve, and offsets have 32 bits.
 ANSWER_BYTES = 32 << 20
-NOWHERE = 0xFFFFFFFF
+NOWHERE = mem.U32_MAX
 FIRST_ROOM = 4096
 #: Heads of three bulk strings, an array and an integer.
 PART_ROOM = 160

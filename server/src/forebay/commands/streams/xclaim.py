@@ -43,7 +43,7 @@ DEFAULT_COUNT = 100
 # Records looked at for each that may be claimed.
 ATTEMPTS_FACTOR = 10
 # What Redis takes at most, so that the attempts fit in 64 bits.
-MOST_COUNT = ((1 << 63) - 1) // 16
+MOST_COUNT = mem.I64_MAX // 16
 NO_RETRYCOUNT = -1
 
 

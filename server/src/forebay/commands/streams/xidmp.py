@@ -16,17 +16,14 @@ from forebay.commands.api.args import Args
 from forebay.commands.api.context import Context
 from forebay.commands.api.spec import DENYOOM, FAST, WRITE, Command, Keys
 from forebay.commands.streams.parsing import strict_id
-from forebay.core.idmp import Idmp
+from forebay.core.idmp import DURATION_MAX_S, MAXSIZE_MAX, Idmp
 from forebay.core.stream import Stream
 from forebay.errors import NO_SUCH_KEY, SYNTAX, CommandError
 from forebay.wire.argv import Argv
 
-MAX_DURATION_S = 86400
-MAX_ENTRIES = 10000
-
 _OPTIONS = (
-    (b"IDMP-DURATION", MAX_DURATION_S, b"seconds"),
-    (b"IDMP-MAXSIZE", MAX_ENTRIES, b"entries"),
+    (b"IDMP-DURATION", DURATION_MAX_S, b"seconds"),
+    (b"IDMP-MAXSIZE", MAXSIZE_MAX, b"entries"),
 )
 
 

@@ -37,7 +37,7 @@ DEFAULT_COUNT = 10
 COMMON_FIELDS = 13
 TWO_TO_64 = 1 << 64
 # COUNT 0; more than any list can hold.
-EVERYTHING = (1 << 63) - 1
+EVERYTHING = mem.I64_MAX
 
 
 def xinfo_stream(ctx: Context, argv: Argv) -> None:

@@ -6,7 +6,6 @@ from forebay cimport mem
 from forebay.mem cimport u8, u32, u64
 
 cdef u32 POLYNOMIAL
-cdef u32 ALL_ONES
 cdef array.array TABLE
 
 

@@ -18,7 +18,6 @@ from forebay import mem
 
 #: The polynomial, its bits in reverse.
 POLYNOMIAL = 0xEDB88320
-ALL_ONES = 0xFFFFFFFF
 
 
 def make_table() -> array[int]:
@@ -41,7 +40,7 @@ TABLE = make_table()
 def update(crc: int, p: mem.Pointer, at: int, end: int) -> int:
     """The checksum of what ``crc`` is of, followed by p[at:end]."""
     t = mem.cells(TABLE)
-    crc = crc ^ ALL_ONES
+    crc = crc ^ mem.U32_MAX
     while end - at >= 16:
         a = mem.get_le(p, at, 8) ^ crc
         b = mem.get_le(p, at + 8, 8)
@@ -81,7 +80,7 @@ def update(crc: int, p: mem.Pointer, at: int, end: int) -> int:
     while at < end:
         crc = t[(crc ^ p[at]) & 255] ^ (crc >> 8)
         at += 1
-    return crc ^ ALL_ONES
+    return crc ^ mem.U32_MAX
 
 
 def checksum(data: bytes, seed: int = 0) -> int:

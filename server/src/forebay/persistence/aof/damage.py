@@ -27,12 +27,11 @@ from shlex import quote
 from forebay.persistence.aof.scanner import FULL, MORE, UNFIT, AofScanner
 from forebay.persistence.aof.seals import SEAL_HEAD, SEAL_SIZE, mark_line
 from forebay.persistence.aof.window import AofWindow
-from forebay.persistence.files import Disk, ReadFile
+from forebay.persistence.files import PIECE, Disk, ReadFile
+from forebay.wire.chars import MULTI
 
 PAGE = 4096
-PIECE = 1 << 20
 MARK_HEAD = mark_line(0)[:6]
-MULTI = b"*1\r\n$5\r\nMULTI\r\n"
 SELECT = b"*2\r\n$6\r\nSELECT\r\n"
 #: SELECT and a command make one unit of ours, and look like two.
 UNITS_OF_ONE_SEAL = 2

@@ -27,6 +27,7 @@ import re
 
 from forebay.errors import CorruptDataError
 from forebay.persistence.aof import crc32
+from forebay.persistence.aof.seals import SEAL_HEAD
 
 BASE, HISTORY, INCREMENT = "b", "h", "i"
 #: Redis does not read a longer line.
@@ -139,7 +140,7 @@ def parse_manifest(text: bytes, path: str) -> Manifest:
     at = 0
     for number, line in enumerate(text.split(b"\n")[:-1], 1):
         above, at = text[:at], at + len(line) + 1
-        if line.startswith(b"#CRC:") and line + b"\n" != seal_of(above):
+        if line.startswith(SEAL_HEAD) and line + b"\n" != seal_of(above):
             raise broken(
                 path,
                 number,

@@ -7,10 +7,7 @@ the bytes for it are there, not because a length was announced.
 from __future__ import annotations
 
 from forebay.persistence.aof.scanner import MORE, AofScanner
-from forebay.persistence.files import ReadFile
-
-#: What is read at a time.
-PIECE = 1 << 20
+from forebay.persistence.files import PIECE, ReadFile
 
 
 class AofWindow:

@@ -33,7 +33,6 @@ HASH_BITS = 13
 HASH_SHIFT = 32 - HASH_BITS
 HASH_FACTOR = 2654435761
 LOW_24 = 0xFFFFFF
-LOW_32 = 0xFFFFFFFF
 #: What must be won, or the string is stored plain.
 GAIN = 4
 #: The longest result that n bytes of input can give: 3 bytes make at most 264.
@@ -69,7 +68,7 @@ class Compressor:
 
     def swap(self, word: int, place: int) -> int:
         """Where these three bytes were last seen; from now on, at ``place``."""
-        slot = ((word * HASH_FACTOR) & LOW_32) >> HASH_SHIFT
+        slot = ((word * HASH_FACTOR) & mem.U32_MAX) >> HASH_SHIFT
         before: int = self.cells[slot]
         self.cells[slot] = place
         return before

@@ -22,7 +22,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from forebay.core import listpack
-from forebay.core.layout import MANY
+from forebay.core.layout import MANY, PADDING
 from forebay.persistence.rdb.nodes import step
 
 LISTPACK_HEAD = 6
@@ -30,7 +30,6 @@ ZIPLIST_HEAD = 10
 INTSET_HEAD = 8
 LAST = 255
 LONG_PREVIOUS = 254
-PADDING = bytes(16)
 INT_WIDTHS = {0xC0: 2, 0xD0: 4, 0xE0: 8, 0xF0: 3, 0xFE: 1}
 
 

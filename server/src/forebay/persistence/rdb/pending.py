@@ -29,7 +29,7 @@ from forebay.persistence.rdb.writer import RdbWriter
 #: What an entry takes in the file at least, in the group and in a consumer.
 ENTRY_SIZE = 25
 #: In the table of owners: in the NACK zone.
-RELEASED = 0xFFFFFFFF
+RELEASED = mem.U32_MAX
 
 
 class PendingTable:

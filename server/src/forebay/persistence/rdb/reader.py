@@ -21,6 +21,7 @@ from collections.abc import Callable
 
 from forebay import mem
 from forebay.core import listpack
+from forebay.core.layout import PADDING
 from forebay.errors import CorruptDataError
 from forebay.persistence.rdb import crc64, lzf
 from forebay.persistence.rdb.format import INT8, INT32, LENGTH_32, LENGTH_64, LZF
@@ -28,7 +29,6 @@ from forebay.persistence.rdb.format import INT8, INT32, LENGTH_32, LENGTH_64, LZ
 Read = Callable[[int], bytes]
 
 WINDOW = 1 << 20
-PADDING = bytes(mem.SLACK)
 #: Scratch room above this is given back once it is not needed.
 SCRATCH_KEPT = 1 << 20
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 
 from forebay import mem
 from forebay.core.group import Consumer, Group
-from forebay.core.idmp import Idmp
+from forebay.core.idmp import DURATION_MAX_S, MAXSIZE_MAX, Idmp
 from forebay.core.layout import NEVER
 from forebay.core.stream import Stream
 from forebay.errors import CorruptDataError
@@ -40,8 +40,6 @@ FORM = 1
 #: What a stream starts with, here and in Redis, if nothing is configured.
 DEFAULT_DURATION_S = 100
 DEFAULT_MAXSIZE = 100
-DURATION_MAX_S = 86400
-MAXSIZE_MAX = 10000
 
 
 @dataclass(slots=True)

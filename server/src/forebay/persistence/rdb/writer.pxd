@@ -9,7 +9,6 @@ from forebay.persistence.rdb.lzf cimport Compressor
 
 cdef Py_ssize_t PIECE, SMALL, PLAIN_MAX, INTEGER_MAX
 cdef int LENGTH_32, LENGTH_64, INT8, INT16, INT32, LZF
-cdef u64 U32_MAX
 
 
 @cython.final

@@ -28,7 +28,6 @@ SMALL = 32
 #: Longer strings may be compressed, shorter ones may be integers; both as in Redis.
 PLAIN_MAX = 20
 INTEGER_MAX = 11
-U32_MAX = 0xFFFFFFFF
 
 
 class RdbWriter:
@@ -125,7 +124,7 @@ class RdbWriter:
             p[o] = 64 | value >> 8
             p[o + 1] = value & 255
             self.size = o + 2
-        elif value <= U32_MAX:
+        elif value <= mem.U32_MAX:
             p[o] = LENGTH_32
             for i in range(4):
                 p[o + 1 + i] = value >> (24 - 8 * i) & 255
@@ -195,7 +194,7 @@ class RdbWriter:
             p[o] = INT16
             mem.put_le(p, o + 1, 2, bits)
             self.size = o + 3
-        elif -2147483648 <= value <= 2147483647:
+        elif mem.I32_MIN <= value <= mem.I32_MAX:
             p[o] = INT32
             mem.put_le(p, o + 1, 4, bits)
             self.size = o + 5

@@ -17,12 +17,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from forebay import mem
 from forebay.commands.api import notify_flags
 from forebay.commands.api.settings import OutputLimit
 
-LONG_MAX = (1 << 63) - 1
-INT_MAX = (1 << 31) - 1
-UINT_MAX = (1 << 32) - 1
+LONG_MAX, INT_MAX, UINT_MAX = mem.I64_MAX, mem.I32_MAX, mem.U32_MAX
 NOT_AN_INTEGER = "argument couldn't be parsed into an integer"
 BAD_OUTPUT_LIMIT = "Error in hard, soft or soft_seconds setting in buffer limit configuration."
 

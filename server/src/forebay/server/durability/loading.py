@@ -26,7 +26,7 @@ from forebay.engine.replay import Replayer
 from forebay.errors import CorruptDataError, ForebayError
 from forebay.persistence.aof.loader import AofLoader, AofPart
 from forebay.persistence.aof.writer import AofWriter
-from forebay.persistence.files import Disk, ReadFile, join, temp_path
+from forebay.persistence.files import PIECE, Disk, ReadFile, join, temp_path
 from forebay.persistence.rdb.snapshot import LoadOptions, SnapshotLoader
 from forebay.server.logger import Log
 from forebay.server.net.timers import Clock
@@ -35,8 +35,6 @@ from forebay.server.net.timers import Clock
 SLICE_MS = 10
 #: A line of progress goes to the log this often.
 PROGRESS_MS = 2000
-#: Bytes of a snapshot that are copied at a time.
-PIECE = 1 << 20
 
 
 class Loading:
