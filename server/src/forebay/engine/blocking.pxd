@@ -63,4 +63,5 @@ cdef class Blocking:
     cpdef tick(self)
 
 
+cdef bint waits_for(Session session, Blocked state) noexcept
 cdef bint wakes(object value, Blocked state) except -1

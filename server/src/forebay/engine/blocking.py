@@ -201,7 +201,8 @@ class Blocking:
 
     def leave(self, session: Session) -> Blocked:
         """Wait no longer; the deadline stays."""
-        state: Blocked = session.blocked
+        state = session.blocked
+        assert isinstance(state, Blocked)
         session.blocked = None
         self.leave_queues(session, state)
         return state
@@ -277,12 +278,13 @@ class Blocking:
             self.machine.catch_up()
         for session, state in list(queue.sessions.items()):
             # Others may have left while the first ones were served.
-            if session.blocked is state and wakes(db.values.get(key), state):
+            if waits_for(session, state) and wakes(db.values.get(key), state):
                 self.wake(session)
 
     def wake(self, session: Session) -> None:
         """Run the command again; afterwards the session was answered, or waits again."""
-        state: Blocked = session.blocked
+        state = session.blocked
+        assert isinstance(state, Blocked)
         if state.call is None:
             state.call = argv_of(state.argv)
         session.blocked = None
@@ -291,7 +293,7 @@ class Blocking:
             self.machine.redo(session, state.call)
         finally:
             self.before = None
-        if session.blocked is state:
+        if waits_for(session, state):
             return
         if state.queued:
             self.leave_queues(session, state)
@@ -317,6 +319,11 @@ class Blocking:
         """When tick() has something to do; -1 if never."""
         times = (self.deadlines.next_ms(), self.alarms.next_ms())
         return min((t for t in times if t >= 0), default=-1)
+
+
+def waits_for(session: Session, state: Blocked) -> bool:
+    """Whether a session waits, and for this."""
+    return session.blocked is state
 
 
 def wakes(value: Value | None, state: Blocked) -> bool:

@@ -145,7 +145,6 @@ def offer_services(engine: Engine, config: Config, server: Server) -> None:
     services.memory_resident = usage.resident_bytes
     services.memory_startup = gauge.startup_bytes
     services.sleep = time.sleep
-    services.host = server
 
 
 def random_below(n: int) -> int:

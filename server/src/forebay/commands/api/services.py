@@ -2,7 +2,7 @@
 
     engine fills   sessions  pubsub  blocking  stats  call_counts  slowlog  latency
                    executor  payloads  loaded_scripts
-    server fills   config  info  memory_used  random_below  shutdown  durability  host
+    server fills   config  info  memory_used  random_below  shutdown  durability
 
 A handler reaches them as ``ctx.services.<name>``.  Nothing here knows which
 object that is: tests replace the server's part with whatever they like.
@@ -11,7 +11,7 @@ object that is: tests replace the server's part with whatever they like.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from forebay.commands.api.context import Context
@@ -156,11 +156,24 @@ class CallCounts(Protocol):
     def reset(self) -> None: ...
 
 
+class SlowCall(Protocol):
+    """One slow command, with as much of its arguments as was kept."""
+
+    number: int
+    at_s: int
+    usec: int
+    argv: list[bytes]
+    #: Before they were cut down, with the command's name.
+    argc: int
+    addr: bytes
+    name: bytes
+
+
 class Slowlog(Protocol):
     """The latest slow commands, newest first."""
 
-    def entries(self, count: int) -> list[Any]:
-        """Objects with number, at_s, usec, argv (list[bytes]), addr, name, argc; count < 0: all."""
+    def entries(self, count: int) -> Sequence[SlowCall]:
+        """The newest of them; all if ``count`` is below zero."""
 
     def reset(self) -> None: ...
     def __len__(self) -> int: ...
@@ -259,5 +272,3 @@ class Services:
     payloads: Payloads
     #: The SHA1 of every script that clients have loaded, in lower case.
     loaded_scripts: set[bytes]
-    #: What commands of the server's own need; nobody else looks into it.
-    host: Any

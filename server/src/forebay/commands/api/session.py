@@ -14,7 +14,7 @@ is written to ``out`` outside of the client's own call must be announced with
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from forebay.commands.api import gates
 from forebay.core.keyspace import Database
@@ -23,6 +23,14 @@ from forebay.wire.resp_writer import RespWriter
 if TYPE_CHECKING:
     from forebay.commands.api.spec import Command
     from forebay.wire.argv import Argv
+
+
+class Wait(Protocol):
+    """What a client waits for, as far as others than engine/blocking.py look into it."""
+
+    kind: int
+    row: Command | None
+    spent_us: int
 
 
 class Watch:
@@ -87,7 +95,7 @@ class Session:
         #: Answer what is in ``out``, then close.
         self.closing = False
         #: The server's connection; nobody below the server looks into it.
-        self.link: Any = None
+        self.link: object = None
         self.queue: list[tuple[Command, Argv]] | None = None
         self.queue_bytes = 0
         self.queue_flags = 0
@@ -99,8 +107,8 @@ class Session:
         self.shard_channels: dict[bytes, None] = {}
         #: Push messages that came while its own command ran; sent after the reply.
         self.pushes: RespWriter | None = None
-        #: engine.blocking.Blocked while the client waits.
-        self.blocked: Any = None
+        #: Set while the client waits.
+        self.blocked: Wait | None = None
 
     def set_gate(self, bit: int, on: bool) -> None:
         """Raise or clear one bit of ``gate``."""

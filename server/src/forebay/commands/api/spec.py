@@ -14,7 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from forebay.commands.api.context import Context
+    from forebay.wire.argv import Argv
 
 WRITE = 1 << 0
 READONLY = 1 << 1
@@ -62,7 +66,7 @@ FLAG_NAMES = (
 #: Every row gets the next number, when it is made.
 NUMBERS = count()
 
-Handler = Callable[[Any, Any], None]
+Handler = Callable[["Context", "Argv"], None]
 #: Finds the keys of one call where first/last/step cannot: argv to key positions.
 KeyFinder = Callable[[Sequence[bytes]], list[int]]
 

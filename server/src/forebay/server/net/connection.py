@@ -26,7 +26,7 @@ Rules
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 from forebay import mem
 from forebay.commands.api.session import Session
@@ -56,6 +56,14 @@ SEND_BYTES = 1 << 20
 STARVED, BUSY, STALLED = 0, 1, 2
 
 
+class Channel(Protocol):
+    """A way for the bytes that is not the bare socket; -1 as a result means: not now."""
+
+    def recv(self, buf: bytearray | None, at: int, n: int) -> int: ...
+    def send(self, data: memoryview) -> int: ...
+    def close(self) -> None: ...
+
+
 class Shared:
     """What all connections of a loop share."""
 
@@ -77,7 +85,7 @@ class Shared:
 class Connection:
     """A socket and its session."""
 
-    def __init__(self, fd: int, session: Session, channel: Any = None) -> None:
+    def __init__(self, fd: int, session: Session, channel: Channel | None = None) -> None:
         self.fd = fd
         self.session = session
         self.out: RespWriter = session.out
@@ -300,12 +308,10 @@ class Connection:
         """Receive up to n bytes to buf[at]; p is the same place."""
         if self.channel is None:
             return sysio.recv(self.fd, p, at, n)
-        got: int = self.channel.recv(buf, at, n)
-        return got
+        return self.channel.recv(buf, at, n)
 
     def push(self, n: int) -> int:
         """Send up to n waiting bytes."""
         if self.channel is None:
             return sysio.send(self.fd, self.out.p, self.out.start, n)
-        sent: int = self.channel.send(self.out.view()[:n])
-        return sent
+        return self.channel.send(self.out.view()[:n])

@@ -299,7 +299,7 @@ class Loop:
         self.to_settle = []
         for session in self.shared.engine.take_touched():
             conn = session.link
-            if conn is not None and not conn.queued:
+            if isinstance(conn, Connection) and not conn.queued:
                 self.queue(conn)
         waited = self.to_settle
         self.to_settle = []
@@ -311,7 +311,7 @@ class Loop:
         """End every client to whom this turn has written: its reply would not be true."""
         for session in self.shared.engine.take_touched():
             conn = session.link
-            if conn is not None and not conn.queued:
+            if isinstance(conn, Connection) and not conn.queued:
                 self.queue(conn)
         for conn in self.to_settle:
             conn.queued = False
