@@ -182,6 +182,14 @@ def test_the_first_base_without_its_manifest_is_taken(tmp_path: Path) -> None:
     assert content_of(tmp_path) == ONE + TWO
 
 
+def test_a_first_base_without_a_manifest_is_refused_beside_a_later_file(tmp_path: Path) -> None:
+    (tmp_path / FOLDER).mkdir()
+    (tmp_path / FOLDER / f"{NAME}.1.base.aof").write_bytes(seal_all(ONE))
+    (tmp_path / FOLDER / f"{NAME}.2.incr.aof").write_bytes(seal_all(TWO))
+    with pytest.raises(CorruptDataError, match="manifest is missing, but"):
+        content_of(tmp_path)
+
+
 def test_the_kind_of_a_file_is_known_by_its_content(tmp_path: Path) -> None:
     paths = write_aof(tmp_path, b"REDIS0010", seal_all(ONE), b"RED", b"")
     loader = make_loader(tmp_path)
