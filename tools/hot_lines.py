@@ -30,6 +30,7 @@ HOT = {
     "core.node": ["append", "has_fields", "finish", "set_counts", "before", "bury"],
     "core.cursor": ["open", "enter", "next", "previous", "read", "skip_values"],
     "core.stream": ["append", "is_full", "find", "last_live", "has_after"],
+    "core.slab": ["add", "release", "own", "is_key_below", "place", "fence_before"],
     "core.view": ["search", "insert", "discard", "after"],
     "core.pel": ["add", "remove", "find", "count_delivery"],
     "core.group": ["deliver", "advance", "ack"],
@@ -75,6 +76,7 @@ HOT = {
 
 #: Lines of hot functions that may touch Python objects, by the words they begin with, and why.
 ALLOWED = {
+    "core.slab.release": {"del self.large": "an entry that was delivered 2**32 times"},
     "commands.streams.xadd.finish_add": {"ctx.notify": "somebody listens to keyspace events"},
     "commands.streams.add_options.record": {
         "words[": "an XADD that trims is recorded with what the trim came to",

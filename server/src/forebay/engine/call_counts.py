@@ -47,7 +47,7 @@ class CallCounts:
         self.times: array[int] = array("Q", [0])
         self.t: mem.Words = mem.words(self.times)
 
-    def ran(self, row: Command, usec: int) -> int:
+    def ran(self, row: Command, usec: int) -> None:
         """One call took so many microseconds."""
         if usec < 0:
             usec = 0
@@ -61,14 +61,12 @@ class CallCounts:
         while (usec >> shift) > 7:
             shift += 1
         self.t[w[at + TIMES_AT] + shift * 4 + (usec >> shift)] += 1
-        return 0
 
-    def add_buckets(self, at: int) -> int:
+    def add_buckets(self, at: int) -> None:
         """Room for the running times of one more row."""
         self.w[at + TIMES_AT] = len(self.times)
         self.times = self.times + array("Q", bytes(8 * BUCKETS))
         self.t = mem.words(self.times)
-        return 0
 
     def rejected(self, row: Command) -> None:
         """A call was refused before it ran."""

@@ -191,18 +191,16 @@ class Engine:
 
     # One command
 
-    def call(self, session: Session, argv: Argv, now_ms: int) -> int:
+    def call(self, session: Session, argv: Argv, now_ms: int) -> None:
         """Run one command; the reply is in ``session.out``, unless the client now waits."""
-        if argv.n == 0:
-            return 0
-        self.ctx.now_ms = now_ms
-        session.active_ms = now_ms
-        self.dispatch(session, argv)
-        if len(self.ready) != 0:
-            self.blocking.serve()
-        return 0
+        if argv.n > 0:
+            self.ctx.now_ms = now_ms
+            session.active_ms = now_ms
+            self.dispatch(session, argv)
+            if len(self.ready) != 0:
+                self.blocking.serve()
 
-    def dispatch(self, session: Session, argv: Argv) -> int:
+    def dispatch(self, session: Session, argv: Argv) -> None:
         """Find the row; the short way if nothing speaks against it."""
         row = self.names.find(argv)
         gate = session.gate | self.gate
@@ -216,7 +214,6 @@ class Engine:
             self.guarded(session, argv, row)
         if session.pushes is not None:
             self.append_pushes(session)
-        return 0
 
     def enqueue(self, session: Session, row: Command, argv: Argv) -> None:
         """Keep a command for EXEC."""
@@ -228,7 +225,7 @@ class Engine:
         session.queue_flags |= row.flags & QUEUE_FLAGS
         session.out.raw(QUEUED)
 
-    def execute(self, session: Session, row: Command, argv: Argv) -> int:
+    def execute(self, session: Session, row: Command, argv: Argv) -> None:
         """Run a command that may run: one unit of effects."""
         ctx = self.ctx
         if ctx.session is not session:
@@ -241,9 +238,8 @@ class Engine:
         self.run(session, row, argv)
         self.is_running = False
         self.effects.end()
-        return 0
 
-    def run(self, session: Session, row: Command, argv: Argv) -> int:
+    def run(self, session: Session, row: Command, argv: Argv) -> None:
         """The handler, its errors and its statistics."""
         out = session.out
         mark = out.size
@@ -264,18 +260,17 @@ class Engine:
         if session.blocked is not None:
             session.blocked.row = row
             session.blocked.spent_us += ended - started
-            return 0
-        self.stats.commands += 1
-        session.calls += 1
-        self.call_counts.ran(row, ended - started)
-        if out.size > mark and out.p[mark] == DASH:
-            self.call_counts.failed(row)
-            self.count_error(mem.to_bytes(out.p, mark + 1, out.size - mark - 1))
-        if ended - started >= self.slow_us:
-            self.note_slow(session, row, argv, ended - started)
-        if row.flags & ADMIN_FLAG:
-            self.refresh_settings()
-        return 0
+        else:
+            self.stats.commands += 1
+            session.calls += 1
+            self.call_counts.ran(row, ended - started)
+            if out.size > mark and out.p[mark] == DASH:
+                self.call_counts.failed(row)
+                self.count_error(mem.to_bytes(out.p, mark + 1, out.size - mark - 1))
+            if ended - started >= self.slow_us:
+                self.note_slow(session, row, argv, ended - started)
+            if row.flags & ADMIN_FLAG:
+                self.refresh_settings()
 
     def guarded(self, session: Session, argv: Argv, row: Command | None) -> None:
         """The long way: errors, subcommands, and whatever a gate says."""

@@ -42,7 +42,7 @@ class AddOptions:
     def __init__(self) -> None:
         self.reset()
 
-    def reset(self) -> int:
+    def reset(self) -> None:
         """Forget everything, for the next command."""
         self.ms = self.seq = 0
         self.id_given = False
@@ -56,7 +56,6 @@ class AddOptions:
         #: Where producer and message ID stand; iid_at is 0 for IDMPAUTO.
         self.pid_at = 0
         self.iid_at = 0
-        return 0
 
     def read(self, ctx: Context, argv: Argv, at: int, is_add: bool) -> int:
         """Read the words from ``at`` on; for XADD, where the ID stands."""
@@ -151,7 +150,7 @@ class AddOptions:
         self.iid_at = at
         return at + 1
 
-    def read_id(self, argv: Argv, at: int) -> int:
+    def read_id(self, argv: Argv, at: int) -> None:
         """ms-seq, ms, or ms-* (the sequence is then chosen by the stream)."""
         start = argv.w[2 * at]
         n = argv.w[2 * at + 1]
@@ -165,7 +164,6 @@ class AddOptions:
         # "1-2-*" has a sequence already, so its star is no part of an ID.
         if not ok or (not self.seq_given and mem.find(p, start, start + n, DASH) >= 0):
             raise CommandError(INVALID_ID)
-        return 0
 
     def settle_limit(self, ctx: Context, is_add: bool) -> int:
         """Check LIMIT against the strategy, or choose one."""

@@ -78,7 +78,7 @@ class Column:
         self.o: mem.Pointer = self.offsets
         self.clear()
 
-    def clear(self) -> int:
+    def clear(self) -> None:
         """No rows; the large buffers stay."""
         self.size = 0
         self.rows = 0
@@ -86,7 +86,6 @@ class Column:
         self.valid = bytearray(self.row_room // 8 + 1)
         self.v: mem.Pointer = self.valid
         mem.put_le(self.o, 0, 4, 0)
-        return 0
 
     def put(self, p: mem.Pointer, at: int, row: int) -> int:
         """Write a listpack element as the text of a row; the index after it."""
@@ -125,36 +124,35 @@ class Column:
             self.size = mem.put_uint(self.p, self.size, mem.wrap(value))
         return behind
 
-    def put_id(self, ms: int, seq: int, row: int) -> int:
+    def put_id(self, ms: int, seq: int, row: int) -> None:
         """Write ``ms-seq`` as the text of the next row."""
         self.need(2 * INTEGER_ROOM)
         o = mem.put_uint(self.p, self.size, ms)
         self.p[o] = DASH
         self.size = mem.put_uint(self.p, o + 1, seq)
-        return self.end(row)
+        self.end(row)
 
-    def put_word(self, value: int) -> int:
+    def put_word(self, value: int) -> None:
         """Write a number of 64 bits; a column of these has no rows."""
         self.need(8)
         mem.put_le(self.p, self.size, 8, value)
         self.size += 8
-        return 0
 
-    def repeat(self, row: int) -> int:
+    def repeat(self, row: int) -> None:
         """Write the text of an earlier row once more."""
         low = mem.get_le(self.o, 4 * row, 4)
         n = mem.get_le(self.o, 4 * row + 4, 4) - low
         self.need(n + mem.SLACK)
         mem.copy_short(self.p, self.size, self.p, low, n)
         self.size += n
-        return self.end(self.rows)
+        self.end(self.rows)
 
     def has(self, row: int, p: mem.Pointer, at: int) -> bool:
         """Whether a row holds the same text as a listpack element."""
         low = mem.get_le(self.o, 4 * row, 4)
         return listpack.same_string(p, at, self.p, low, mem.get_le(self.o, 4 * row + 4, 4) - low)
 
-    def turn_to(self, row: int) -> int:
+    def turn_to(self, row: int) -> None:
         """Make this the next row: those before it that were not written have no text."""
         if row < self.rows:
             self.size = mem.get_le(self.o, 4 * row, 4)
@@ -164,26 +162,23 @@ class Column:
             for i in range(self.rows, row):
                 mem.put_le(self.o, 4 * i + 4, 4, self.size)
         self.rows = row
-        return 0
 
-    def end(self, row: int) -> int:
+    def end(self, row: int) -> None:
         """The text of a row is written."""
         if self.row_room <= row:
             self.widen()
         mem.put_le(self.o, 4 * row + 4, 4, self.size)
         self.v[row >> 3] |= 1 << (row & 7)
         self.rows = row + 1
-        return 0
 
-    def need(self, n: int) -> int:
+    def need(self, n: int) -> None:
         """Make room for n more bytes."""
         if self.size + n > self.room:
             self.room = 2 * self.room + n
             self.data = widened(self.p, self.size, self.room)
             self.p = self.data
-        return 0
 
-    def widen(self) -> int:
+    def widen(self) -> None:
         """Make room for twice as many rows."""
         self.offsets = widened(self.o, 4 * self.row_room + 4, 2 * len(self.offsets))
         self.o = self.offsets
@@ -191,7 +186,6 @@ class Column:
         self.row_room = len(self.offsets) // 4 - 1
         self.valid = widened(self.v, had, self.row_room // 8 + 1)
         self.v = self.valid
-        return 0
 
     def wire_bytes(self) -> int:
         """No part of an answer made of this column is longer, all heads included."""
@@ -274,18 +268,18 @@ class Pairs:
         cursor.behind = listpack.skip(p, at)
         return self.keys.size + values.size + 8 * values.rows
 
-    def add_keys(self, cursor: Cursor) -> int:
+    def add_keys(self, cursor: Cursor) -> None:
         """The keys of an entry, and where its pairs end."""
         at = first_key(cursor)
         for _ in range(cursor.pairs):
             self.keys.put(cursor.p, at, self.keys.rows)
             at = next_key(cursor, at)
-        return self.end_entry()
+        self.end_entry()
 
-    def end_entry(self) -> int:
+    def end_entry(self) -> None:
         """Note where the pairs of an entry end."""
         self.edges.size = self.keys.rows
-        return self.edges.end(self.edges.rows)
+        self.edges.end(self.edges.rows)
 
     def is_alike(self, cursor: Cursor) -> bool:
         """Whether an entry has the fields of all before it; looked at once per node."""
@@ -302,14 +296,13 @@ class Pairs:
             self.node = cursor.node
         return True
 
-    def unfold(self) -> int:
+    def unfold(self) -> None:
         """The next entry differs: write the keys of the entries so far, each for itself."""
         self.alike = False
         for _ in range(1, self.rows):
             for i in range(self.width):
                 self.keys.repeat(i)
             self.end_entry()
-        return 0
 
     def wire_bytes(self) -> int:
         """No answer with this map is longer."""
@@ -398,7 +391,7 @@ class Sheet:
         column = self.columns[place]
         return column.put(p, at, self.rows)
 
-    def learn(self, cursor: Cursor) -> int:
+    def learn(self, cursor: Cursor) -> None:
         """Compare the fields of the node's master entry with the wanted ones."""
         node = cursor.node
         assert node is not None
@@ -409,7 +402,6 @@ class Sheet:
         for i in range(node.nfields):
             wanted[i] = self.place_of(cursor.p, at)
             at = listpack.skip(cursor.p, at)
-        return 0
 
     def place_of(self, p: mem.Pointer, at: int) -> int:
         """The column of the field that stands at ``at``."""
@@ -419,7 +411,7 @@ class Sheet:
                 return i
         return NOWHERE
 
-    def write(self, out: RespWriter) -> int:
+    def write(self, out: RespWriter) -> None:
         """The answer; see the head of this file."""
         # Room for all of it at once: a reply that grows by doubling is copied again and again.
         room = self.ms.wire_bytes() + self.seq.wire_bytes() + self.ids.wire_bytes()
@@ -440,7 +432,6 @@ class Sheet:
             column.write(out, self.rows)
         if self.as_map:
             self.pairs.write(out)
-        return 0
 
     def give_back(self) -> None:
         """Keep the buffers for the next answer."""
@@ -467,12 +458,11 @@ def columns(ctx: Context, argv: Argv) -> None:
     sheet.give_back()
 
 
-def fill(sheet: Sheet, cursor: Cursor, count: int) -> int:
+def fill(sheet: Sheet, cursor: Cursor, count: int) -> None:
     """Rows until the range, the count or the answer is full; -1 is no count."""
     while sheet.rows != count and sheet.size < ANSWER_BYTES and cursor.next():
         if not sheet.add(cursor):
             break
-    return 0
 
 
 ROWS = [

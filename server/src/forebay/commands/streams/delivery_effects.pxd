@@ -25,5 +25,6 @@ cdef class DeliveryEffects:
     cpdef int note(self, u64 ms, u64 seq, bytes owner, i64 time_ms, i64 deliveries) except -1
     cdef bint is_same(self, bytes owner, i64 time_ms, i64 deliveries) except -1
     cdef int widen(self) except -1
-    @cython.locals(effects=Effects, out=RespWriter, i=Py_ssize_t)
     cpdef int flush(self) except -1
+    @cython.locals(effects=Effects, out=RespWriter, i=Py_ssize_t)
+    cdef int record(self) except -1

@@ -49,7 +49,7 @@ class DeliveryEffects:
         self.w: mem.Words = mem.words(self.ids)
         self.room = FEW_IDS
 
-    def note(self, ms: int, seq: int, owner: bytes, time_ms: int, deliveries: int) -> int:
+    def note(self, ms: int, seq: int, owner: bytes, time_ms: int, deliveries: int) -> None:
         """One entry is now pending for ``owner``."""
         if self.n > 0 and not self.is_same(owner, time_ms, deliveries):
             self.flush()
@@ -61,7 +61,6 @@ class DeliveryEffects:
         self.w[2 * self.n] = ms
         self.w[2 * self.n + 1] = seq
         self.n += 1
-        return 0
 
     def is_same(self, owner: bytes, time_ms: int, deliveries: int) -> bool:
         """Whether this delivery continues the run."""
@@ -69,17 +68,21 @@ class DeliveryEffects:
             return False
         return self.owner is owner or self.owner == owner
 
-    def widen(self) -> int:
+    def widen(self) -> None:
         """Room for twice as many IDs."""
         self.ids = self.ids + self.ids
         self.w = mem.words(self.ids)
         self.room *= 2
-        return 0
 
-    def flush(self) -> int:
-        """Record the run; the next note begins another."""
-        if self.n == 0:
-            return 0
+    def flush(self) -> None:
+        """Record the run, if there is one; the next note begins another."""
+        if self.n > 0:
+            self.record()
+            self.n = 0
+            self.records += 1
+
+    def record(self) -> None:
+        """One XCLAIM for the run."""
         effects = self.effects
         effects.head(FIXED_ARGS + self.n)
         out = effects.out
@@ -98,6 +101,3 @@ class DeliveryEffects:
         out.bulk(b"JUSTID")
         out.bulk(b"LASTID")
         out.stream_id(self.last_ms, self.last_seq)
-        self.n = 0
-        self.records += 1
-        return 0

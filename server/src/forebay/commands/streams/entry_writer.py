@@ -86,7 +86,7 @@ def put_wide(d: mem.Pointer, o: int, p: mem.Pointer, at: int) -> tuple[int, int]
     return resp_writer.put_bulk(d, o, p, start, n), listpack.skip(p, at)
 
 
-def entry(out: RespWriter, cursor: Cursor, size: int) -> int:
+def entry(out: RespWriter, cursor: Cursor, size: int) -> None:
     """The entry under the cursor: [id, [field, value, ...]].
 
     ``size`` is the length of the outer array: 2, or 4 if the caller adds two elements.
@@ -126,7 +126,6 @@ def entry(out: RespWriter, cursor: Cursor, size: int) -> int:
             o, at = put_element(d, o, p, at)
     out.size = o
     cursor.behind = listpack.skip(p, at)
-    return 0
 
 
 def entries(out: RespWriter, cursor: Cursor, limit: int, guess: int) -> int:

@@ -42,13 +42,12 @@ def strict_id(argv: Argv, i: int) -> tuple[int, int]:
     return ms, seq
 
 
-def strict_ids(argv: Argv, first: int, end: int) -> int:
+def strict_ids(argv: Argv, first: int, end: int) -> None:
     """Raise if any of the arguments from ``first`` up to ``end`` is no ID."""
     for i in range(first, end):
         ok, _, _ = ids.parse(argv.p, argv.w[2 * i], argv.w[2 * i + 1], 0)
         if not ok:
             raise CommandError(INVALID_ID)
-    return 0
 
 
 def delete_options(argv: Argv, at: int) -> tuple[int, int, int]:

@@ -40,7 +40,7 @@ class ReadOptions:
         self.keys_at = 0
         self.streams = 0
 
-    def read(self, argv: Argv, now_ms: int, is_group: bool) -> int:
+    def read(self, argv: Argv, now_ms: int, is_group: bool) -> None:
         """Read the words up to and with STREAMS."""
         at = 1
         while at < argv.n and self.keys_at == 0:
@@ -51,7 +51,6 @@ class ReadOptions:
             raise CommandError(b"ERR Missing GROUP option for XREADGROUP")
         if self.maxcount != 0 and self.count_given and self.maxcount < self.count:
             raise CommandError(b"ERR MAXCOUNT must be greater than or equal to COUNT")
-        return 0
 
     def read_word(self, argv: Argv, at: int, now_ms: int, is_group: bool) -> int:
         """Read one option; the index after it."""
@@ -103,13 +102,12 @@ class ReadOptions:
         return argv.n
 
 
-def only_group(is_group: bool, word: bytes) -> int:
+def only_group(is_group: bool, word: bytes) -> None:
     """Refuse a word that only XREADGROUP knows."""
     if not is_group:
         raise CommandError(
             b"ERR The %s option is only supported by XREADGROUP. You called XREAD instead." % word
         )
-    return 0
 
 
 def positive(argv: Argv, at: int, word: bytes) -> int:

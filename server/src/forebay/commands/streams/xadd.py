@@ -73,7 +73,7 @@ def xadd(ctx: Context, argv: Argv) -> None:
     finish_add(ctx, argv, stream, options, first - 1)
 
 
-def finish_add(ctx: Context, argv: Argv, stream: Stream, options: AddOptions, id_at: int) -> int:
+def finish_add(ctx: Context, argv: Argv, stream: Stream, options: AddOptions, id_at: int) -> None:
     """All that follows an append: trimming, events, effects, wake-ups."""
     trimmed = 0
     if options.trimmer is not None:
@@ -87,7 +87,6 @@ def finish_add(ctx: Context, argv: Argv, stream: Stream, options: AddOptions, id
         options.record(ctx, argv, stream, id_at)
     ctx.db.touch(ctx.key)
     ctx.db.signal(ctx.key)
-    return 0
 
 
 def new_stream(ctx: Context) -> Stream:
@@ -104,7 +103,7 @@ def create(ctx: Context, stream: Stream) -> None:
     ctx.notify(NOTIFY_NEW, b"new", ctx.key)
 
 
-def choose_id(ctx: Context, stream: Stream, options: AddOptions) -> int:
+def choose_id(ctx: Context, stream: Stream, options: AddOptions) -> None:
     """Settle the new entry's ID in ``options``; it is above the stream's last."""
     last_ms = stream.last_ms
     last_seq = stream.last_seq
@@ -117,14 +116,12 @@ def choose_id(ctx: Context, stream: Stream, options: AddOptions) -> int:
             options.seq = 0
         else:
             _, options.ms, options.seq = ids.successor(last_ms, last_seq)
-        return 0
-    if not options.seq_given and options.ms == last_ms:
+    elif not options.seq_given and options.ms == last_ms:
         if last_seq == mem.U64_MAX:
             raise CommandError(NOT_ABOVE_TOP)
         options.seq = last_seq + 1
-    if not ids.before(last_ms, last_seq, options.ms, options.seq):
+    elif not ids.before(last_ms, last_seq, options.ms, options.seq):
         raise CommandError(NOT_ABOVE_TOP)
-    return 0
 
 
 def payload_size(argv: Argv, first: int) -> int:

@@ -45,8 +45,10 @@ cdef class Claim:
     cdef int take(self, i64 slot, u64 ms, u64 seq) except -1
     @cython.locals(pending=Pending, owner=bytes, time_ms=i64)
     cdef int drop(self, i64 slot, u64 ms, u64 seq) except -1
-    @cython.locals(effects=Effects, group=Group)
+    @cython.locals(effects=Effects)
     cdef int end(self) except -1
+    @cython.locals(effects=Effects, group=Group)
+    cdef int record_rest(self, DeliveryEffects recorder) except -1
 
 
 @cython.locals(ok=bint, value=i64)

@@ -71,13 +71,12 @@ class Claim:
         self.changes = 0
         self.recorder: DeliveryEffects | None = None
 
-    def read_min_idle(self, argv: Argv, text: bytes) -> int:
+    def read_min_idle(self, argv: Argv, text: bytes) -> None:
         """How long an entry must have been idle; a negative time is none."""
         min_idle_ms = parsing.integer(argv, MIN_IDLE, text)
         self.min_idle_ms = min_idle_ms if min_idle_ms > 0 else 0
-        return 0
 
-    def read_options(self, argv: Argv, at: int) -> int:
+    def read_options(self, argv: Argv, at: int) -> None:
         """The options of XCLAIM, which begin where the IDs end."""
         while at < argv.n:
             has_value = at + 1 < argv.n
@@ -105,9 +104,8 @@ class Claim:
         # Clients compute times by clocks of their own; a time that cannot be is now.
         if self.time_ms < 0 or self.time_ms > self.now_ms:
             self.time_ms = self.now_ms
-        return 0
 
-    def begin(self, argv: Argv) -> int:
+    def begin(self, argv: Argv) -> None:
         """All was read without error: move the last ID, find the consumer."""
         group = self.group
         if ids.before(group.last_ms, group.last_seq, self.last_ms, self.last_seq):
@@ -125,7 +123,6 @@ class Claim:
         self.consumer = consumer
         if self.ctx.effects.enabled:
             self.recorder = DeliveryEffects(self.ctx.effects, self.ctx.key, group)
-        return 0
 
     def is_ripe(self, slot: int) -> bool:
         """Whether a pending entry has been idle for long enough; nobody's entry always has."""
@@ -133,7 +130,7 @@ class Claim:
             return True
         return self.now_ms - mem.signed(self.pending.time_ms(slot)) >= self.min_idle_ms
 
-    def take(self, slot: int, ms: int, seq: int) -> int:
+    def take(self, slot: int, ms: int, seq: int) -> None:
         """The entry under the finder's cursor becomes the consumer's, and part of the reply."""
         pending = self.pending
         pending.give(slot, self.consumer.number, self.time_ms)
@@ -150,7 +147,6 @@ class Claim:
         if self.recorder is not None:
             deliveries = pending.deliveries(slot)
             self.recorder.note(ms, seq, self.consumer.name, self.time_ms, deliveries)
-        return 0
 
     def drop(self, slot: int, ms: int, seq: int) -> None:
         """The entry is gone from the stream: it is pending no longer."""
@@ -165,7 +161,7 @@ class Claim:
                 self.recorder.note(ms, seq, owner, time_ms, pending.deliveries(slot))
         pending.remove(slot)
 
-    def end(self) -> int:
+    def end(self) -> None:
         """Record what is not recorded yet."""
         if self.claimed > 0:
             self.consumer.active_ms = self.now_ms
@@ -173,15 +169,19 @@ class Claim:
         effects.changes += self.changes
         if self.raised and self.changes == 0:
             effects.changes += 1
-        if self.recorder is None:
-            return 0
-        self.recorder.flush()
+        if self.recorder is not None:
+            self.recorder.flush()
+            self.record_rest(self.recorder)
+
+    def record_rest(self, recorder: DeliveryEffects) -> None:
+        """A consumer that got nothing, and a last ID that no record carries."""
+        effects = self.ctx.effects
         group = self.group
         if self.created and self.claimed == 0:
             effects.record(
                 b"XGROUP", b"CREATECONSUMER", self.ctx.key, group.name, self.consumer.name
             )
-        if self.raised and self.recorder.records == 0:
+        if self.raised and recorder.records == 0:
             effects.record(
                 b"XGROUP",
                 b"SETID",
@@ -191,7 +191,6 @@ class Claim:
                 b"ENTRIESREAD",
                 b"%d" % group.entries_read,
             )
-        return 0
 
 
 def option_value(argv: Argv, i: int, option: bytes) -> int:

@@ -46,8 +46,11 @@ cdef class Read:
     @cython.locals(at="Py_ssize_t", argv=Argv, ok="bint", ms="u64", seq="u64")
     cdef (u64, u64) read_id(self, Py_ssize_t i) except *
 
-    @cython.locals(stream=Stream, sign="int", ms="u64", seq="u64")
-    cdef int serve(self, Py_ssize_t i) except -1
+    @cython.locals(stream=Stream, sign="int")
+    cdef void serve(self, Py_ssize_t i) except *
+
+    @cython.locals(ms="u64", seq="u64")
+    cdef int serve_after(self, Stream stream, Py_ssize_t i) except -1
 
     @cython.locals(argv=Argv, at="Py_ssize_t")
     cdef int open_stream(self, Py_ssize_t i) except -1
@@ -68,7 +71,7 @@ cdef class Read:
     cdef bint is_exhausted(self) noexcept
 
     @cython.locals(group=Group, ctx=Context, recorded="Py_ssize_t", name=bytes, consumer=Consumer, is_new="bint", ms="u64", seq="u64")
-    cdef int serve_group(self, Stream stream, Py_ssize_t i, int sign) except -1
+    cdef void serve_group(self, Stream stream, Py_ssize_t i, int sign) except *
 
     @cython.locals(out=RespWriter, pending=Pending, limit="i64", ms="u64", seq="u64", ok="bint", mark="Py_ssize_t", finder=Finder, slot="i64", n="i64")
     cdef int serve_history(self, Stream stream, Group group, Consumer consumer, Py_ssize_t i) except -1

@@ -96,7 +96,7 @@ class Read:
 
     # Checks, before anything is served
 
-    def check(self, i: int) -> int:
+    def check(self, i: int) -> None:
         """Type, group and ID of the i-th stream."""
         stream = self.ctx.read_stream(self.argv, self.options.keys_at + i)
         if self.is_group and self.group(stream) is None:
@@ -112,7 +112,6 @@ class Read:
             raise CommandError(MEANINGLESS % (sign, sign))
         elif not self.is_group and sign == GREATER:
             raise CommandError(NOT_IN_XREAD)
-        return 0
 
     def stream(self, i: int) -> Stream | None:
         """The i-th stream."""
@@ -142,25 +141,29 @@ class Read:
 
     # Serving one stream
 
-    def serve(self, i: int) -> int:
+    def serve(self, i: int) -> None:
         """Write what the i-th stream has to say; looking again counts again, as in Redis."""
         stream = self.ctx.read_stream(self.argv, self.options.keys_at + i)
         if stream is None:
-            return 0
+            return
         sign = self.sign(i)
         if self.is_group:
-            return self.serve_group(stream, i, sign)
-        if sign == DOLLAR or stream.length == 0 or self.is_exhausted():
-            return 0
-        if sign == PLUS:
-            return self.serve_last(stream, i)
+            self.serve_group(stream, i, sign)
+        elif sign == DOLLAR or stream.length == 0 or self.is_exhausted():
+            return
+        elif sign == PLUS:
+            self.serve_last(stream, i)
+        else:
+            self.serve_after(stream, i)
+
+    def serve_after(self, stream: Stream, i: int) -> None:
+        """The entries after the ID that the client names."""
         ms, seq = self.read_id(i)
         if stream.has_after(ms, seq):
             self.open_stream(i)
             self.serve_entries(stream, ms, seq)
-        return 0
 
-    def open_stream(self, i: int) -> int:
+    def open_stream(self, i: int) -> None:
         """Begin the part of the reply that belongs to the i-th stream."""
         argv = self.argv
         at = self.options.keys_at + i
@@ -168,15 +171,13 @@ class Read:
             self.out.array(2)
         self.out.span(argv.p, argv.w[2 * at], argv.w[2 * at + 1])
         self.served += 1
-        return 0
 
-    def serve_last(self, stream: Stream, i: int) -> int:
+    def serve_last(self, stream: Stream, i: int) -> None:
         """The last live entry, for ``+``."""
         cursor = stream.cursor()
         cursor.open(0, 0, mem.U64_MAX, mem.U64_MAX, True)
         self.open_stream(i)
         self.written += entry_writer.entries(self.out, cursor, 1, 1)
-        return 0
 
     def serve_entries(self, stream: Stream, ms: int, seq: int) -> None:
         """Entries above an ID, in an array."""
@@ -220,11 +221,11 @@ class Read:
 
     # Serving a group
 
-    def serve_group(self, stream: Stream, i: int, sign: int) -> int:
+    def serve_group(self, stream: Stream, i: int, sign: int) -> None:
         """New, claimed or past entries for a consumer of the group."""
         group = self.group(stream)
         if group is None:
-            return 0
+            return
         ctx = self.ctx
         recorded = ctx.effects.count
         name = self.argv[self.options.group_at + 1]
@@ -250,7 +251,6 @@ class Read:
                 self.serve_new(stream, group, consumer, i)
         if is_new and (self.options.noack or ctx.effects.count == recorded):
             ctx.effects.record(b"XGROUP", b"CREATECONSUMER", ctx.key, group.name, name)
-        return 0
 
     def serve_history(self, stream: Stream, group: Group, consumer: Consumer, i: int) -> None:
         """The consumer's own pending entries above an ID; deleted ones as [id, null]."""
@@ -335,7 +335,7 @@ class Read:
 
     def take_over(
         self, group: Group, consumer: Consumer, taken: list[int], recorder: DeliveryEffects | None
-    ) -> int:
+    ) -> None:
         """Make the claimed entries the consumer's."""
         now_ms = self.ctx.now_ms
         pending = group.pending
@@ -354,7 +354,6 @@ class Read:
             consumer.active_ms = now_ms
         if recorder is not None:
             recorder.flush()
-        return 0
 
     def deliver(
         self,

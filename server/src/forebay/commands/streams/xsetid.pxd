@@ -13,4 +13,4 @@ from forebay.wire.argv cimport Argv
 cpdef xsetid(Context ctx, Argv argv)
 
 @cython.locals(top_ms="u64", top_seq="u64", _="bint")
-cdef int check_set_id(Stream stream, u64 ms, u64 seq, i64 entries_added) except -1
+cdef void check_set_id(Stream stream, u64 ms, u64 seq, i64 entries_added) except *

@@ -55,14 +55,14 @@ def xsetid(ctx: Context, argv: Argv) -> None:
     ctx.notify(NOTIFY_STREAM, b"xsetid", ctx.key)
 
 
-def check_set_id(stream: Stream, ms: int, seq: int, entries_added: int) -> int:
+def check_set_id(stream: Stream, ms: int, seq: int, entries_added: int) -> None:
     """Whether XSETID would contradict the entries that are there."""
     if ids.before(ms, seq, stream.maxdel_ms, stream.maxdel_seq):
         raise CommandError(
             b"ERR The ID specified in XSETID is smaller than current max_deleted_entry_id"
         )
     if stream.length == 0:
-        return 0
+        return
     _, top_ms, top_seq = stream.last_live()
     if ids.before(ms, seq, top_ms, top_seq):
         raise CommandError(
@@ -72,7 +72,6 @@ def check_set_id(stream: Stream, ms: int, seq: int, entries_added: int) -> int:
         raise CommandError(
             b"ERR The entries_added specified in XSETID is smaller than the target stream length"
         )
-    return 0
 
 
 ROWS = [

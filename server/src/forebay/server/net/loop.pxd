@@ -57,5 +57,7 @@ cdef class Loop:
     cpdef close_recipients(self)
     @cython.locals(conn=Connection)
     cdef int settle_each(self, list connections) except -1
-    @cython.locals(mask=int)
     cdef int settle(self, Connection conn) except -1
+    cdef bint send(self, Connection conn) except -1
+    @cython.locals(mask=int)
+    cdef int keep(self, Connection conn) except -1

@@ -160,7 +160,7 @@ class Loop:
         self.running = False
         self.is_stopping = True
 
-    def turn(self) -> int:
+    def turn(self) -> None:
         """One turn; see the head of this file."""
         shared = self.shared
         w = mem.words(self.events)
@@ -184,7 +184,6 @@ class Loop:
         if self.is_aof_due:
             self.run_after_aof()
         self.settle_all()
-        return 0
 
     def run_after_aof(self) -> None:
         """What somebody wanted done when the AOF holds all of this turn."""
@@ -200,7 +199,7 @@ class Loop:
             self.offset_ms = offset_ms
             self.host.clock_stepped(step_ms)
 
-    def between(self) -> int:
+    def between(self) -> None:
         """What is due between the commands and their replies."""
         try:
             if self.steady_ms >= self.next_beat_ms:
@@ -211,7 +210,6 @@ class Loop:
             self.shared.engine.before_sleep(self.shared.now_ms)
         except Exception as fault:  # noqa: BLE001 - rule 6
             self.host.broken(None, fault)
-        return 0
 
     def end_turn(self) -> int:
         """Count the turn that is over; how long the next one may sleep."""
@@ -227,17 +225,15 @@ class Loop:
             wait_ms = min(wait_ms, deadline_ms - self.clock.now_ms())
         return max(0, wait_ms)
 
-    def serve(self, fd: int, mask: int) -> int:
+    def serve(self, fd: int, mask: int) -> None:
         """One ready descriptor."""
         conn = self.by_fd[fd] if fd < len(self.by_fd) else None
         if conn is None:
             self.tell(fd)
-            return 0
-        if mask != WRITE:
+        elif mask != WRITE:
             self.read(conn)
         elif not conn.queued:
             self.queue(conn)
-        return 0
 
     def tell(self, fd: int) -> None:
         """Something other than a connection is ready, if it still takes part."""
@@ -249,7 +245,7 @@ class Loop:
         except Exception as fault:  # noqa: BLE001 - rule 6
             self.host.broken(None, fault)
 
-    def read(self, conn: Connection) -> int:
+    def read(self, conn: Connection) -> None:
         """Take a connection's bytes; it goes on the list if there is anything to settle."""
         try:
             alive = conn.read(self.shared)
@@ -262,9 +258,8 @@ class Loop:
             conn.out.size > 0 or conn.more or conn.leaving or conn.watching != READ
         ):
             self.queue(conn)
-        return 0
 
-    def run_busy(self) -> int:
+    def run_busy(self) -> None:
         """Go on with clients that had more to run than fits one turn."""
         busy = self.busy
         self.busy = []
@@ -280,17 +275,15 @@ class Loop:
                 continue
             if not conn.queued:
                 self.queue(conn)
-        return 0
 
-    def queue(self, conn: Connection) -> int:
+    def queue(self, conn: Connection) -> None:
         """See to this connection at the end of the turn."""
         conn.queued = True
         self.to_settle.append(conn)
-        return 0
 
     # The end of a turn
 
-    def settle_all(self) -> int:
+    def settle_all(self) -> None:
         """Send what was written in this turn: to clients that waited first, then to the others.
 
         A reader that was woken has waited longer than the writer whose command woke it.
@@ -305,7 +298,6 @@ class Loop:
         self.to_settle = []
         self.settle_each(waited)
         self.settle_each(asked)
-        return 0
 
     def close_recipients(self) -> None:
         """End every client to whom this turn has written: its reply would not be true."""
@@ -321,37 +313,41 @@ class Loop:
         for conn in self.to_settle:
             conn.queued = True
 
-    def settle_each(self, connections: list[Connection]) -> int:
+    def settle_each(self, connections: list[Connection]) -> None:
         """See to each of these that is still there."""
         for conn in connections:
             conn.queued = False
             if conn.fd >= 0:
                 self.settle(conn)
-        return 0
 
-    def settle(self, conn: Connection) -> int:
+    def settle(self, conn: Connection) -> None:
         """Send, close or watch: whatever the state of this connection asks for."""
+        if self.send(conn):
+            self.keep(conn)
+        else:
+            self.close(conn)
+
+    def send(self, conn: Connection) -> bool:
+        """Send what waits; false if the connection has come to its end."""
         if conn.out.size > 0 and not conn.flush(self.shared):
-            self.close(conn)
-            return 0
+            return False
         if conn.session.closing and not conn.leaving:
-            self.close(conn)
-            return 0
+            return False
+        if conn.out.size > 0:
+            return bool(self.host.may_owe(conn, conn.out.size - conn.out.start))
+        if conn.leaving or (conn.ended and conn.has_no_more_to_do()):
+            return False
+        conn.over_since_ms = 0
+        return True
+
+    def keep(self, conn: Connection) -> None:
+        """Wait for what can happen next: more bytes, room to send, a turn to run what is held."""
         mask = 0 if conn.leaving or conn.ended else READ
         if conn.out.size > 0:
-            if not self.host.may_owe(conn, conn.out.size - conn.out.start):
-                self.close(conn)
-                return 0
             mask |= WRITE
-        elif conn.leaving or (conn.ended and conn.has_no_more_to_do()):
-            self.close(conn)
-            return 0
-        else:
-            conn.over_since_ms = 0
         if conn.more and not conn.busy and not conn.stalled():
             conn.busy = True
             self.busy.append(conn)
         if mask != conn.watching:
             conn.watching = mask
             self.epoll.modify(conn.fd, mask)
-        return 0
