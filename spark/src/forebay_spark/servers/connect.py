@@ -17,11 +17,13 @@ sure that nothing is done twice.  patience.py says how long that goes on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from inspect import signature
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import redis
 from redis.backoff import NoBackoff
+from redis.connection import AbstractConnection
 from redis.crc import key_slot
 from redis.retry import Retry
 from redis.sentinel import Sentinel
@@ -34,6 +36,15 @@ SENTINEL, CLUSTER = "+sentinel", "+cluster"
 SCHEMES = ("redis", "rediss", "unix")
 #: How much of a page is taken from a socket at once; redis-py takes 64 KB, which costs more.
 READ_BYTES = 256 << 10
+
+#: redis-py tells each server its version, for which it reads the disk: twice the CPU time of all
+#: the rest of a connection.  These arguments turn that off; they have other names since 7.1.
+_ABOUT_REDIS_PY = ("driver_info",), ("lib_name", "lib_version")
+UNTOLD: dict[str, None] = next(
+    dict.fromkeys(names)
+    for names in _ABOUT_REDIS_PY
+    if set(names) <= signature(AbstractConnection.__init__).parameters.keys()
+)
 
 Pool = redis.ConnectionPool
 
@@ -322,6 +333,7 @@ class Server:
         }
         return {
             **{name: value for name, value in given.items() if value is not None},
+            **UNTOLD,
             "protocol": 2,
             "socket_read_size": READ_BYTES,
             "socket_timeout": float(self._options.timeoutSeconds),
@@ -347,7 +359,11 @@ class Server:
         service, *rest = self._address.path
         sentinel = Sentinel(
             list(self._address.hosts),
-            sentinel_kwargs={"socket_timeout": float(self._options.timeoutSeconds), "protocol": 2},
+            sentinel_kwargs={
+                **UNTOLD,
+                "socket_timeout": float(self._options.timeoutSeconds),
+                "protocol": 2,
+            },
         )
         database = int(rest[0]) if rest else 0
         client = sentinel.master_for(
