@@ -37,6 +37,8 @@ COMPILED = [
     "forebay.commands.clients.connection",
     "forebay.commands.api.effects",
     "forebay.commands.streams.entry_writer",
+    "forebay.commands.streams.block",
+    "forebay.commands.streams.column",
     "forebay.commands.streams.columns",
     "forebay.commands.streams.split",
     "forebay.commands.streams.delivery_effects",

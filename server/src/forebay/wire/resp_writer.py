@@ -36,8 +36,9 @@ from forebay.wire.chars import COLON, DASH, DOLLAR, GREATER, PERCENT, STAR, TILD
 
 # Most replies of a pipeline fit; growth is by doubling.
 FIRST_BUFFER = 4096
-# Larger ones are rare and are given back to the system at once.
-LARGEST_SPARE = 1 << 20
+# Larger ones are rare and are given back to the system at once.  A page of columns is not: fresh
+# memory for it would cost more than to write it.
+LARGEST_SPARE = 2 << 20
 # What all unused buffers together may hold on to.
 SPARE_BYTES = 8 << 20
 # The longest header: a type byte, twenty digits, CR and LF, rounded up.

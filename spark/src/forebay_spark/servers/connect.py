@@ -30,6 +30,7 @@ from redis.sentinel import Sentinel
 
 from forebay_spark.errors import OptionError
 from forebay_spark.options import LONG_RETRY_S, STREAM, Options
+from forebay_spark.servers.long_replies import long_string
 from forebay_spark.servers.patience import BROKEN, PASSING, Patience, translate
 
 SENTINEL, CLUSTER = "+sentinel", "+cluster"
@@ -154,11 +155,17 @@ class Link:
             self.drop()
             raise
 
-    def receive(self) -> Any:
-        """The next reply, undecoded; an error reply is raised."""
+    def receive(self, *, long: bool = False) -> Any:
+        """The next reply, undecoded; an error reply is raised.
+
+        ``long``: if it is a long string, it may come as a buffer of Arrow.
+        """
         if self._connection is None:
             raise redis.exceptions.ConnectionError("the connection was closed")
         try:
+            string = long_string(self._connection) if long else None
+            if string is not None:
+                return string
             return self._connection.read_response(disable_decoding=True)
         except BROKEN:
             self.drop()
@@ -178,9 +185,9 @@ class Link:
             self.drop()
             return [error] * len(commands)
 
-    def _reply_or_refusal(self) -> Any:
+    def _reply_or_refusal(self, *, long: bool = False) -> Any:
         try:
-            return self.receive()
+            return self.receive(long=long)
         except redis.exceptions.ResponseError as error:
             return error
 
@@ -213,9 +220,9 @@ class Link:
 
         return self._patience.retry(attempt, drop)
 
-    def reply(self) -> Any:
+    def reply(self, *, long: bool = False) -> Any:
         """The next reply; a refusal is returned, a fault that may pass is raised."""
-        reply = self._reply_or_refusal()
+        reply = self._reply_or_refusal(long=long)
         if isinstance(reply, PASSING):
             raise reply
         return reply
