@@ -77,6 +77,7 @@ COMPILED = [
     "forebay.engine.engine",
     "forebay.engine.replay",
     "forebay.server.net.timers",
+    "forebay.server.net.turn_end",
     "forebay.server.durability.aof_turn",
     "forebay.server.net.loop",
     "forebay.server.net.connection",

@@ -71,7 +71,8 @@ HOT = {
     "engine.call_counts": ["ran"],
     "engine.engine": ["call", "dispatch", "execute", "run"],
     "server.net.connection": ["run_commands", "flush"],
-    "server.durability.aof_turn": ["end_turn", "write"],
+    "server.net.turn_end": ["before_replies", "hand_out"],
+    "server.durability.aof_turn": ["read", "write"],
 }
 
 #: Lines of hot functions that may touch Python objects, by the words they begin with, and why.
@@ -98,7 +99,7 @@ ALLOWED = {
         "session.blocked.": "the client waits",
         "self.note_slow": "a slow command",
     },
-    "server.durability.aof_turn.end_turn": {"self.on_fault": "the disk refused"},
+    "server.durability.aof_turn.read": {"self.on_refusal": "the disk refused"},
     "server.durability.aof_turn.write": {"aof.sync": "appendfsync always waits for the disk"},
 }
 

@@ -314,6 +314,10 @@ class Blocking:
             index, key = place
             self.keyspace.databases[index].signal(key)
 
+    def shift_times(self, by_ms: int) -> None:
+        """The clock was set: nobody waits longer or shorter because of it."""
+        self.deadlines.shift(by_ms)
+
     def next_ms(self) -> int:
         """When tick() has something to do; -1 if never."""
         times = (self.deadlines.next_ms(), self.alarms.next_ms())

@@ -36,7 +36,7 @@ cdef class Engine:
     cdef public Stats stats
     cdef public CallCounts call_counts
     cdef public Blocking blocking
-    cdef public object idmp_cycle, sessions, pubsub, slowlog, latency, monitors, pausing, on_fault
+    cdef public object idmp_cycle, sessions, pubsub, slowlog, latency, monitors, pausing, faults
     cdef public Context ctx
     cdef public Effects effects
     cdef public int gate
