@@ -73,6 +73,8 @@ COMPILED = [
     "forebay.engine.call_counts",
     "forebay.engine.stats",
     "forebay.engine.ticker",
+    "forebay.engine.deadlines",
+    "forebay.engine.sessions",
     "forebay.engine.blocking",
     "forebay.engine.engine",
     "forebay.engine.replay",

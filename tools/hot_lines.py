@@ -28,7 +28,7 @@ HOT = {
     "core.ids": ["before", "successor", "predecessor", "parse_bound"],
     "core.listpack": ["put_int", "put_string", "is_int", "read_int", "read_string", "skip", "back"],
     "core.node": ["append", "has_fields", "finish", "set_counts", "before", "bury"],
-    "core.cursor": ["open", "enter", "next", "previous", "read", "skip_values"],
+    "core.cursor": ["open", "approach", "enter", "next", "previous", "read", "skip_values"],
     "core.stream": ["append", "is_full", "find", "last_live", "has_after"],
     "core.view": ["search", "insert", "discard", "after"],
     "core.pel": ["add", "remove", "find", "count_delivery"],
@@ -41,7 +41,8 @@ HOT = {
     "commands.streams.add_options": ["reset", "read", "read_word", "read_id", "record"],
     "commands.api.effects": ["begin", "end", "verbatim", "with_id", "copy", "head"],
     "commands.streams.entry_writer": ["put_element", "put_integer", "entry", "entries"],
-    "commands.streams.xread": ["deliver", "is_full", "limit"],
+    "commands.streams.xread": ["deliver", "record_position", "is_full", "limit"],
+    "commands.streams.delivery_effects": ["note", "flush"],
     "commands.streams.xack": ["xack"],
     "commands.streams.column": [
         "put",

@@ -48,7 +48,37 @@ class Cursor:
         if reverse:
             return self.enter(self.nodes.floor_id(end_ms, end_seq))
         node = self.nodes.floor_id(start_ms, start_seq)
-        return self.enter(node if node is not None else self.nodes.first_value())
+        if node is None:
+            return self.enter(self.nodes.first_value())
+        self.enter(node)
+        is_first = start_ms == node.ms and start_seq == node.seq
+        if not is_first and node.entries_at < node.size - 1:
+            self.approach(node)
+        return 0
+
+    def approach(self, node: Node) -> int:
+        """Stand before the first entry of the interval, coming from the nearer end of the node.
+
+        A reader at the tail of a stream wants the last entry or two of a hundred.
+        """
+        at = node.before(node.size - 1)
+        self.read(at)
+        if not self.is_early() and not self.is_near_end(node):
+            return 0
+        self.behind = node.size - 1
+        while not self.is_early():
+            self.behind = at
+            if at <= node.entries_at:
+                break
+            at = node.before(at)
+            self.read(at)
+        return 0
+
+    def is_near_end(self, node: Node) -> bool:
+        """Whether the interval begins nearer to the entry just read than to the node's first ID."""
+        if self.ms != node.ms:
+            return self.ms - self.start_ms < self.start_ms - node.ms
+        return self.seq - self.start_seq < self.start_seq - node.seq
 
     def enter(self, node: Node | None) -> int:
         """Stand before the first entry of a node, or after the last going backward."""

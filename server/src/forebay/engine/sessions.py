@@ -54,7 +54,8 @@ class Sessions:
     def take_touched(self) -> list[Session]:
         """The clients to look at since the last time."""
         sessions = list(self.touched_sessions)
-        self.touched_sessions.clear()
+        if sessions:
+            self.touched_sessions.clear()
         return sessions
 
     def shift_times(self, by_ms: int) -> None:

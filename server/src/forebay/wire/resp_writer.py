@@ -324,6 +324,27 @@ class RespWriter:
         self.size = put_id(self.p, self.size, ms, seq)
         return 0
 
+    def number(self, value: int) -> int:
+        """A signed 64-bit number as a bulk string: an argument of a command."""
+        assert mem.signed(mem.wrap(value)) == value, "more than 64 bits"
+        self.need(2 * HEADER)
+        p = self.p
+        o = self.size
+        size = mem.wrap(0 - mem.wrap(value)) if value < 0 else mem.wrap(value)
+        p[o] = DOLLAR
+        o = mem.put_uint(p, o + 1, mem.uint_len(size) + (value < 0))
+        p[o] = 13
+        p[o + 1] = 10
+        o += 2
+        if value < 0:
+            p[o] = DASH
+            o += 1
+        o = mem.put_uint(p, o, size)
+        p[o] = 13
+        p[o + 1] = 10
+        self.size = o + 2
+        return 0
+
     def integer(self, value: int) -> int:
         """A signed 64-bit number."""
         assert mem.signed(mem.wrap(value)) == value, "more than 64 bits"

@@ -6,7 +6,6 @@ from forebay.persistence.aof.writer cimport AofWriter
 from forebay.server.net.turn_end cimport EffectsReader
 
 
-@cython.final
 cdef class TurnAof(EffectsReader):
     cdef public Effects effects
     cdef public object on_refusal
