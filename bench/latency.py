@@ -5,6 +5,10 @@ client's own waking up is not measured.  Messages go out at a fixed rate whateve
 comes back (an open loop: a slow server does not slow down the producer), each
 with its number as field, and a message's time ends when a consumer's socket has
 delivered it.  Consumers acknowledge what they got and block again at once.
+
+The client, in Python, is nearly busy at that rate: when it falls behind, messages wait for it
+and the times say less about the server.  So the CPU time that the server spends on a message,
+with its XADD, XREADGROUP and XACK, stands beside them.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import re
 import select
 import time
 from collections import Counter
+from dataclasses import dataclass
 
 from bench.load import connect
 from bench.peers import Peer
@@ -20,6 +25,14 @@ from testkit.resp import NEED_MORE, encode, end_of_reply
 
 KEY, GROUP = "race:live", "live"
 MESSAGE = re.compile(rb"\r\n(\d+-\d+)\r\n\*2\r\n\$1\r\nn\r\n\$8\r\n(\d{8})\r\n")
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What one run gave: the time of every message, and the server's CPU time for one."""
+
+    times_us: list[float]
+    cpu_us: float
 
 
 class Waiting:
@@ -47,10 +60,8 @@ class Waiting:
         return numbers
 
 
-def delivery_us(
-    peer: Peer, seconds: float, consumers: int, count: int, rate: int = 10_000
-) -> list[float]:
-    """Delivery times in microseconds of all messages sent at ``rate`` a second."""
+def deliver(peer: Peer, seconds: float, consumers: int, count: int, rate: int = 10_000) -> Delivery:
+    """Send messages at ``rate`` a second to blocked consumers, and wait for all of them."""
     peer.command("DEL", KEY)
     peer.command("XGROUP", "CREATE", KEY, GROUP, "$", "MKSTREAM")
     producer = connect(peer)
@@ -63,7 +74,7 @@ def delivery_us(
     total, sent, clock = int(rate * seconds), 0, time.perf_counter
     times: list[float] = []
     sent_at = [0.0] * total
-    start = clock()
+    cpu_s, start = peer.cpu_s(), clock()
     while len(times) < total:
         due = min(total, int((clock() - start) * rate))
         while sent < due:
@@ -77,11 +88,12 @@ def delivery_us(
                 continue
             numbers, now = reader.take(), clock()
             times += [(now - sent_at[n]) * 1e6 for n in numbers]
+    cpu_s = peer.cpu_s() - cpu_s
     epoll.close()
     for sock in (producer, *(w.sock for w in waiting)):
         sock.close()
     peer.command("DEL", KEY)
-    return times
+    return Delivery(times, cpu_s / total * 1e6)
 
 
 def percentile(times: list[float], share: float) -> float:

@@ -27,6 +27,8 @@ from bench.rows import ROWS, Row, fill
 
 #: ``--only saving``: just the times of XADD while the data is saved.
 SAVING = "saving"
+#: A message on its way through the server; rows begin with it.
+DELIVERY = "delivery to a blocked group reader"
 
 
 @dataclass(frozen=True)
@@ -85,18 +87,22 @@ def measure(row: Row, peers: list[Peer], plan: Plan) -> Line:
     return report.line_of(row.name, row.unit, (row.first, row.then), samples)
 
 
-def measure_latency(peers: list[Peer], plan: Plan) -> list[Line]:
+def measure_delivery(peers: list[Peer], plan: Plan, policy: str = "") -> list[Line]:
     """Delivery to one blocked reader of a group, at 10 k messages a second."""
     p50: dict[str, list[float]] = {peer.name: [] for peer in peers}
     p99: dict[str, list[float]] = {peer.name: [] for peer in peers}
+    cpu: dict[str, list[float]] = {peer.name: [] for peer in peers}
     for _ in range(plan.rounds):
         for peer in peers:
-            times = latency.delivery_us(peer, plan.latency_s / 2, consumers=1, count=100)
-            p50[peer.name].append(latency.percentile(times, 0.5))
-            p99[peer.name].append(latency.percentile(times, 0.99))
+            run = latency.deliver(peer, plan.latency_s / 2, consumers=1, count=100)
+            p50[peer.name].append(latency.percentile(run.times_us, 0.5))
+            p99[peer.name].append(latency.percentile(run.times_us, 0.99))
+            cpu[peer.name].append(run.cpu_us)
+    title = f"{DELIVERY}, {policy}" if policy else DELIVERY
     return [
-        both_figures("delivery to a blocked group reader, p50", "us", (1.0, 0.8), p50),
-        both_figures("delivery to a blocked group reader, p99", "us", (1.0, 0.8), p99),
+        both_figures(f"{title}, p50", "us", (1.0, 0.8), p50),
+        both_figures(f"{title}, p99", "us", (1.0, 0.8), p99),
+        both_figures(f"{title}, CPU a message", "us", (1.0, 0.8), cpu),
     ]
 
 
@@ -154,8 +160,8 @@ def show_histograms(peers: list[Peer], plan: Plan) -> dict[str, list[str]]:
     """Ten consumers with COUNT 10000, in buckets of a millisecond."""
     shown = {}
     for peer in peers:
-        times = latency.delivery_us(peer, plan.latency_s, consumers=10, count=10_000)
-        shown[peer.name] = latency.histogram(times)
+        run = latency.deliver(peer, plan.latency_s, consumers=10, count=10_000)
+        shown[peer.name] = latency.histogram(run.times_us)
         print(f"\n{peer.name}: 10 k messages/s, ten consumers of a group, COUNT 10000")
         print("\n".join(f"  {line}" for line in shown[peer.name]))
     return shown
@@ -213,6 +219,11 @@ class Bench:
         self.lines: list[Line] = []
         self.more: dict[str, Any] = {}
 
+    @property
+    def wants_delivery(self) -> bool:
+        """Whether the rows of latency.py are asked for, by name or with all others."""
+        return self.whole or (bool(self.word) and self.word.lower() in DELIVERY)
+
     def add(self, lines: list[Line]) -> None:
         """Show lines as they come, and keep them."""
         self.lines.extend(lines)
@@ -223,10 +234,14 @@ class Bench:
         """All that was asked for."""
         self.in_memory()
         for policy, rows in durability.LOGGED.items():
-            if logged := chosen(rows, self.word):
+            logged = chosen(rows, self.word)
+            delivers = policy == "everysec" and self.wants_delivery
+            if logged or delivers:
                 with running(self.names, *logging(policy)) as peers:
                     for row in logged:
                         self.add([measure(row, peers, self.plan)])
+                    if delivers:
+                        self.add(measure_delivery(peers, self.plan, policy))
         if self.whole:
             self.add(measure_restarts(self.names, self.plan))
             self.add(measure_memory(self.names, self.plan))
@@ -245,8 +260,9 @@ class Bench:
             print(report.told(self.facts))
             for row in chosen(ROWS, self.word):
                 self.add([measure(row, peers, self.plan)])
+            if self.wants_delivery:
+                self.add(measure_delivery(peers, self.plan))
             if self.whole:
-                self.add(measure_latency(peers, self.plan))
                 self.more["histogram"] = show_histograms(peers, self.plan)
 
     def pictures(self) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.server.logger import Log
+from forebay.server.net.turn_end import TurnEnd
 from forebay.server.server import Server
 from reliability.goals import Outcome
 from reliability.ledger import Id, read_id, write_id
@@ -57,7 +58,8 @@ def clock_steps(n: int, seed: int, scratch: Path) -> Outcome:
     dice, clock, outcome = random.Random(seed), HandClock(), Outcome()
     settings = Settings()
     settings.timeout_s = 10 * DAY_MS // 1000
-    server = Server(settings, Engine(settings, clock), Log(clock, str(scratch / "log")), clock)
+    engine, log = Engine(settings, clock), Log(clock, str(scratch / "log"))
+    server = Server(settings, engine, TurnEnd(engine.effects), log, clock)
     client = Client(server)
     waits: list[Wait] = []
     last: Id = (0, 0)

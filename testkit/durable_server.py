@@ -22,7 +22,7 @@ from forebay.errors import DiskError
 from forebay.persistence.files import Data, Disk, WriteFile
 from forebay.server.config.config import Config
 from forebay.server.logger import Log
-from forebay.server.startup import assemble, keep_on_disk
+from forebay.server.startup import assemble
 from testkit.hand_server import Client, HandClock
 from testkit.resp import encode, parse
 
@@ -99,8 +99,7 @@ class DurableServer:
         self.disk = FaultyDisk() if disk is None else disk
         self.log_path = folder / "log.txt"
         log = Log(self.clock, str(self.log_path), "debug")
-        self.server = assemble(self.config, log, self.clock)
-        self.durability = keep_on_disk(self.config, self.server, self.disk)
+        self.server, self.durability = assemble(self.config, log, self.clock, self.disk)
         self.is_ready = False
         self.clients: list[TalkingClient] = []
         try:
@@ -163,8 +162,8 @@ class DurableServer:
             self.turn()
             self.durability.syncer.finish()
             self.durability.children.wait()
-            background, rewrite = self.durability.background, self.durability.rewrite_job
-            if not background.job and not background.scheduled and rewrite.has_history is None:
+            schedule, rewrite = self.durability.schedule, self.durability.rewrite_job
+            if not schedule.job and not schedule.scheduled and rewrite.has_history is None:
                 self.durability.syncer.finish()
                 return
         raise AssertionError(f"still at work: {self.durability.job}")

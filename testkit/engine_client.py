@@ -21,10 +21,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from forebay.commands.api.session import Session
 from forebay.commands.api.settings import Settings
 from forebay.commands.api.spec import Command
 from forebay.commands.table import TABLE
 from forebay.engine.engine import Engine
+from forebay.engine.faults import Faults
 from forebay.wire.argv import argv_of
 from testkit.resp import Arg, ReplyError, parse, split_replies
 
@@ -42,17 +44,28 @@ class _Blocked:
 BLOCKED = _Blocked()
 
 
+class FaultCollector(Faults):
+    """Keeps the defects that were told."""
+
+    def __init__(self) -> None:
+        self.told: list[BaseException] = []
+
+    def tell(self, session: Session, argv: list[bytes], fault: BaseException) -> None:
+        self.told.append(fault)
+
+
 class _Shared:
     """What all sessions of one engine share: the engine, the time, faults."""
 
     def __init__(
         self, settings: Settings, now_ms: int, commands: Mapping[bytes, Command] | None
     ) -> None:
-        self.engine = Engine(settings, commands=TABLE if commands is None else commands)
+        self.collector = FaultCollector()
+        self.engine = Engine(
+            settings, commands=TABLE if commands is None else commands, faults=self.collector
+        )
         self.now_ms = now_ms
-        self.faults: list[BaseException] = []
         self.seed = 1
-        self.engine.on_fault = lambda session, argv, fault: self.faults.append(fault)
         self.engine.effects.enabled = True
         self.engine.services.random_below = self.random_below
         self.engine.services.memory_used = lambda: 0
@@ -115,8 +128,8 @@ class EngineClient:
         if len(args) == 1 and b" " in args[0]:
             args = args[0].split()
         self.engine.call(self.session, argv_of(args), self.now_ms)
-        if self.shared.faults:
-            raise self.shared.faults.pop()
+        if self.shared.collector.told:
+            raise self.shared.collector.told.pop()
 
     def raw(self, *words: Arg) -> bytes:
         """Run a command; the bytes that the client would receive."""

@@ -1,7 +1,8 @@
 """A server in this process whose clock and loop are turned by hand.
 
 clock = HandClock()
-server = Server(settings, Engine(settings, clock), Log(clock), clock)
+engine = Engine(settings, clock)
+server = Server(settings, engine, TurnEnd(engine.effects), Log(clock), clock)
 client = Client(server)
 client.ask(encode("PING"))       one turn of the loop, and what came of it
 clock.wall_ms -= 3_600_000       somebody sets the clock of the machine

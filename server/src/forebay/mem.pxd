@@ -249,6 +249,38 @@ cdef inline Py_ssize_t put_uint(u8* p, Py_ssize_t at, u64 value) noexcept nogil:
     return at + 8
 
 
+cdef inline void put_double(u8* p, Py_ssize_t at, double value) noexcept nogil:
+    memcpy(p + at, &value, 8)
+
+
+cdef inline (bint, double) parse_decimal(const u8* p, Py_ssize_t at, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t end = at + n
+    cdef bint minus = n > 0 and p[at] == 45
+    cdef Py_ssize_t first = at + 1 if minus else at
+    cdef Py_ssize_t digits = 0
+    cdef bint point = False
+    cdef u64 v = 0
+    cdef double scale = 1.0, value
+    cdef u8 c
+    if end - first > 16:
+        return False, 0.0
+    for at in range(first, end):
+        c = p[at]
+        if 48 <= c <= 57:
+            v = v * 10 + (c - 48)
+            digits += 1
+            if point:
+                scale *= 10.0
+        elif c == 46 and not point and at > first:
+            point = True
+        else:
+            return False, 0.0
+    if digits == 0 or digits > 15 or p[end - 1] == 46:
+        return False, 0.0
+    value = <double>v / scale
+    return True, -value if minus else value
+
+
 cdef inline (bint, i64) parse_int(const u8* p, Py_ssize_t at, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i = 0
     cdef u64 v = 0

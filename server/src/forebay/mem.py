@@ -16,6 +16,7 @@ Rules
 
 from __future__ import annotations
 
+import struct
 from array import array
 from typing import Any, TypeAlias
 
@@ -29,6 +30,7 @@ U32_MAX = (1 << 32) - 1
 I32_MAX = (1 << 31) - 1
 I32_MIN = -(1 << 31)
 MAX_UINT_DIGITS = 20
+DECIMAL_DIGITS = 15
 #: What copy_short() may touch beyond what it was asked to copy.
 SLACK = 16
 
@@ -182,6 +184,29 @@ def put_uint(p: Pointer, at: int, value: int) -> int:
     assert at + len(text) <= len(p), "write past the end"
     p[at : at + len(text)] = text
     return at + len(text)
+
+
+def put_double(p: Pointer, at: int, value: float) -> None:
+    """Write a number as eight bytes of IEEE 754, little-endian."""
+    assert at + 8 <= len(p), "write past the end"
+    p[at : at + 8] = struct.pack("<d", value)
+
+
+def parse_decimal(p: Pointer, at: int, n: int) -> tuple[bool, float]:
+    """A short decimal number, ``-12.50``: digits, and perhaps a point with digits around it.
+
+    Up to 15 digits are a whole number below 2**53, and so is the power of ten by which it is
+    divided: one division of the two gives the double next to what is written.
+    """
+    text = bytes(p[at : at + n])
+    assert len(text) == n, "read past the end"
+    whole, point, rest = text.removeprefix(b"-").partition(b".")
+    if len(whole + rest) > DECIMAL_DIGITS or not whole or (point and not rest):
+        return False, 0.0
+    if not (whole + rest).isdigit():
+        return False, 0.0
+    value = int(whole + rest) / 10 ** len(rest)
+    return True, -value if text[:1] == b"-" else value
 
 
 def parse_int(p: Pointer, at: int, n: int) -> tuple[bool, int]:

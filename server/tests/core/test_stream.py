@@ -148,6 +148,27 @@ def test_ranges_cross_nodes_and_skip_tombstones_both_ways() -> None:
 # Trimming
 
 
+@pytest.mark.parametrize("spread", ["times", "sequences", "crowded at the end"])
+@pytest.mark.parametrize("gone", [(), (1,), (20,), (7, 8, 9, 19, 20)])
+def test_a_range_begins_at_the_same_entry_whichever_end_of_its_node_is_nearer(
+    spread: str, gone: tuple[int, ...]
+) -> None:
+    ids = {
+        "times": [(2 * n, 0) for n in range(1, 21)],
+        "sequences": [(5, 2 * n) for n in range(1, 21)],
+        "crowded at the end": [(1, 0)] + [(10**15, 3 * n) for n in range(1, 20)],
+    }[spread]
+    stream = Stream()
+    for ms, seq in ids:
+        stream.add(ms, seq, [b"f", b"v"], node_entries=8)
+    for n in gone:
+        stream.delete(*ids[n - 1])
+    live = [entry_id for n, entry_id in enumerate(ids, 1) if n not in gone]
+    for start in [(0, 0), *ids, *((ms, seq + 1) for ms, seq in ids)]:
+        found = [(ms, seq) for ms, seq, _ in stream.range(*start, TOP, TOP)]
+        assert found == [entry_id for entry_id in live if entry_id >= start]
+
+
 def test_an_exact_trim_stops_at_the_length() -> None:
     stream = numbers(*range(1, 11), node_entries=4)
     assert order(maxlen=5).apply(stream) == 5

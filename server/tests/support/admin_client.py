@@ -9,9 +9,9 @@ from forebay.commands.api.context import Context
 from forebay.server.config.config import Config
 from forebay.server.durability.durability import Durability
 from forebay.server.info.info import Info
-from forebay.server.info.persistence_section import persistence
 from forebay.server.logger import Log
 from forebay.server.net.timers import Clock
+from forebay.server.net.turn_end import TurnEnd
 from testkit.engine_client import EngineClient
 
 
@@ -26,9 +26,6 @@ class StillLoop:
     """A loop that never turns; it remembers what it was asked."""
 
     def __init__(self) -> None:
-        self.is_aof_due = False
-        self.turn_work: Callable[[], None] | None = None
-        self.before_replies: Callable[[], None] | None = None
         self.watchers: dict[int, Callable[[], None]] = {}
         self.closed_recipients = 0
 
@@ -58,11 +55,12 @@ class AdminClient(EngineClient):
         self.loop = StillLoop()
         log = Log(clock, level="nothing")
         loop: Any = self.loop
-        self.durability = Durability(self.config.settings, self.engine, loop, log, clock)
+        turn_end = TurnEnd(self.engine.effects)
+        self.durability = Durability(self.config.settings, self.engine, loop, turn_end, log, clock)
         services.durability = self.durability
-        info = Info(self.config, Traffic(), clock, "r" * 40)
-        info.facts.persistence = lambda: persistence(self.durability)
-        services.info = info
+        services.info = Info(
+            self.config, self.engine.stats, Traffic(), self.durability, clock, "r" * 40
+        )
         services.memory_used = lambda: 10 << 20
         services.memory_peak = lambda: 20 << 20
         services.memory_peak_s = lambda: 1_700_000_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forebay.wire.argv import Argv, argv_of
+from forebay.wire.request import Limits, RequestParser
 
 ARGS = [b"XADD", b"orders", b"maxlen", b"-12", b"", b"\x00\xff"]
 
@@ -90,3 +91,28 @@ def test_an_argv_can_be_filled_again() -> None:
     argv = argv_of([b"a"] * 40)
     argv.fill([b"b", b"cc"])
     assert argv.list() == [b"b", b"cc"]
+
+
+def test_arguments_of_its_own_are_kept_without_a_copy() -> None:
+    argv = argv_of([b"XREAD", b"s"])
+    assert argv.kept() is argv
+    assert argv.copy().is_own
+
+
+def test_arguments_in_a_shared_buffer_are_copied_to_be_kept() -> None:
+    parser = RequestParser(Limits())
+    buffer = bytearray(b"*2\r\n$4\r\nXLEN\r\n$1\r\ns\r\n")
+    parser.load(buffer, 0, len(buffer))
+    parser.next()
+    kept = parser.argv.kept()
+    assert kept is not parser.argv
+    assert kept.is_same(parser.argv)
+    buffer[8:12] = b"PING"
+    assert kept.list() == [b"XLEN", b"s"]
+    assert not kept.is_same(parser.argv)
+
+
+@pytest.mark.parametrize("other", [[b"ab"], [b"ab", b"d"], [b"ab", b"cd"], [b"abc", b""], []])
+def test_other_arguments_are_not_the_same(other: list[bytes]) -> None:
+    assert not argv_of([b"ab", b"c"]).is_same(argv_of(other))
+    assert argv_of([b"ab", b"c"]).is_same(argv_of([b"ab", b"c"]))

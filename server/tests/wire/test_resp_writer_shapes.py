@@ -79,6 +79,14 @@ def test_integers_of_every_width(value: int) -> None:
     assert reply.take() == b":%d\r\n:%d\r\n" % (value, -value)
 
 
+@pytest.mark.parametrize("value", [0, 1, 9, 10, 999_999_999, 10**18, 2**63 - 1, -1, -10, -(2**63)])
+def test_a_number_as_an_argument_of_a_command(value: int) -> None:
+    reply = RespWriter()
+    reply.number(value)
+    digits = b"%d" % value
+    assert reply.take() == b"$%d\r\n%b\r\n" % (len(digits), digits)
+
+
 def test_the_smallest_integer() -> None:
     reply = RespWriter()
     reply.integer(-(2**63))

@@ -31,6 +31,15 @@ ENTRIES = st.lists(
 ALIKE = st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=20).map(
     lambda rows: [[(b"a", a), (b"b", b)] for a, b in rows]
 )
+#: Entries whose fields may come as numbers.
+NUMBERS = st.one_of(
+    st.integers(-200, 200).map(lambda n: b"%d" % n),
+    st.integers(-(2**40), 2**40).map(lambda n: b"%d" % n),
+    st.decimals(-1000, 1000, places=2).map(lambda d: str(d).encode()),
+)
+WITH_NUMBERS = st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=20).map(
+    lambda rows: [[(b"a", a), (b"b", b)] for a, b in rows]
+)
 SCHEMAS = [
     PLAIN,
     struct(a="integer", b="string", c="binary"),
@@ -38,6 +47,9 @@ SCHEMAS = [
     struct(a="integer", _corrupt="string", _reason="string", b="boolean"),
     struct(b="string", a="long", _reason="string"),
     struct(_id="string"),
+    struct(a="byte", b="double"),
+    struct(a="double", b="short", _reason="string"),
+    struct(a="long", b="float"),
 ]
 
 
@@ -60,7 +72,10 @@ def tidy(value: Any) -> Any:
 
 @pytest.mark.parametrize("schema", SCHEMAS, ids=lambda schema: ",".join(schema.fieldNames()))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(st.one_of(ENTRIES, ALIKE), st.sampled_from(["PERMISSIVE", "DROPMALFORMED", "FAILFAST"]))
+@given(
+    st.one_of(ENTRIES, ALIKE, WITH_NUMBERS),
+    st.sampled_from(["PERMISSIVE", "DROPMALFORMED", "FAILFAST"]),
+)
 def test_columns_and_entries_give_the_same_rows(
     forebay_server: Any,
     schema: StructType,

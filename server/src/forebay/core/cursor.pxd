@@ -24,6 +24,10 @@ cdef class Cursor:
     @cython.locals(node=Node)
     cpdef int open(self, u64 start_ms, u64 start_seq, u64 end_ms, u64 end_seq, bint reverse) except -1
     cdef int enter(self, Node node) except -1
+    @cython.locals(at="Py_ssize_t")
+    cdef int approach(self, Node node) except -1
+    cdef bint is_first(self, Node node) noexcept
+    cdef bint is_near_end(self, Node node) noexcept
 
     @cython.locals(at="Py_ssize_t")
     cpdef bint next(self) except -1

@@ -50,6 +50,34 @@ class Cursor:
         else:
             node = self.nodes.floor_id(start_ms, start_seq)
             self.enter(node if node is not None else self.nodes.first_value())
+            if node is not None and node.entries_at < node.size - 1 and not self.is_first(node):
+                self.approach(node)
+
+    def is_first(self, node: Node) -> bool:
+        """Whether the interval begins with the first ID of the node."""
+        return self.start_ms == node.ms and self.start_seq == node.seq
+
+    def approach(self, node: Node) -> None:
+        """Stand before the first entry of the interval, coming from the nearer end of the node.
+
+        A reader at the tail of a stream wants the last entry or two of a hundred.
+        """
+        at = node.before(node.size - 1)
+        self.read(at)
+        if self.is_early() or self.is_near_end(node):
+            self.behind = node.size - 1
+            while not self.is_early():
+                self.behind = at
+                if at <= node.entries_at:
+                    break
+                at = node.before(at)
+                self.read(at)
+
+    def is_near_end(self, node: Node) -> bool:
+        """Whether the interval begins nearer to the entry just read than to the node's first ID."""
+        if self.ms != node.ms:
+            return self.ms - self.start_ms < self.start_ms - node.ms
+        return self.seq - self.start_seq < self.start_seq - node.seq
 
     def enter(self, node: Node | None) -> None:
         """Stand before the first entry of a node, or after the last going backward."""

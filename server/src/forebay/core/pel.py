@@ -161,7 +161,8 @@ class Pending:
     def count_delivery(self, slot: int) -> None:
         """One delivery more; the number stops at its greatest value."""
         n = self.records.deliveries(slot)
-        self.records.set_deliveries(slot, n + 1) if n < DELIVERIES_MAX else 0
+        if n < DELIVERIES_MAX:
+            self.records.set_deliveries(slot, n + 1)
 
     # -- one record -------------------------------------------------------------
 

@@ -65,7 +65,7 @@ def admit(engine: Engine, session: Session, row: Command, argv: Argv) -> bool:
         engine.reject(session, row, refusal)
         return False
     if gate & gates.PAUSED and engine.is_paused(flags_of(session, row)):
-        engine.blocking.postpone(session, argv.list())
+        engine.blocking.postpone(session, argv.kept())
         return False
     if gate & gates.IN_MULTI and is_queued(row):
         engine.enqueue(session, row, argv)

@@ -3,6 +3,8 @@ cimport cython
 
 from forebay.commands.api.session cimport Session
 from forebay.core.keyspace cimport Database, Keyspace
+from forebay.engine.deadlines cimport Deadlines
+from forebay.mem cimport i64
 from forebay.wire.argv cimport Argv
 
 
@@ -16,8 +18,8 @@ cdef class Queue:
 cdef class Blocked:
     cdef public int kind
     cdef public Database db
-    cdef public list keys, argv
-    cdef public Argv call
+    cdef public list keys
+    cdef public Argv argv
     cdef public object row, on_timeout, deadline
     cdef public bint on_missing_key, queued
     cdef public long long spent_us
@@ -26,14 +28,15 @@ cdef class Blocked:
 @cython.final
 cdef class Blocking:
     cdef public Keyspace keyspace
-    cdef public object machine, deadlines, alarms, postponed
+    cdef public object machine, postponed
+    cdef public Deadlines deadlines, alarms
     cdef public dict alarm_of
     cdef public Py_ssize_t blocked_clients, blocking_keys, blocking_keys_on_missing
     cdef public Blocked before
 
     @cython.locals(before=Blocked, state=Blocked)
     cpdef block(
-        self, Session session, int kind, list keys, long long timeout_ms, list argv,
+        self, Session session, int kind, list keys, long long timeout_ms, Argv argv,
         bint on_missing_key=*, object wake_at_ms=*, object on_timeout=*,
     )
     cdef wait(self, Session session, Blocked state)
@@ -44,7 +47,7 @@ cdef class Blocking:
     @cython.locals(queue=Queue)
     cdef enqueue(self, Session session, Blocked state, bytes key)
     cdef set_alarms(self, Blocked state, object wake_at_ms)
-    cpdef postpone(self, Session session, list argv)
+    cpdef postpone(self, Session session, Argv argv)
     cpdef bint is_rerun(self) except -1
     cdef Blocked leave(self, Session session)
     cdef leave_queues(self, Session session, Blocked state)
@@ -60,8 +63,14 @@ cdef class Blocking:
     @cython.locals(state=Blocked)
     cdef wake(self, Session session)
     cpdef resume(self)
+    @cython.locals(now_ms="long long")
     cpdef tick(self)
+    cpdef shift_times(self, long long by_ms)
+    @cython.locals(soonest_ms="long long", alarm_ms="long long")
+    cpdef i64 next_ms(self) except? -2
 
 
 cdef bint waits_for(Session session, Blocked state) noexcept
+cdef list distinct(list keys)
+
 cdef bint wakes(object value, Blocked state) except -1

@@ -37,7 +37,7 @@ from forebay.core.keyspace import Database, Keyspace, Value
 from forebay.core.stream import Stream
 from forebay.engine.deadlines import LATEST_MS, Deadlines, Entry
 from forebay.errors import CommandError
-from forebay.wire.argv import Argv, argv_of
+from forebay.wire.argv import Argv
 from forebay.wire.resp_writer import RespWriter
 
 TIMEOUT_TOO_LARGE = b"ERR timeout is out of range"
@@ -70,13 +70,12 @@ class Queue:
 class Blocked:
     """What one session waits for."""
 
-    def __init__(self, kind: int, db: Database, keys: list[bytes], argv: list[bytes]) -> None:
+    def __init__(self, kind: int, db: Database, keys: list[bytes], argv: Argv) -> None:
         self.kind = kind
         self.db = db
         self.keys = keys
+        #: The command to run again; its bytes are its own.
         self.argv = argv
-        #: The same for the dispatcher; made when the session is woken first.
-        self.call: Argv | None = None
         self.row: Command | None = None
         self.on_missing_key = False
         self.on_timeout: Callable[[RespWriter], object] | None = None
@@ -111,18 +110,18 @@ class Blocking:
         kind: int,
         keys: list[bytes],
         timeout_ms: int,
-        argv: list[bytes],
+        argv: Argv,
         on_missing_key: bool = False,
         wake_at_ms: Mapping[bytes, int] | int | None = None,
         on_timeout: Callable[[RespWriter], object] | None = None,
     ) -> None:
         """Put the session at the tail of the queues of its keys."""
         before = self.before
-        if before is not None and before.kind == kind and before.argv == argv:
+        if before is not None and before.kind == kind and before.argv.is_same(argv):
             state = before
             self.wait_again(session, state)
         else:
-            state = Blocked(kind, session.db, list(dict.fromkeys(keys)), argv)
+            state = Blocked(kind, session.db, distinct(keys), argv)
             state.on_missing_key = on_missing_key
             state.on_timeout = on_timeout
             self.set_deadline(session, state, timeout_ms)
@@ -187,7 +186,7 @@ class Blocking:
                     self.alarms.cancel(present)
                 self.alarm_of[place] = self.alarms.add(at_ms, place)
 
-    def postpone(self, session: Session, argv: list[bytes]) -> None:
+    def postpone(self, session: Session, argv: Argv) -> None:
         """Run the command when the pause is over."""
         state = Blocked(BLOCK_PAUSE, session.db, [], argv)
         self.wait(session, state)
@@ -285,12 +284,10 @@ class Blocking:
         """Run the command again; afterwards the session was answered, or waits again."""
         state = session.blocked
         assert isinstance(state, Blocked)
-        if state.call is None:
-            state.call = argv_of(state.argv)
         session.blocked = None
         self.before = state
         try:
-            self.machine.redo(session, state.call)
+            self.machine.redo(session, state.argv)
         finally:
             self.before = None
         if waits_for(session, state):
@@ -308,17 +305,31 @@ class Blocking:
     def tick(self) -> None:
         """Answer those whose time is up, and signal the keys whose alarm rings."""
         now_ms = self.machine.ctx.now_ms
-        for session in self.deadlines.pop_due(now_ms):
-            self.unblock(session, None)
-        for place in self.alarms.pop_due(now_ms):
-            del self.alarm_of[place]
-            index, key = place
-            self.keyspace.databases[index].signal(key)
+        if self.deadlines.is_due(now_ms):
+            for session in self.deadlines.pop_due(now_ms):
+                self.unblock(session, None)
+        if self.alarms.is_due(now_ms):
+            for place in self.alarms.pop_due(now_ms):
+                del self.alarm_of[place]
+                index, key = place
+                self.keyspace.databases[index].signal(key)
+
+    def shift_times(self, by_ms: int) -> None:
+        """The clock was set: nobody waits longer or shorter because of it."""
+        self.deadlines.shift(by_ms)
 
     def next_ms(self) -> int:
         """When tick() has something to do; -1 if never."""
-        times = (self.deadlines.next_ms(), self.alarms.next_ms())
-        return min((t for t in times if t >= 0), default=-1)
+        soonest_ms = self.deadlines.next_ms()
+        alarm_ms = self.alarms.next_ms()
+        if soonest_ms < 0 or 0 <= alarm_ms < soonest_ms:
+            return alarm_ms
+        return soonest_ms
+
+
+def distinct(keys: list[bytes]) -> list[bytes]:
+    """Each key once, in the order in which they came."""
+    return keys if len(keys) == 1 else list(dict.fromkeys(keys))
 
 
 def waits_for(session: Session, state: Blocked) -> bool:

@@ -57,15 +57,23 @@ class Deadlines:
     def next_ms(self) -> int:
         """The soonest time, -1 if there is none."""
         heap = self.heap
-        while heap and heap[0][2] is None:
+        while heap:
+            entry = heap[0]
+            if entry[2] is not None:
+                return int(entry[0])
             heappop(heap)
             self.cancelled -= 1
-        return int(heap[0][0]) if heap else -1
+        return -1
+
+    def is_due(self, now_ms: int) -> bool:
+        """Whether a time has come."""
+        soonest_ms = self.next_ms()
+        return 0 <= soonest_ms <= now_ms
 
     def pop_due(self, now_ms: int) -> list[Any]:
         """Everything whose time has come, in order."""
         due = []
-        while 0 <= self.next_ms() <= now_ms:
+        while self.is_due(now_ms):
             entry = heappop(self.heap)
             due.append(entry[2])
             entry[2] = None

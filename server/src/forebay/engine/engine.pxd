@@ -10,6 +10,7 @@ from forebay.core.keyspace cimport Keyspace
 from forebay.engine.blocking cimport Blocking
 from forebay.engine.call_counts cimport CallCounts
 from forebay.engine.names cimport Names
+from forebay.engine.sessions cimport Sessions
 from forebay.engine.stats cimport Stats
 from forebay.engine.ticker cimport Ticker
 from forebay.mem cimport i64
@@ -36,7 +37,8 @@ cdef class Engine:
     cdef public Stats stats
     cdef public CallCounts call_counts
     cdef public Blocking blocking
-    cdef public object idmp_cycle, sessions, pubsub, slowlog, latency, monitors, pausing, on_fault
+    cdef public Sessions sessions
+    cdef public object idmp_cycle, pubsub, slowlog, latency, monitors, pausing, faults
     cdef public Context ctx
     cdef public Effects effects
     cdef public int gate

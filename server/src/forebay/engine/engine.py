@@ -15,14 +15,14 @@ the exact time where a client sees it (MONITOR, TIME) or a slow command used it 
 Rules
   1. Whatever a handler does, the client gets exactly one reply: on any error
      what the call has written is unwritten and the error line takes its place.
-  2. An unexpected exception is logged through ``on_fault`` and answered with
+  2. An unexpected exception is told to ``faults`` and answered with
      an internal error; the engine goes on.
   3. Effects of a call form one unit; those of a woken client form their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from forebay import mem
 from forebay.commands.api import gates
@@ -39,6 +39,7 @@ from forebay.core.keyspace import Keyspace
 from forebay.engine import admission, rejection
 from forebay.engine.blocking import Blocked, Blocking
 from forebay.engine.call_counts import CallCounts
+from forebay.engine.faults import Faults
 from forebay.engine.latency import Latency
 from forebay.engine.monitors import Monitors
 from forebay.engine.names import Names
@@ -71,12 +72,6 @@ EXPIRY_BUDGET = 500
 # A threshold that no command reaches.
 NEVER_US = 1 << 62
 
-FaultHook = Callable[[Session, list[bytes], BaseException], None]
-
-
-def ignore_fault(session: Session, argv: list[bytes], fault: BaseException) -> None:
-    """The hook of an engine that nobody gave a log."""
-
 
 class Engine:
     """The deterministic machine that serves all connections."""
@@ -86,8 +81,10 @@ class Engine:
         settings: Settings,
         ticker: Ticker | None = None,
         commands: Mapping[bytes, Command] = TABLE,
+        faults: Faults | None = None,
     ) -> None:
         self.settings = settings
+        self.faults = Faults() if faults is None else faults
         self.ticker = Ticker() if ticker is None else ticker
         self.commands = commands
         self.names = Names(commands.values())
@@ -110,7 +107,6 @@ class Engine:
         self.next_expiry_ms = -1
         #: DEBUG SET-ACTIVE-EXPIRE
         self.active_expire = True
-        self.on_fault: FaultHook = ignore_fault
         #: Why writes are refused while gates.MISCONF is set.
         self.misconf_text = b""
         self.gate = 0
@@ -347,7 +343,7 @@ class Engine:
     def fault(self, session: Session, argv: Argv, fault: BaseException) -> None:
         """A defect of ours: say so in the log, with what was asked."""
         self.stats.faults += 1
-        self.on_fault(session, argv.list(), fault)
+        self.faults.tell(session, argv.list(), fault)
 
     def append_pushes(self, session: Session) -> None:
         """Messages to a client that came while its own command ran."""
@@ -486,6 +482,12 @@ class Engine:
             if soonest < 0 or 0 <= wait_ms < soonest:
                 soonest = wait_ms
         return soonest
+
+    def shift_times(self, by_ms: int) -> None:
+        """The wall clock was set: what lay ahead or behind lies as far away as before."""
+        self.blocking.shift_times(by_ms)
+        self.pausing.shift(by_ms)
+        self.sessions.shift_times(by_ms)
 
     def take_touched(self) -> list[Session]:
         """The clients that the server must look at though they did not ask just now."""

@@ -31,3 +31,8 @@ class Pause:
             return False
         self.until_ms = 0
         return True
+
+    def shift(self, by_ms: int) -> None:
+        """The clock was set: a pause in force lasts as long as before."""
+        if self.until_ms:
+            self.until_ms += by_ms

@@ -54,8 +54,15 @@ class Sessions:
     def take_touched(self) -> list[Session]:
         """The clients to look at since the last time."""
         sessions = list(self.touched_sessions)
-        self.touched_sessions.clear()
+        if sessions:
+            self.touched_sessions.clear()
         return sessions
+
+    def shift_times(self, by_ms: int) -> None:
+        """The clock was set: nobody is idle, or older, because of that."""
+        for session in self.by_number.values():
+            session.created_ms += by_ms
+            session.active_ms += by_ms
 
     def close(self, session: Session) -> None:
         """Let the server send what is written, then close; nothing more is run."""

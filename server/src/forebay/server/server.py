@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import select
 import socket
-from collections.abc import Callable
 from functools import partial
 
 from forebay.commands.api.session import Session
@@ -26,6 +25,7 @@ from forebay.server.net.listen import Door, asked_for, open_tcp, open_unix
 from forebay.server.net.loop import Host, Loop
 from forebay.server.net.protected import DENIED, is_local
 from forebay.server.net.timers import Clock
+from forebay.server.net.turn_end import TurnEnd
 
 #: Clients let in through one door in one turn.
 MAX_ARRIVALS = 200
@@ -43,20 +43,20 @@ FULL = b"-ERR max number of clients reached\r\n"
 class Server(Host):
     """One server: its doors, its clients, its end."""
 
-    def __init__(self, settings: Settings, engine: Engine, log: Log, clock: Clock) -> None:
+    def __init__(
+        self, settings: Settings, engine: Engine, turn_end: TurnEnd, log: Log, clock: Clock
+    ) -> None:
         self.settings = settings
         self.engine = engine
         self.log = log
         self.clock = clock
         self.shared = Shared(engine)
-        self.loop = Loop(self.shared, clock, self)
+        self.loop = Loop(self.shared, clock, self, turn_end)
         self.doors: list[Door] = []
         #: Doors that are shut until the next beat, and those that were not well at last.
         self.shut_doors: list[Door] = []
         self.troubled_doors: list[Door] = []
         self.beats = 0
-        #: More periodic work, called with every beat.
-        self.on_beat: list[Callable[[], None]] = []
         self.apply_settings()
 
     def apply_settings(self) -> None:
@@ -171,8 +171,6 @@ class Server(Host):
     def beat(self) -> None:
         """Periodic work."""
         self.beats += 1
-        for work in self.on_beat:
-            work()
         for door in self.shut_doors:
             self.loop.watch(door.fileno(), partial(self.arrive, door))
         self.shut_doors.clear()
@@ -182,12 +180,7 @@ class Server(Host):
     def clock_stepped(self, by_ms: int) -> None:
         """The wall clock was set: nobody waits longer or shorter, or is idle, because of it."""
         self.log.warning(f"The clock of this machine was set by {by_ms} ms")
-        self.engine.blocking.deadlines.shift(by_ms)
-        if self.engine.pausing.until_ms:
-            self.engine.pausing.until_ms += by_ms
-        for session in self.engine.sessions:
-            session.created_ms += by_ms
-            session.active_ms += by_ms
+        self.engine.shift_times(by_ms)
 
     def visit_clients(self, part: int = 0, parts: int = 1) -> None:
         """Close clients that idle, do not read or linger: one part with each beat, so that ten

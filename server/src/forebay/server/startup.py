@@ -1,9 +1,14 @@
 """Start-up: the one place that knows all parts and puts them together.
 
-    command line -> Config -> Settings -+-> Engine ----.
-                                        |-> Server -----+-> doors open -> load -> ready
-                                        '-> Durability -'
-    services that commands need of the server: config, info, memory, dice, SHUTDOWN, files
+    command line -> Config -> Settings -+-> Engine -----.
+                                        |-> TurnEnd -----+-> doors open -> load -> ready
+                                        |-> Server ------+
+                                        '-> Durability --'
+    TurnEnd    those who have work at the end of a turn of the loop (net/turn_end.py)
+    Services   what commands need of the server: config, info, memory, dice, SHUTDOWN, files
+
+A part gets what it needs when it is made.  What is connected later is connected here, in
+assemble(): participants of a turn, services, and listeners of CONFIG SET.
 
 Whatever can go wrong before the server is ready is one sentence and exit code 1: a wrong line,
 a door or a directory that cannot be had, a file that cannot be loaded.  With ``daemonize yes``
@@ -21,9 +26,11 @@ from collections.abc import Sequence
 
 import forebay
 from forebay.commands.api.context import Context
+from forebay.commands.api.services import Services
 from forebay.commands.api.session import Session
 from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
+from forebay.engine.faults import Faults
 from forebay.errors import CommandError, ConfigError
 from forebay.persistence.files import Disk
 from forebay.server import process
@@ -31,9 +38,9 @@ from forebay.server.config.config import Config
 from forebay.server.durability.durability import Durability
 from forebay.server.info import usage
 from forebay.server.info.info import Info
-from forebay.server.info.persistence_section import persistence
 from forebay.server.logger import Log
 from forebay.server.net.timers import Clock
+from forebay.server.net.turn_end import TurnEnd
 from forebay.server.server import Server
 
 #: Directives that somebody must act upon when CONFIG SET changes them.
@@ -55,8 +62,7 @@ def serve(argv: Sequence[str]) -> int:
         log = Log(clock, config.settings.logfile, config.settings.loglevel)
         log.check()
         starter = process.go_to_background() if config.settings.daemonize else process.Foreground()
-        server = assemble(config, log, clock)
-        durability = keep_on_disk(config, server)
+        server, durability = assemble(config, log, clock)
         open_up(server, durability)
     except ConfigError as error:
         sys.stderr.write(f"forebay: {error}\n")
@@ -89,13 +95,45 @@ def tell_pid(settings: Settings, log: Log) -> None:
         settings.pidfile = ""
 
 
-def assemble(config: Config, log: Log, clock: Clock) -> Server:
-    """All the parts, connected, with no socket open yet."""
+def assemble(
+    config: Config, log: Log, clock: Clock, disk: Disk | None = None
+) -> tuple[Server, Durability]:
+    """All the parts, connected, with no socket open and no file touched yet."""
     settings = config.settings
-    engine = Engine(settings, clock)
-    server = Server(settings, engine, log, clock)
-    engine.on_fault = Faults(log)
-    offer_services(engine, config, server)
+    engine = Engine(settings, clock, faults=FaultLog(log))
+    turn_end = TurnEnd(engine.effects)
+    server = Server(settings, engine, turn_end, log, clock)
+    durability = Durability(settings, engine, server.loop, turn_end, log, clock, disk)
+    info = Info(config, engine.stats, server.shared, durability, clock, os.urandom(20).hex())
+    turn_end.add_reader(durability.reader)
+    turn_end.join(durability)
+    turn_end.join(info)
+    offer_services(engine.services, config, server, durability, info)
+    follow_changes(config, server, durability)
+    return server, durability
+
+
+def offer_services(
+    services: Services, config: Config, server: Server, durability: Durability, info: Info
+) -> None:
+    """Fill in what commands need of the server."""
+    gauge = usage.MemoryGauge(server.clock)
+    services.config = config
+    services.random_below = random_below
+    services.info = info
+    services.memory_used = gauge.used
+    services.memory_peak = gauge.peak
+    services.memory_peak_s = lambda: gauge.peak_s
+    services.memory_resident = usage.resident_bytes
+    services.memory_startup = gauge.startup_bytes
+    services.sleep = time.sleep
+    services.durability = durability
+    services.shutdown = Shutdown(server, durability)
+
+
+def follow_changes(config: Config, server: Server, durability: Durability) -> None:
+    """Let CONFIG SET reach those who must act upon it."""
+    log = server.log
     for name in CONNECTION_DIRECTIVES:
         config.on_change(name, lambda _: server.apply_settings())
     for name in LISTENING_DIRECTIVES:
@@ -104,47 +142,11 @@ def assemble(config: Config, log: Log, clock: Clock) -> Server:
     config.on_change("maxclients", check_clients)
     for name in ("maxmemory", "maxmemory-policy"):
         config.on_change(name, lambda _: warn(log, config.eviction_warnings()))
-    return server
-
-
-def keep_on_disk(config: Config, server: Server, disk: Disk | None = None) -> Durability:
-    """Who keeps the data on disk, connected to the server, its commands and its settings."""
-    durability = Durability(
-        config.settings, server.engine, server.loop, server.log, server.clock, disk
-    )
-    services = server.engine.services
-    services.durability = durability
-    services.shutdown = Shutdown(server, durability)
-    for job in (durability.save_job, durability.rewrite_job):
-        job.used_bytes = services.memory_used
-    server.on_beat.append(durability.beat)
     config.on_change("appendonly", durability.set_appendonly)
     config.on_change("appendfsync", durability.set_policy)
     config.on_change("save", durability.set_save_points)
     config.on_change("dir", durability.set_folder)
-    config.on_change("stop-writes-on-bgsave-error", lambda _: durability.refresh_gate())
-    facts = services.info.facts  # type: ignore[attr-defined]
-    facts.persistence = lambda: persistence(durability)
-    facts.forks = lambda: (durability.children.forks, durability.children.last_fork_us)
-    return durability
-
-
-def offer_services(engine: Engine, config: Config, server: Server) -> None:
-    """Fill in what commands need of the server."""
-    services = engine.services
-    services.config = config
-    services.random_below = random_below
-    gauge = usage.MemoryGauge(server.clock)
-    run_id = os.urandom(20).hex()
-    info = Info(config, server.shared, server.clock, run_id)
-    services.info = info
-    server.on_beat.append(lambda: info.sample(engine.stats))
-    services.memory_used = gauge.used
-    services.memory_peak = gauge.peak
-    services.memory_peak_s = lambda: gauge.peak_s
-    services.memory_resident = usage.resident_bytes
-    services.memory_startup = gauge.startup_bytes
-    services.sleep = time.sleep
+    config.on_change("stop-writes-on-bgsave-error", lambda _: durability.gate.refresh())
 
 
 def random_below(n: int) -> int:
@@ -152,13 +154,14 @@ def random_below(n: int) -> int:
     return int.from_bytes(os.urandom(8)) % n
 
 
-class Faults:
+class FaultLog(Faults):
     """Writes a defect of ours into the log."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
 
-    def __call__(self, session: Session, argv: list[bytes], fault: BaseException) -> None:
+    def tell(self, session: Session, argv: list[bytes], fault: BaseException) -> None:
+        """One line that says where, and the traceback."""
         name = argv[0].decode("utf-8", "replace")
         self.log.warning(f"Internal error in '{name}' of client id={session.id}")
         self.log.traceback(fault)

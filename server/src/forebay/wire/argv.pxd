@@ -17,12 +17,16 @@ cdef class Argv:
     cdef readonly array.array spans
     cdef u64* w                     # its words: offset, length, offset, length, ...
     cdef Py_ssize_t room            # arguments that fit in spans
+    cdef readonly bint is_own       # nobody else writes to buf
 
     cpdef bytes at(self, Py_ssize_t i)
     cpdef Py_ssize_t size(self, Py_ssize_t i) except -1
     cpdef list list(self)
     @cython.locals(twin=Argv, first=Py_ssize_t, end=Py_ssize_t, i=Py_ssize_t)
     cpdef Argv copy(self)
+    cpdef Argv kept(self)
+    @cython.locals(w="u64*", v="u64*", n=Py_ssize_t, i=Py_ssize_t)
+    cpdef bint is_same(self, Argv other) except -1
     cpdef bint word(self, Py_ssize_t i, bytes word) except -1
     @cython.locals(n=Py_ssize_t)
     cpdef bint same(self, Py_ssize_t i, bytes text) except -1

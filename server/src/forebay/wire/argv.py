@@ -10,7 +10,8 @@ command, so the parser only notes where each one lies.  Hot handlers read
 
 Rules
   1. An Argv is valid during one call only: the buffer below it is reused and
-     may move.  Code that must remember the arguments keeps ``argv.list()``.
+     may move.  Code that must remember the arguments keeps ``argv.list()``, or
+     ``argv.kept()`` to run them again.
   2. Only ``reserve`` grows ``spans``; code that holds ``w`` fetches it again.
   3. Methods refuse an index outside ``0 <= i < n``; ``p`` and ``w`` do not.
 """
@@ -39,6 +40,8 @@ class Argv:
         self.spans: array[int] = array("Q", bytes(16 * FEW_ARGS))
         self.w: mem.Words = mem.words(self.spans)
         self.room = FEW_ARGS
+        #: Whether nobody else writes to ``buf``, so that the arguments outlive the call.
+        self.is_own = False
 
     @staticmethod
     def of(args: Arguments) -> Argv:
@@ -81,7 +84,26 @@ class Argv:
                 twin.w[2 * i] = self.w[2 * i] - first
                 twin.w[2 * i + 1] = self.w[2 * i + 1]
             twin.n = self.n
+        twin.is_own = True
         return twin
+
+    def kept(self) -> Argv:
+        """The same arguments for later: this object, if its buffer is its own, or a copy."""
+        return self if self.is_own else self.copy()
+
+    def is_same(self, other: Argv) -> bool:
+        """Whether the other one holds the same arguments."""
+        if other is self:
+            return True
+        if other.n != self.n:
+            return False
+        w = self.w
+        v = other.w
+        for i in range(self.n):
+            n = w[2 * i + 1]
+            if v[2 * i + 1] != n or not mem.equal(self.p, w[2 * i], other.p, v[2 * i], n):
+                return False
+        return True
 
     def word(self, i: int, word: bytes) -> bool:
         """Whether argument i is ``word``, which is upper case, in any letter case."""
@@ -145,6 +167,7 @@ class Argv:
             self.w[2 * i + 1] = len(args[i])
             at += len(args[i])
         self.n = len(args)
+        self.is_own = True
 
 
 def argv_of(args: Arguments) -> Argv:

@@ -87,6 +87,8 @@ cdef class RespWriter:
     cdef int span(self, const u8* src, Py_ssize_t at, Py_ssize_t n) except -1
     cpdef int bulk(self, bytes data) except -1
     cpdef int stream_id(self, u64 ms, u64 seq) except -1
+    @cython.locals(p="u8*", o=Py_ssize_t, size=u64)
+    cpdef int number(self, i64 value) except -1
     @cython.locals(p="u8*", o=Py_ssize_t)
     cpdef int integer(self, i64 value) except -1
     @cython.locals(n=Py_ssize_t)

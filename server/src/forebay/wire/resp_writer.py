@@ -36,8 +36,9 @@ from forebay.wire.chars import COLON, DASH, DOLLAR, GREATER, PERCENT, STAR, TILD
 
 # Most replies of a pipeline fit; growth is by doubling.
 FIRST_BUFFER = 4096
-# Larger ones are rare and are given back to the system at once.
-LARGEST_SPARE = 1 << 20
+# Larger ones are rare and are given back to the system at once.  A page of columns is not: fresh
+# memory for it would cost more than to write it.
+LARGEST_SPARE = 2 << 20
 # What all unused buffers together may hold on to.
 SPARE_BYTES = 8 << 20
 # The longest header: a type byte, twenty digits, CR and LF, rounded up.
@@ -312,6 +313,26 @@ class RespWriter:
         """An entry ID as the bulk string ``ms-seq``."""
         self.need(STREAM_ID)
         self.size = put_id(self.p, self.size, ms, seq)
+
+    def number(self, value: int) -> None:
+        """A signed 64-bit number as a bulk string: an argument of a command."""
+        assert mem.signed(mem.wrap(value)) == value, "more than 64 bits"
+        self.need(2 * HEADER)
+        p = self.p
+        o = self.size
+        size = mem.wrap(0 - mem.wrap(value)) if value < 0 else mem.wrap(value)
+        p[o] = DOLLAR
+        o = mem.put_uint(p, o + 1, mem.uint_len(size) + (value < 0))
+        p[o] = 13
+        p[o + 1] = 10
+        o += 2
+        if value < 0:
+            p[o] = DASH
+            o += 1
+        o = mem.put_uint(p, o, size)
+        p[o] = 13
+        p[o + 1] = 10
+        self.size = o + 2
 
     def integer(self, value: int) -> None:
         """A signed 64-bit number."""

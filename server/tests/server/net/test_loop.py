@@ -13,6 +13,7 @@ from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.server.logger import Log
 from forebay.server.net.listen import Door
+from forebay.server.net.turn_end import Participant, TurnEnd
 from forebay.server.server import Server
 from testkit.hand_server import Client, HandClock
 from testkit.resp import encode
@@ -26,7 +27,8 @@ def clock() -> HandClock:
 @pytest.fixture
 def server(clock: HandClock) -> Iterator[Server]:
     """A server without a door; a test turns its loop by hand."""
-    server = Server(Settings(), Engine(Settings(), clock), Log(clock), clock)
+    engine = Engine(Settings(), clock)
+    server = Server(Settings(), engine, TurnEnd(engine.effects), Log(clock), clock)
     yield server
     for conn in server.loop.connections():
         server.loop.close(conn)
@@ -70,36 +72,14 @@ def test_a_fault_in_a_watcher_is_logged_and_the_loop_goes_on(
 def test_a_fault_in_periodic_work_is_logged_and_the_loop_goes_on(
     server: Server, client: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail() -> None:
-        raise RuntimeError("missed the beat")
+    class Clumsy(Participant):
+        def beat(self) -> None:
+            raise RuntimeError("missed the beat")
 
-    server.on_beat.append(fail)
+    server.loop.turn_end.join(Clumsy())
     server.loop.next_beat_ms = 0
     assert client.ask(encode("PING")) == b"+PONG\r\n"
     assert "missed the beat" in capsys.readouterr().out
-
-
-def test_the_aof_is_written_after_the_commands_and_before_the_replies(
-    server: Server, client: Client
-) -> None:
-    seen: list[bytes] = []
-    server.engine.effects.enabled = True
-    server.loop.before_replies = lambda: seen.append(client.answer())
-    assert client.ask(encode("XADD", "s", "1-1", "f", "v")) == b"$3\r\n1-1\r\n"
-    assert seen == [b"(nothing)"]
-    assert server.engine.keyspace.databases[0].values
-
-
-def test_a_turn_without_changes_does_not_ask_for_the_aof(server: Server, client: Client) -> None:
-    seen: list[str] = []
-    server.engine.effects.enabled = True
-    server.loop.before_replies = lambda: seen.append("log")
-    server.loop.after_aof = lambda: seen.append("after")
-    assert client.ask(encode("XLEN", "s")) == b":0\r\n"
-    assert seen == []
-    server.loop.is_aof_due = True
-    client.ask(encode("XADD", "s", "1-1", "f", "v"))
-    assert seen == ["log", "after"]
 
 
 def test_no_command_runs_after_the_loop_was_stopped(server: Server, client: Client) -> None:

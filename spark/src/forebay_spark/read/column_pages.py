@@ -1,6 +1,7 @@
-"""Pages made of an FB.COLUMNS reply: buffers of the server, wrapped as they are.
+"""Pages made of an FB.COLUMNS reply: parts of one block of the server, wrapped as they are.
 
-    n, ms, seq                                        every reply
+    n, last ID                                        every reply
+    + ms, seq                                         the schema has the time or the number
     + ID offsets, ID texts                            the schema has the ID
     + per field: offsets, texts, validity             FieldsPage: the schema names its fields
     + pair offsets, key offsets, keys,                MapPage: the schema wants all of them
@@ -13,12 +14,14 @@ in their place is made once and used for every page of that length.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from struct import unpack_from
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from forebay_spark.ids import EntryId
+from forebay_spark.ids import EntryId, parse
 from forebay_spark.read.pages import even_edges, repeated
 from forebay_spark.values.pairs import Pairs
 
@@ -26,44 +29,53 @@ WORD_BYTES = 8
 BINARY = pa.binary()
 
 
-def buffer(data: bytes) -> pa.Buffer:
-    """Bytes of a reply as Arrow sees them."""
-    return pa.py_buffer(data)
+def parts_of(block: pa.Buffer) -> tuple[int, list[pa.Buffer]]:
+    """How many entries an answer has, and its parts, where they are."""
+    rows, number = unpack_from("<2Q", block)
+    parts, at = [], (2 + number) * WORD_BYTES
+    for size in unpack_from(f"<{number}Q", block, 2 * WORD_BYTES):
+        parts.append(block.slice(at, size))
+        at += size + -size % WORD_BYTES
+    return rows, parts
 
 
 def texts(
-    rows: int, offsets: bytes, data: bytes, valid: bytes | None = None, kind: pa.DataType = BINARY
+    rows: int,
+    offsets: pa.Buffer,
+    data: pa.Buffer,
+    valid: pa.Buffer | None = None,
+    kind: pa.DataType = BINARY,
 ) -> pa.Array:
     """A column of the server, checked as far as that costs nothing."""
-    parts = [buffer(valid) if valid else None, buffer(offsets), buffer(data)]
-    array = pa.Array.from_buffers(kind, rows, parts)
+    array = pa.Array.from_buffers(
+        kind, rows, [valid if valid is not None and valid.size else None, offsets, data]
+    )
     array.validate()
     return array
 
 
 class IdColumns(NamedTuple):
-    """How many entries a reply has, and their IDs."""
+    """How many entries a reply has, and what it says about their IDs."""
 
     rows: int
-    ms: bytes
-    seq: bytes
-    texts: list[bytes] | None
+    last: pa.Buffer
+    halves: list[pa.Buffer] | None
+    texts: list[pa.Buffer] | None
 
 
 class ColumnPage:
     """What both kinds have: the IDs."""
 
-    def __init__(self, ids: IdColumns, parts: list[bytes]) -> None:
+    def __init__(self, ids: IdColumns, parts: list[pa.Buffer]) -> None:
         self.rows = ids.rows
-        self.size = sum(map(len, (ids.ms, ids.seq, *(ids.texts or ()), *parts)))
+        sent = (*(ids.halves or ()), *(ids.texts or ()), *parts)
+        self.size = sum(part.size for part in sent)
         self._ids = ids
 
     @property
     def last_id(self) -> EntryId:
         """The ID of the last entry."""
-        halves = (self._ids.ms, self._ids.seq)
-        ms, seq = (int.from_bytes(half[-WORD_BYTES:], "little") for half in halves)
-        return EntryId(ms, seq)
+        return parse(self._ids.last.to_pybytes())
 
     def ids(self) -> pa.Array:
         """IDs as text; made here if they did not come, which only an error message needs."""
@@ -76,23 +88,48 @@ class ColumnPage:
     @property
     def halves(self) -> tuple[pa.Array, pa.Array]:
         """Milliseconds and sequence numbers, unsigned."""
+        assert self._ids.halves is not None, "the IDs were not asked for"
         ms, seq = (
-            pa.Array.from_buffers(pa.uint64(), self.rows, [None, buffer(half)])
-            for half in (self._ids.ms, self._ids.seq)
+            pa.Array.from_buffers(pa.uint64(), self.rows, [None, half]) for half in self._ids.halves
         )
         return ms, seq
 
 
-class FieldsPage(ColumnPage):
-    """Entries of which some fields were asked for."""
+class Kind(NamedTuple):
+    """What a field is asked for as; ``type`` is that of the numbers."""
 
-    def __init__(self, ids: IdColumns, parts: list[bytes], names: tuple[str, ...]) -> None:
+    letter: str
+    type: pa.DataType | None = None
+
+
+TEXT, WHOLE, DOUBLE = Kind("t"), Kind("i", pa.int64()), Kind("d", pa.float64())
+
+
+class FieldsPage(ColumnPage):
+    """Entries of which some fields were asked for.
+
+    Numbers come as such if all values of the field are, and then without offsets.
+    """
+
+    def __init__(self, ids: IdColumns, parts: list[pa.Buffer], kinds: Mapping[str, Kind]) -> None:
         super().__init__(ids, parts)
-        self._columns = {name: parts[3 * i : 3 * i + 3] for i, name in enumerate(names)}
+        self._columns = {name: parts[3 * i : 3 * i + 3] for i, name in enumerate(kinds)}
+        self._kinds = kinds
 
     def column(self, name: str) -> pa.Array:
         """The values of one field as binary, null where an entry lacks it."""
+        numbers = self.numbers(name)
+        if numbers is not None:
+            return numbers.cast(pa.string()).cast(BINARY)
         return texts(self.rows, *self._columns[name])
+
+    def numbers(self, name: str) -> pa.Array | None:
+        """The values of a field that came as numbers: whole ones, or doubles."""
+        offsets, data, valid = self._columns[name]
+        if offsets.size:
+            return None
+        kind = self._kinds[name].type
+        return pa.Array.from_buffers(kind, self.rows, [valid if valid.size else None, data])
 
     def fields(self) -> pa.MapArray:
         """Not there: a caller that needs all fields asks for a map."""
@@ -106,11 +143,11 @@ class FieldsPage(ColumnPage):
 class MapPage(ColumnPage):
     """Entries with all their fields."""
 
-    def __init__(self, ids: IdColumns, parts: list[bytes]) -> None:
+    def __init__(self, ids: IdColumns, parts: list[pa.Buffer]) -> None:
         super().__init__(ids, parts)
         edges, key_offsets, keys, value_offsets, values = parts
-        keys_sent = texts(len(key_offsets) // 4 - 1, key_offsets, keys)
-        all_values = texts(len(value_offsets) // 4 - 1, value_offsets, values)
+        keys_sent = texts(key_offsets.size // 4 - 1, key_offsets, keys)
+        all_values = texts(value_offsets.size // 4 - 1, value_offsets, values)
         self._pairs = _paired(ids.rows, edges, keys_sent, all_values)
 
     def column(self, name: str) -> pa.Array:
@@ -124,6 +161,9 @@ class MapPage(ColumnPage):
         rows = pa.FixedSizeListArray.from_arrays(self._pairs.values, len(common))
         return pc.list_element(rows, common.index(wanted))
 
+    def numbers(self, name: str) -> None:
+        """A map holds texts."""
+
     def fields(self) -> pa.MapArray:
         """All fields of each entry, as a map; of a field named twice the last one counts."""
         return self._pairs.without_repeats().as_map()
@@ -133,10 +173,10 @@ class MapPage(ColumnPage):
         return self._pairs
 
 
-def _paired(rows: int, edges: bytes, keys: pa.Array, values: pa.Array) -> Pairs:
+def _paired(rows: int, edges: pa.Buffer, keys: pa.Array, values: pa.Array) -> Pairs:
     """Without edges all entries have the same keys in the same order."""
-    if edges:
-        offsets = pa.Array.from_buffers(pa.int32(), rows + 1, [None, buffer(edges)])
+    if edges.size:
+        offsets = pa.Array.from_buffers(pa.int32(), rows + 1, [None, edges])
         return Pairs(offsets, keys, values)
     names = tuple(keys.to_pylist())
     common = names if len(set(names)) == len(names) else None

@@ -39,6 +39,7 @@ from forebay_spark.values.schema import (
     columns_of,
 )
 
+FAILFAST = "FAILFAST"
 _SIGNED_MAX = 2**63 - 1
 _SHOWN_CHARACTERS = 60
 
@@ -53,7 +54,7 @@ class Decoder:
         self._timestamp_format = options.timestampFormat
         self._special = {column.special: column.type for column in self._columns}
         self._typed = [
-            (column, payloads.converter(column.name, field.type, options))
+            (column, field.type, payloads.converter(column.name, field.type, options))
             for column, field in zip(self._columns, self._arrow, strict=True)
             if column.special is None
         ]
@@ -62,7 +63,7 @@ class Decoder:
         """The record batch of a page."""
         bad: dict[int, str] = {}
         reads = [_read(page, bad, *typed) for typed in self._typed]
-        if bad and self._mode == "FAILFAST":
+        if bad and self._mode == FAILFAST:
             raise _failure(stream, page, bad)
         arrays = {read.name: read.array for read in reads}
         arrays |= {f: make(stream, page) for f, make in _SPECIAL.items() if f in self._special}
@@ -90,19 +91,34 @@ class Decoder:
         return kept
 
 
-def _read(page: Page, bad: dict[int, str], column: Column, convert: Converter) -> Read:
+def _read(
+    page: Page, bad: dict[int, str], column: Column, kind: pa.DataType, convert: Converter
+) -> Read:
     """One field of all entries; rows where it does not fit are added to ``bad``."""
-    given = page.column(column.name)
-    array, rows = convert.tolerant(given)
-    for row in rows:
-        shown = given[row].as_py().decode("utf-8", "replace")[:_SHOWN_CHARACTERS]
+    read = _ready(page, column, kind)
+    if read is None:
+        given = page.column(column.name)
+        read = Read(column.name, given, *convert.tolerant(given))
+    for row in read.unread:
+        shown = read.given[row].as_py().decode("utf-8", "replace")[:_SHOWN_CHARACTERS]
         wanted = _article(column.type.simpleString())
         bad.setdefault(row, f"{column.name}: {shown!r} is not {wanted}")
-    if column.required and array.null_count > len(rows):
+    if column.required and read.array.null_count > len(read.unread):
         for row in range(page.rows):
-            if not array[row].is_valid:
+            if not read.array[row].is_valid:
                 bad.setdefault(row, f"{column.name}: missing")
-    return Read(column.name, given, array, rows)
+    return read
+
+
+def _ready(page: Page, column: Column, kind: pa.DataType) -> Read | None:
+    """The same if the field came as numbers, all of which fit the type."""
+    numbers = page.numbers(column.name)
+    if numbers is None:
+        return None
+    try:
+        return Read(column.name, numbers, numbers.cast(kind), ())
+    except pa.ArrowInvalid:
+        return None  # one is too large: as a text it is named and judged
 
 
 def _corrupt(page: Page, bad: dict[int, str]) -> pa.Array:

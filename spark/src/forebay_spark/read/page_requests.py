@@ -11,12 +11,30 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import pyarrow as pa
+from pyspark.sql.types import ByteType, DoubleType, IntegerType, LongType, ShortType
+
 from forebay_spark.ids import EntryId
-from forebay_spark.read.column_pages import FieldsPage, IdColumns, MapPage
+from forebay_spark.read.column_pages import (
+    DOUBLE,
+    TEXT,
+    WHOLE,
+    FieldsPage,
+    IdColumns,
+    Kind,
+    MapPage,
+    parts_of,
+)
 from forebay_spark.read.pages import EntryPage, Page
 from forebay_spark.values.schema import CORRUPT, FIELDS, RAW, REST, Column
 
 Command = tuple[Any, ...]
+
+#: Types whose fields may come as numbers.
+_KINDS: dict[type, Kind] = {
+    **dict.fromkeys((ByteType, ShortType, IntegerType, LongType), WHOLE),
+    DoubleType: DOUBLE,
+}
 
 
 class Form(Protocol):
@@ -51,13 +69,19 @@ class RangeForm:
 class ColumnsForm:
     """Columns, cut to what a schema needs."""
 
-    def __init__(self, columns: tuple[Column, ...]) -> None:
+    def __init__(self, columns: tuple[Column, ...], *, names_entries: bool = False) -> None:
+        """``names_entries``: an error names the entry, so that IDs are needed in any case."""
         special = {column.special for column in columns}
         self._as_map = bool(special & {FIELDS, CORRUPT, REST, RAW})
-        self._names = tuple(column.name for column in columns if column.special is None)
-        fields = () if self._as_map else ("FIELDS", len(self._names), *self._names)
+        fields = [column for column in columns if column.special is None]
+        self._kinds = {column.name: _KINDS.get(type(column.type), TEXT) for column in fields}
         self._with_ids = "_id" in special
-        self._words = ("IDS", *fields) if self._with_ids else fields
+        self._with_times = names_entries or bool(special & {"_timestamp", "_seq"})
+        words = {"TIMES": self._with_times, "IDS": self._with_ids}
+        letters = "".join(kind.letter for kind in self._kinds.values())
+        named = ("FIELDS", len(self._kinds), *self._kinds, "KINDS", letters)
+        asked = [word for word, wanted in words.items() if wanted]
+        self._words = (*asked, *(() if self._as_map else named))
 
     def ask(self, stream: str, after: EntryId, end: EntryId, entries: int) -> Command:
         """See Form."""
@@ -66,10 +90,11 @@ class ColumnsForm:
 
     def page(self, reply: Any) -> Page:
         """See Form."""
-        count, ms, seq, *rest = reply
-        ids = IdColumns(count, ms, seq, rest[:2] if self._with_ids else None)
-        parts = rest[2:] if self._with_ids else rest
-        return MapPage(ids, parts) if self._as_map else FieldsPage(ids, parts, self._names)
+        count, (last, *rest) = parts_of(pa.py_buffer(reply))
+        halves = [rest.pop(0), rest.pop(0)] if self._with_times else None
+        texts = [rest.pop(0), rest.pop(0)] if self._with_ids else None
+        ids = IdColumns(count, last, halves, texts)
+        return MapPage(ids, rest) if self._as_map else FieldsPage(ids, rest, self._kinds)
 
     def is_last(self, page: Page, entries: int, end: EntryId) -> bool:
         """See Form; a long answer may end early, so only the last ID tells."""

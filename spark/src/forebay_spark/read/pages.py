@@ -52,6 +52,9 @@ class Page(Protocol):
     def column(self, name: str) -> pa.Array:
         """The values of one field as binary, null where an entry lacks it."""
 
+    def numbers(self, name: str) -> pa.Array | None:
+        """The same as numbers, if the server has sent it so: whole ones, or doubles."""
+
     def fields(self) -> pa.MapArray:
         """All fields of each entry, as a map from binary or text to binary."""
 
@@ -117,6 +120,9 @@ class EntryPage:
             return pa.nulls(self.rows, pa.binary())
         at = 2 * self._names.index(wanted) + 1
         return pa.array(self._flat[at :: 2 * len(self._names)], pa.binary())
+
+    def numbers(self, name: str) -> None:
+        """XRANGE sends texts."""
 
     def fields(self) -> pa.MapArray:
         """All fields of each entry, as a map from binary or text to binary."""

@@ -38,7 +38,7 @@ from pyspark.sql.types import StructType
 from forebay_spark.ids import EntryId
 from forebay_spark.options import Options
 from forebay_spark.read import loss
-from forebay_spark.read.decode import Decoder
+from forebay_spark.read.decode import FAILFAST, Decoder
 from forebay_spark.read.offsets import Piece, Position, Span
 from forebay_spark.read.page_requests import ColumnsForm, Command, Form, RangeForm
 from forebay_spark.read.pages import Page
@@ -240,7 +240,7 @@ class Reader:
                 # A new connection knows nothing of what the old one was asked.
                 waiting = [ask for ask in self._on_way if ask.link is link]
                 link.send(*(command for ask in waiting for command in ask.commands(self._form)))
-            return [link.reply() for _ in first.commands(self._form)]
+            return [link.reply(long=True) for _ in first.commands(self._form)]
 
         first.replies = link.retry(attempt)
         self._on_way.remove(first)
@@ -299,7 +299,9 @@ def read_parts(
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Record batches of a task and their streams, over connections of its own."""
     server = Server(options, met=True)
-    form = ColumnsForm(columns_of(schema)) if task.in_columns else RangeForm()
+    form: Form = RangeForm()
+    if task.in_columns:
+        form = ColumnsForm(columns_of(schema), names_entries=options.mode == FAILFAST)
     try:
         decoder = Decoder(schema, options)
         with no_cycle_search():

@@ -17,23 +17,35 @@ sure that nothing is done twice.  patience.py says how long that goes on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from inspect import signature
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import redis
 from redis.backoff import NoBackoff
+from redis.connection import AbstractConnection
 from redis.crc import key_slot
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
 from forebay_spark.errors import OptionError
 from forebay_spark.options import LONG_RETRY_S, STREAM, Options
+from forebay_spark.servers.long_replies import long_string
 from forebay_spark.servers.patience import BROKEN, PASSING, Patience, translate
 
 SENTINEL, CLUSTER = "+sentinel", "+cluster"
 SCHEMES = ("redis", "rediss", "unix")
 #: How much of a page is taken from a socket at once; redis-py takes 64 KB, which costs more.
 READ_BYTES = 256 << 10
+
+#: redis-py tells each server its version, for which it reads the disk: twice the CPU time of all
+#: the rest of a connection.  These arguments turn that off; they have other names since 7.1.
+_ABOUT_REDIS_PY = ("driver_info",), ("lib_name", "lib_version")
+UNTOLD: dict[str, None] = next(
+    dict.fromkeys(names)
+    for names in _ABOUT_REDIS_PY
+    if set(names) <= signature(AbstractConnection.__init__).parameters.keys()
+)
 
 Pool = redis.ConnectionPool
 
@@ -143,11 +155,17 @@ class Link:
             self.drop()
             raise
 
-    def receive(self) -> Any:
-        """The next reply, undecoded; an error reply is raised."""
+    def receive(self, *, long: bool = False) -> Any:
+        """The next reply, undecoded; an error reply is raised.
+
+        ``long``: if it is a long string, it may come as a buffer of Arrow.
+        """
         if self._connection is None:
             raise redis.exceptions.ConnectionError("the connection was closed")
         try:
+            string = long_string(self._connection) if long else None
+            if string is not None:
+                return string
             return self._connection.read_response(disable_decoding=True)
         except BROKEN:
             self.drop()
@@ -167,9 +185,9 @@ class Link:
             self.drop()
             return [error] * len(commands)
 
-    def _reply_or_refusal(self) -> Any:
+    def _reply_or_refusal(self, *, long: bool = False) -> Any:
         try:
-            return self.receive()
+            return self.receive(long=long)
         except redis.exceptions.ResponseError as error:
             return error
 
@@ -202,9 +220,9 @@ class Link:
 
         return self._patience.retry(attempt, drop)
 
-    def reply(self) -> Any:
+    def reply(self, *, long: bool = False) -> Any:
         """The next reply; a refusal is returned, a fault that may pass is raised."""
-        reply = self._reply_or_refusal()
+        reply = self._reply_or_refusal(long=long)
         if isinstance(reply, PASSING):
             raise reply
         return reply
@@ -322,6 +340,7 @@ class Server:
         }
         return {
             **{name: value for name, value in given.items() if value is not None},
+            **UNTOLD,
             "protocol": 2,
             "socket_read_size": READ_BYTES,
             "socket_timeout": float(self._options.timeoutSeconds),
@@ -347,7 +366,11 @@ class Server:
         service, *rest = self._address.path
         sentinel = Sentinel(
             list(self._address.hosts),
-            sentinel_kwargs={"socket_timeout": float(self._options.timeoutSeconds), "protocol": 2},
+            sentinel_kwargs={
+                **UNTOLD,
+                "socket_timeout": float(self._options.timeoutSeconds),
+                "protocol": 2,
+            },
         )
         database = int(rest[0]) if rest else 0
         client = sentinel.master_for(

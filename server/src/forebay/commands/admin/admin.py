@@ -66,7 +66,7 @@ def wait(ctx: Context, argv: Argv) -> None:
     if replicas <= 0 or not ctx.may_block:
         ctx.out.integer(0)
         return
-    ctx.block(BLOCK_TIME, [], timeout_ms, argv.list(), on_timeout=lambda out: out.integer(0))
+    ctx.block(BLOCK_TIME, [], timeout_ms, argv.kept(), on_timeout=lambda out: out.integer(0))
 
 
 def shutdown(ctx: Context, argv: Argv) -> None:

@@ -109,7 +109,7 @@ def waitaof(ctx: Context, argv: Argv) -> None:
     def answer(out: RespWriter) -> None:
         out.value([int(durability.is_synced(mark)), 0])
 
-    ctx.block(BLOCK_TIME, [], timeout_ms, argv.list(), on_timeout=answer)
+    ctx.block(BLOCK_TIME, [], timeout_ms, argv.kept(), on_timeout=answer)
     if replicas == 0:
         durability.wake_when_synced(mark, ctx.session)
 

@@ -222,7 +222,7 @@ class Context:
         kind: int,
         keys: list[bytes],
         timeout_ms: int,
-        argv: list[bytes],
+        argv: Argv,
         on_missing_key: bool = False,
         wake_at_ms: Mapping[bytes, int] | int | None = None,
         on_timeout: Callable[[RespWriter], object] | None = None,

@@ -69,7 +69,7 @@ class Blocking(Protocol):
         kind: int,
         keys: list[bytes],
         timeout_ms: int,
-        argv: list[bytes],
+        argv: Argv,
         on_missing_key: bool,
         wake_at_ms: Mapping[bytes, int] | int | None,
         on_timeout: Callable[[RespWriter], object] | None,

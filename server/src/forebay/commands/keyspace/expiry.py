@@ -138,6 +138,9 @@ def _getter(unit_ms: int, from_now: bool) -> Callable[[Context, Argv], None]:
 
 def expire_cycle(ctx: Context, budget: int) -> bool:
     """Remove keys that are past their time, in at most ``budget`` steps; whether more are due."""
+    soonest_ms = next_expiry_ms(ctx.keyspace)
+    if soonest_ms is None or ctx.now_ms < soonest_ms:
+        return False
     due = [db for db in ctx.keyspace.databases if _is_due(db, ctx.now_ms)]
     due.sort(key=_earliest)
     for db in due:
@@ -155,9 +158,13 @@ def expire_cycle(ctx: Context, budget: int) -> bool:
 
 def next_expiry_ms(keyspace: Keyspace) -> int | None:
     """When expire_cycle() may find something to do, at the earliest; None: never."""
-    soonest = min((_earliest(db) for db in keyspace.databases if db.deadlines), default=None)
     # A key may expire at the end of time, which has no millisecond after it.
-    return None if soonest is None or soonest >= mem.I64_MAX else soonest + 1
+    soonest = mem.I64_MAX
+    for db in keyspace.databases:
+        heap = db.deadlines
+        if heap and heap[0][0] < soonest:
+            soonest = heap[0][0]
+    return None if soonest == mem.I64_MAX else soonest + 1
 
 
 def _earliest(db: Database) -> int:

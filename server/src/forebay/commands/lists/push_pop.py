@@ -96,7 +96,7 @@ def _blocking_pop(left: bool) -> Handler:
                 ctx.effects.command(pop_name(left).upper(), key)
                 return
         if ctx.may_block:
-            ctx.block(BLOCK_LIST, keys, timeout_ms, args)
+            ctx.block(BLOCK_LIST, keys, timeout_ms, argv.kept())
         else:
             ctx.out.null_array()
 

@@ -1,4 +1,4 @@
-"""What FB.COLUMNS is asked for after the range: COUNT, IDS, FIELDS, in any order."""
+"""What FB.COLUMNS is asked for after the range: COUNT, IDS, TIMES, FIELDS, KINDS, in any order."""
 
 from __future__ import annotations
 
@@ -7,24 +7,44 @@ from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
 
 FIRST_OPTION = 4
+#: What a column is made of, and the letters for it.
+TEXTS, WHOLES, DOUBLES = 0, 1, 2
+LETTERS = b"tid"
 
 
 class ColumnOptions:
-    """The options: COUNT (-1: none), IDS, and FIELDS (not given: all, as a map)."""
+    """The options: COUNT (-1: none), IDS, TIMES, FIELDS (not given: all, as a map), KINDS."""
 
     def __init__(self, argv: Argv) -> None:
         self.count = -1
         self.with_ids = False
+        self.with_times = False
         self.as_map = True
         self.names: list[bytes] = []
+        self.kinds: list[int] = []
+        letters: bytes | None = None
         at = FIRST_OPTION
         while at < argv.n:
-            at = self.read(argv, at)
+            if argv.word(at, b"KINDS") and at + 1 < argv.n:
+                letters = argv[at + 1]
+                at += 2
+            else:
+                at = self.read(argv, at)
+        self.kinds = self.kinds_of(letters if letters is not None else b"t" * len(self.names))
+
+    def kinds_of(self, letters: bytes) -> list[int]:
+        """What the columns of the fields are made of."""
+        if len(letters) != len(self.names) or not set(letters) <= set(LETTERS):
+            raise CommandError(b"ERR KINDS needs a letter for each field: t, i or d")
+        return [LETTERS.index(letter) for letter in letters]
 
     def read(self, argv: Argv, at: int) -> int:
         """One option; the index after it."""
         if argv.word(at, b"IDS"):
             self.with_ids = True
+            return at + 1
+        if argv.word(at, b"TIMES"):
+            self.with_times = True
             return at + 1
         if at + 1 >= argv.n:
             raise CommandError(SYNTAX)

@@ -4,6 +4,9 @@ from cpython cimport array
 
 from forebay cimport mem
 from forebay.commands.api.context cimport Context
+from forebay.commands.streams cimport block
+from forebay.commands.streams.block cimport Block
+from forebay.commands.streams.column cimport Column
 from forebay.core cimport ids, listpack
 from forebay.core.cursor cimport Cursor
 from forebay.core.node cimport Node
@@ -14,44 +17,8 @@ from forebay.wire.resp_writer cimport RespWriter
 
 cdef i64 ANSWER_BYTES
 cdef u32 NOWHERE
-cdef u8 DASH
 cdef int SHORT_STRING, WIDE
-cdef Py_ssize_t PART_ROOM, KEPT_COLUMNS, KEPT_BYTES, FIRST_ROOM, INTEGER_ROOM
-
-
-cdef bytearray widened(const u8* p, Py_ssize_t size, Py_ssize_t room)
-
-
-@cython.final
-cdef class Column:
-    cdef bytearray data, offsets, valid
-    cdef u8* p
-    cdef u8* o
-    cdef u8* v
-    cdef Py_ssize_t room, size, row_room, rows
-
-    cdef int clear(self) except -1
-    @cython.locals(head=int, behind=Py_ssize_t, n=Py_ssize_t)
-    cdef Py_ssize_t put(self, const u8* p, Py_ssize_t at, Py_ssize_t row) except -1
-    @cython.locals(value=i64, behind=Py_ssize_t, start=Py_ssize_t, n=Py_ssize_t)
-    cdef Py_ssize_t put_wide(self, const u8* p, Py_ssize_t at) except -1
-    @cython.locals(o=Py_ssize_t)
-    cdef int put_id(self, u64 ms, u64 seq, Py_ssize_t row) except -1
-    cdef inline int put_word(self, u64 value) except -1
-    @cython.locals(low=Py_ssize_t, n=Py_ssize_t)
-    cdef int repeat(self, Py_ssize_t row) except -1
-    @cython.locals(low=Py_ssize_t)
-    cdef bint has(self, Py_ssize_t row, const u8* p, Py_ssize_t at) except -1
-    @cython.locals(i=Py_ssize_t)
-    cdef int turn_to(self, Py_ssize_t row) except -1
-    cdef inline int end(self, Py_ssize_t row) except -1
-    cdef inline int need(self, Py_ssize_t n) except -1
-    @cython.locals(had=Py_ssize_t)
-    cdef int widen(self) except -1
-    cdef Py_ssize_t wire_bytes(self) except -1
-    cdef int write_offsets(self, RespWriter out) except -1
-    cdef int write_data(self, RespWriter out) except -1
-    cdef int write(self, RespWriter out, Py_ssize_t rows) except -1
+cdef Py_ssize_t KEPT_COLUMNS, KEPT_BYTES, RUN_ROWS, RUN_VALUES, STEM_ROOM
 
 
 cdef list SPARE
@@ -78,8 +45,9 @@ cdef class Pairs:
     cdef bint is_alike(self, Cursor cursor) except -1
     @cython.locals(_=Py_ssize_t, i=Py_ssize_t)
     cdef int unfold(self) except -1
+    cdef bint has_edges(self) noexcept
     cdef Py_ssize_t wire_bytes(self) except -1
-    cdef int write(self, RespWriter out) except -1
+    cdef int write(self, Block answer) except -1
 
 
 @cython.locals(node=Node)
@@ -89,28 +57,53 @@ cdef Py_ssize_t next_key(Cursor cursor, Py_ssize_t at) except -1
 
 
 @cython.final
+cdef class Ids:
+    cdef bint as_numbers, as_text
+    cdef Column ms, seq, texts
+    cdef array.array run
+    cdef u64* w
+    cdef Py_ssize_t held
+    cdef u64 last_ms, last_seq
+    cdef bytes last
+    cdef bytearray stem
+
+    cdef int add(self, u64 ms, u64 seq) except -1
+    cdef int flush(self) except -1
+    cdef int parts(self) except -1
+    cdef Py_ssize_t wire_bytes(self) except -1
+    cdef int end(self, Py_ssize_t rows) except -1
+    cdef int write(self, Block answer) except -1
+
+
+@cython.final
 cdef class Sheet:
-    cdef Py_ssize_t rows
+    cdef Py_ssize_t rows, held, most_held
     cdef i64 size
     cdef list names, columns
     cdef Node node
-    cdef array.array wanted
-    cdef bint with_ids, as_map
-    cdef Column ms, seq, ids
+    cdef const u8* p
+    cdef array.array wanted, spots
+    cdef bint as_map
+    cdef u32 misfit
+    cdef Ids ids
     cdef Pairs pairs
 
+    @cython.locals(i=Py_ssize_t, column=Column)
+    cdef int choose(self, list kinds) except -1
     cdef bint add(self, Cursor cursor) except -1
-    @cython.locals(p="const u8*", at=Py_ssize_t, wanted="u32*", i=Py_ssize_t, _=Py_ssize_t, place=u32)
+    @cython.locals(p="const u8*", at=Py_ssize_t, spots="u32*", o=Py_ssize_t, i=Py_ssize_t, head=int)
+    cdef Py_ssize_t hold(self, Cursor cursor) except -1
+    @cython.locals(wanted="u32*", spots="u32*", fields=Py_ssize_t, i=Py_ssize_t, column=Column)
+    cdef int flush(self) except -1
+    @cython.locals(p="const u8*", at=Py_ssize_t, _=Py_ssize_t, place=u32, column=Column)
     cdef Py_ssize_t pick(self, Cursor cursor) except -1
-    @cython.locals(column=Column)
-    cdef Py_ssize_t take(self, u32 place, const u8* p, Py_ssize_t at) except -1
     @cython.locals(node=Node, wanted="u32*", at=Py_ssize_t, i=Py_ssize_t)
     cdef int learn(self, Cursor cursor) except -1
     @cython.locals(i=Py_ssize_t, name=bytes)
     cdef u32 place_of(self, const u8* p, Py_ssize_t at) except? 0
-    @cython.locals(room=Py_ssize_t, i=Py_ssize_t, column=Column)
+    @cython.locals(size=Py_ssize_t, i=Py_ssize_t, column=Column, answer=Block)
     cdef int write(self, RespWriter out) except -1
-    @cython.locals(pairs=Pairs, column=Column)
+    @cython.locals(ids=Ids, pairs=Pairs, column=Column)
     cdef give_back(self)
 
 

@@ -9,21 +9,24 @@ from forebay.mem cimport i64, u64
 from forebay.wire.resp_writer cimport RespWriter
 
 cdef Py_ssize_t FEW_IDS, FIXED_ARGS
+cdef array.array NO_IDS
 
 
 @cython.final
 cdef class DeliveryEffects:
     cdef Effects effects
     cdef bytes key, group, owner
-    cdef u64 last_ms, last_seq
+    cdef u64 last_ms, last_seq, first_ms, first_seq
     cdef i64 time_ms, deliveries     # of the run being collected
     cdef Py_ssize_t n, room          # IDs in the run; IDs that fit
     cdef public Py_ssize_t records   # written so far
     cdef array.array ids
     cdef u64* w
 
+    @cython.locals(at=Py_ssize_t)
     cpdef int note(self, u64 ms, u64 seq, bytes owner, i64 time_ms, i64 deliveries) except -1
     cdef bint is_same(self, bytes owner, i64 time_ms, i64 deliveries) except -1
+    @cython.locals(wider=array.array)
     cdef int widen(self) except -1
     cpdef int flush(self) except -1
     @cython.locals(effects=Effects, out=RespWriter, i=Py_ssize_t)

@@ -27,6 +27,7 @@ from forebay.commands.api.effects import Effects
 from forebay.core.group import Group
 
 FEW_IDS = 64
+NO_IDS = array("Q")
 # XCLAIM key group consumer 0 ... TIME ms RETRYCOUNT n FORCE JUSTID LASTID id
 FIXED_ARGS = 13
 
@@ -45,9 +46,12 @@ class DeliveryEffects:
         self.deliveries = 0
         self.n = 0
         self.records = 0
-        self.ids: array[int] = array("Q", bytes(16 * FEW_IDS))
+        #: The first ID of the run; most deliveries to a reader that waited are of one entry.
+        self.first_ms = self.first_seq = 0
+        #: The IDs after it.
+        self.ids: array[int] = NO_IDS
         self.w: mem.Words = mem.words(self.ids)
-        self.room = FEW_IDS
+        self.room = 0
 
     def note(self, ms: int, seq: int, owner: bytes, time_ms: int, deliveries: int) -> None:
         """One entry is now pending for ``owner``."""
@@ -56,10 +60,15 @@ class DeliveryEffects:
         self.owner = owner
         self.time_ms = time_ms
         self.deliveries = deliveries
-        if self.n == self.room:
-            self.widen()
-        self.w[2 * self.n] = ms
-        self.w[2 * self.n + 1] = seq
+        if self.n == 0:
+            self.first_ms = ms
+            self.first_seq = seq
+        else:
+            at = self.n - 1
+            if at == self.room:
+                self.widen()
+            self.w[2 * at] = ms
+            self.w[2 * at + 1] = seq
         self.n += 1
 
     def is_same(self, owner: bytes, time_ms: int, deliveries: int) -> bool:
@@ -70,9 +79,11 @@ class DeliveryEffects:
 
     def widen(self) -> None:
         """Room for twice as many IDs."""
-        self.ids = self.ids + self.ids
-        self.w = mem.words(self.ids)
-        self.room *= 2
+        self.room = 2 * self.room if self.room > 0 else FEW_IDS
+        wider = array("Q", bytes(16 * self.room))
+        wider[: len(self.ids)] = self.ids
+        self.ids = wider
+        self.w = mem.words(wider)
 
     def flush(self) -> None:
         """Record the run, if there is one; the next note begins another."""
@@ -91,12 +102,13 @@ class DeliveryEffects:
         out.bulk(self.group)
         out.bulk(self.owner)
         out.bulk(b"0")
-        for i in range(self.n):
+        out.stream_id(self.first_ms, self.first_seq)
+        for i in range(self.n - 1):
             out.stream_id(self.w[2 * i], self.w[2 * i + 1])
         out.bulk(b"TIME")
-        out.bulk(b"%d" % self.time_ms)
+        out.number(self.time_ms)
         out.bulk(b"RETRYCOUNT")
-        out.bulk(b"%d" % self.deliveries)
+        out.number(self.deliveries)
         out.bulk(b"FORCE")
         out.bulk(b"JUSTID")
         out.bulk(b"LASTID")

@@ -5,6 +5,7 @@ from forebay.commands.streams cimport entry_writer
 from forebay.commands.streams cimport read_options
 from forebay.commands.streams.delivery_effects cimport DeliveryEffects
 from forebay.commands.api.context cimport Context
+from forebay.commands.api.effects cimport Effects
 from forebay.commands.streams.read_options cimport ReadOptions
 from forebay.commands.streams.parsing cimport group_of
 from forebay.core cimport ids
@@ -87,9 +88,10 @@ cdef class Read:
 
     @cython.locals(out=RespWriter, noack="bint", with_claims="bint", now_ms="i64", ms="u64", seq="u64", cursor=Cursor, n="i64", _="bint")
     cdef i64 deliver(self, Stream stream, Group group, Consumer consumer, i64 limit, DeliveryEffects recorder) except -1
-    cdef record_position(self, Group group)
+    @cython.locals(effects=Effects, out=RespWriter)
+    cdef int record_position(self, Group group) except -1
 
-    @cython.locals(options=ReadOptions, words=list, keys=list, i="Py_ssize_t", at="Py_ssize_t", stream=Stream)
+    @cython.locals(options=ReadOptions, argv=Argv, call=Argv, words=list, keys=list, i="Py_ssize_t", at="Py_ssize_t", stream=Stream)
     cdef wait(self)
 
     @cython.locals(group=Group, slot="i64", pending=Pending, since_ms="i64")

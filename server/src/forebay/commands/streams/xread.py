@@ -32,7 +32,7 @@ from forebay.core.finder import Finder
 from forebay.core.group import Consumer, Group
 from forebay.core.stream import Stream
 from forebay.errors import INVALID_ID, CommandError
-from forebay.wire.argv import Argv
+from forebay.wire.argv import Argv, argv_of
 from forebay.wire.chars import DOLLAR, GREATER, PLUS
 
 MEANINGLESS = (
@@ -283,7 +283,10 @@ class Read:
     def serve_new(self, stream: Stream, group: Group, consumer: Consumer, i: int) -> None:
         """Claimed entries, then new ones; nothing at all is written if there are none."""
         claims = self.options.claim_ms != read_options.NOT_SET and group.pending.count > 0
-        has_new = stream.has_after(group.last_ms, group.last_seq)
+        # The last ID may be of an entry that is gone; then there is nothing to deliver after all.
+        has_new = stream.length > 0 and ids.before(
+            group.last_ms, group.last_seq, stream.last_ms, stream.last_seq
+        )
         if not claims and not has_new:
             return
         out = self.out
@@ -391,36 +394,37 @@ class Read:
 
     def record_position(self, group: Group) -> None:
         """How far the group has read, for AOF and replicas."""
-        ctx = self.ctx
-        ctx.effects.record(
-            b"XGROUP",
-            b"SETID",
-            ctx.key,
-            group.name,
-            ids.text(group.last_ms, group.last_seq),
-            b"ENTRIESREAD",
-            b"%d" % group.entries_read,
-        )
+        effects = self.ctx.effects
+        out = effects.out
+        effects.head(7)
+        out.bulk(b"XGROUP")
+        out.bulk(b"SETID")
+        out.bulk(self.ctx.key)
+        out.bulk(group.name)
+        out.stream_id(group.last_ms, group.last_seq)
+        out.bulk(b"ENTRIESREAD")
+        out.number(group.entries_read)
 
     # Waiting
 
     def wait(self) -> None:
         """Run again when a key is ready, or when an entry has been pending long enough."""
         options = self.options
-        words = self.argv.list()
-        keys = words[options.keys_at : options.keys_at + options.streams]
+        argv = self.argv
+        keys = [argv.at(options.keys_at + i) for i in range(options.streams)]
+        words: list[bytes] | None = None
         wake_at_ms: dict[bytes, int] | None = None
         for i in range(options.streams):
             stream = self.stream(i)
             if self.sign(i) == DOLLAR:
+                words = argv.list() if words is None else words
                 at = options.keys_at + options.streams + i
                 words[at] = b"0-0" if stream is None else ids.text(stream.last_ms, stream.last_seq)
             if options.claim_ms != read_options.NOT_SET and stream is not None:
                 wake_at_ms = wake_at_ms or {}
                 wake_at_ms[keys[i]] = self.claim_time(stream)
-        self.ctx.block(
-            BLOCK_STREAM, keys, options.block_ms, words, self.is_group, wake_at_ms=wake_at_ms
-        )
+        call = argv.kept() if words is None else argv_of(words)
+        self.ctx.block(BLOCK_STREAM, keys, options.block_ms, call, self.is_group, wake_at_ms)
 
     def claim_time(self, stream: Stream) -> int:
         """When the oldest pending entry that still exists can be claimed."""

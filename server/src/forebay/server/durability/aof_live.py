@@ -1,6 +1,6 @@
 """The AOF while the server runs: written before replies go out, synced as the policy says.
 
-    commands -> effects --end_turn()--> AOF            every turn that changed something
+    commands -> effects --read()--> AOF                every turn that changed something
                                        |
                     always    sync in the same turn      replies wait for the disk
                     everysec  sync on the thread         at most once a second
@@ -17,12 +17,10 @@ When the disk refuses
      tried again every second; clients with a reply from that turn are closed
      instead of answered, and writes are refused (MISCONF) until it is done.
   3. After a failed sync nobody knows what the disk has.  Writes are refused
-     until the whole AOF has been written anew into other files (background.py starts that).
+     until the whole AOF has been written anew into other files (schedule.py starts that).
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from forebay.commands.api.session import Session
 from forebay.commands.api.settings import Settings
@@ -30,10 +28,13 @@ from forebay.engine.engine import Engine
 from forebay.errors import DiskError, ForebayError
 from forebay.persistence.aof.writer import AofWriter, SyncTicket
 from forebay.server.durability.aof_turn import TurnAof
+from forebay.server.durability.children import Children
 from forebay.server.durability.syncer import Syncer
+from forebay.server.durability.write_gate import WriteGate
 from forebay.server.logger import Log
 from forebay.server.net.loop import Loop
 from forebay.server.net.timers import Clock
+from forebay.server.net.turn_end import TurnEnd
 from forebay.server.process import Halt
 
 #: everysec begins a sync when the last one began this long ago.  Beats come every 100 ms, so
@@ -44,8 +45,6 @@ WRITE_AGAIN_MS = 1000
 #: A sync that takes longer than this is counted as delayed.
 LATE_MS = 2000
 
-MISCONF = "MISCONF Errors writing to the AOF file: "
-
 
 class LiveAof:
     """Owns the AOF once all data is loaded."""
@@ -55,17 +54,23 @@ class LiveAof:
         settings: Settings,
         engine: Engine,
         loop: Loop,
+        turn_end: TurnEnd,
         syncer: Syncer,
+        children: Children,
+        gate: WriteGate,
         log: Log,
         clock: Clock,
     ) -> None:
         self.settings = settings
         self.engine = engine
         self.loop = loop
+        self.turn_end = turn_end
         self.syncer = syncer
+        self.children = children
+        self.gate = gate
         self.log = log
         self.clock = clock
-        self.turn = TurnAof(engine.effects, self._on_failure)
+        self.turn = TurnAof(engine.effects, self._refused)
         self.synced = 0
         self.sync_began_ms = 0
         self.synced_ms = 0
@@ -77,10 +82,6 @@ class LiveAof:
         self.sync_trouble = ""
         self.retry_ms = 0
         self.waiting: list[tuple[int, Session, object]] = []
-        #: Called when writes must be refused from now on, or need not be any more.
-        self.on_trouble: Callable[[], None] = lambda: None
-        #: Whether a child is at work.
-        self.has_child: Callable[[], bool] = lambda: False
 
     @property
     def aof(self) -> AofWriter | None:
@@ -98,7 +99,7 @@ class LiveAof:
         self.synced_ms = self.clock.monotonic_ms()
         self.follow_policy()
         self.engine.effects.forget_database()
-        self.on_trouble()
+        self.gate.tell_aof(self.trouble)
 
     def follow_policy(self) -> None:
         """Take over appendfsync; what ``always`` promises begins with what is written already."""
@@ -108,7 +109,7 @@ class LiveAof:
 
     # When the disk refuses
 
-    def _on_failure(self, error: DiskError) -> None:
+    def _refused(self, error: DiskError) -> None:
         """A write, or with ``always`` a sync, has failed in this turn."""
         self.last_error = str(error)
         if self.turn.sync_each:
@@ -118,7 +119,7 @@ class LiveAof:
         self.retry_ms = self.clock.monotonic_ms() + WRITE_AGAIN_MS
         self.log.warning(f"Error writing to the AOF file: {error}; writes are refused")
         self.loop.close_recipients()
-        self.on_trouble()
+        self.gate.tell_aof(self.trouble)
 
     def halt(self, error: DiskError) -> None:
         """The promise of ``always`` cannot be kept."""
@@ -140,7 +141,7 @@ class LiveAof:
             self.write_trouble = ""
             self.turn.is_held = False
             self.log.warning("AOF write error looks solved, can write again.")
-        self.on_trouble()
+        self.gate.tell_aof(self.trouble)
 
     # Syncing
 
@@ -156,7 +157,7 @@ class LiveAof:
         elif (
             self.settings.appendfsync == "everysec"
             and now_ms - self.sync_began_ms >= SYNC_AGAIN_MS
-            and not (self.settings.no_appendfsync_on_rewrite and self.has_child())
+            and not (self.settings.no_appendfsync_on_rewrite and self.children.current)
         ):
             self.start_sync()
 
@@ -217,7 +218,7 @@ class LiveAof:
                 "has been rewritten"
             )
         self.sync_trouble = error.reason
-        self.on_trouble()
+        self.gate.tell_aof(self.trouble)
 
     def start_over(self) -> None:
         """All data is about to be written anew: what could not be written so far will be in it."""
@@ -232,7 +233,7 @@ class LiveAof:
         """All data has been written anew into other files."""
         self.sync_trouble = ""
         self.start_sync()
-        self.on_trouble()
+        self.gate.tell_aof(self.trouble)
 
     @property
     def trouble(self) -> str:
@@ -258,7 +259,7 @@ class LiveAof:
     def wake_when_synced(self, mark: int, session: Session) -> None:
         """End the wait of a client when all before the mark is on disk; sync soon."""
         self.waiting.append((mark, session, session.blocked))
-        self.loop.is_aof_due = True
+        self.turn_end.ask()
 
     def sync_for_waiters(self) -> None:
         """Somebody waits for the disk: begin to sync now, unless that would not be enough."""
@@ -299,8 +300,3 @@ class LiveAof:
         if self.aof is not None:
             self.aof.close()
             self.turn.aof = None
-
-
-def misconf_text(reason: str) -> bytes:
-    """The error that refuses writes while the AOF is not well."""
-    return (MISCONF + reason).encode("utf-8", "replace")

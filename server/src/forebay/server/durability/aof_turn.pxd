@@ -3,15 +3,15 @@ cimport cython
 
 from forebay.commands.api.effects cimport Effects
 from forebay.persistence.aof.writer cimport AofWriter
+from forebay.server.net.turn_end cimport EffectsReader
 
 
-@cython.final
-cdef class TurnAof:
+cdef class TurnAof(EffectsReader):
     cdef public Effects effects
-    cdef public object on_fault
+    cdef public object on_refusal
     cdef public AofWriter aof
     cdef public bint sync_each, is_held
     cdef public long long written
-    cpdef int end_turn(self) except -1
+    cpdef int read(self, Effects effects) except -1
     @cython.locals(aof=AofWriter, effects=Effects)
     cpdef int write(self) except -1

@@ -7,14 +7,16 @@ from collections.abc import Callable
 from forebay.commands.api.effects import Effects
 from forebay.errors import DiskError
 from forebay.persistence.aof.writer import AofWriter
+from forebay.server.net.turn_end import EffectsReader
 
 
-class TurnAof:
+class TurnAof(EffectsReader):
     """Effects in, AOF out; without an AOF the effects are only counted."""
 
-    def __init__(self, effects: Effects, on_fault: Callable[[DiskError], None]) -> None:
+    def __init__(self, effects: Effects, on_refusal: Callable[[DiskError], None]) -> None:
         self.effects = effects
-        self.on_fault = on_fault
+        #: Told when the disk did not take the effects of a turn.
+        self.on_refusal = on_refusal
         self.aof: AofWriter | None = None
         #: Sync with each write: ``appendfsync always``.
         self.sync_each = False
@@ -23,13 +25,13 @@ class TurnAof:
         #: ``effects.total`` at the last write that succeeded.
         self.written = effects.total
 
-    def end_turn(self) -> None:
+    def read(self, effects: Effects) -> None:
         """Write what this turn changed, before its replies go out."""
         if not self.is_held:
             try:
                 self.write()
             except DiskError as error:
-                self.on_fault(error)
+                self.on_refusal(error)
 
     def write(self) -> None:
         """Write all units there are; raises DiskError, and keeps them if they are not written.

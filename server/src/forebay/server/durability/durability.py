@@ -1,7 +1,7 @@
 """All that keeps data on disk, put together and conducted.
 
     start     lock the directory, remove stale temp files; doors open; load (loading.py)
-    a turn    effects -> AOF (aof_live.py), then a child may start (background.py)
+    a turn    effects -> AOF (aof_live.py), then a child may start (schedule.py)
     a beat    sync of every second, another attempt, save points, growth of the AOF
     end       everything written and synced; a snapshot if save points are set
 
@@ -25,29 +25,29 @@ from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.errors import CommandError, ConfigError, DiskError, ForebayError
 from forebay.persistence.files import Disk, Lock, clean_temps, join
-from forebay.server.durability.aof_live import LiveAof, misconf_text
-from forebay.server.durability.background import Background
+from forebay.server.durability.aof_live import LiveAof
 from forebay.server.durability.children import Children
 from forebay.server.durability.loading import Loading, what_to_do
+from forebay.server.durability.progress import Progress
 from forebay.server.durability.rewrite import Rewrite
 from forebay.server.durability.save import Save
+from forebay.server.durability.schedule import Schedule
 from forebay.server.durability.syncer import Syncer
+from forebay.server.durability.write_gate import WriteGate
 from forebay.server.logger import Log
 from forebay.server.net.loop import Loop
 from forebay.server.net.timers import Clock
+from forebay.server.net.turn_end import Participant, TurnEnd
 from forebay.server.process import Halt
 
-SAVE_TROUBLE = (
-    b"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to "
-    b"disk. Commands that may modify the data set are disabled, because this instance is "
-    b"configured to report errors during writes if RDB snapshotting fails "
-    b"(stop-writes-on-bgsave-error option). Please check the Redis logs for details about the "
-    b"RDB error."
-)
 CANNOT_END = b"ERR Errors trying to SHUTDOWN. Check logs."
 
 
-class Durability:
+def nobody_waits() -> None:
+    """Until start() names somebody who wants to hear that all is loaded."""
+
+
+class Durability(Participant):
     """The conductor; commands reach it as ``services.durability``."""
 
     def __init__(
@@ -55,33 +55,37 @@ class Durability:
         settings: Settings,
         engine: Engine,
         loop: Loop,
+        turn_end: TurnEnd,
         log: Log,
         clock: Clock,
         disk: Disk | None = None,
     ) -> None:
         self.settings = settings
         self.engine = engine
-        self.loop = loop
+        self.turn_end = turn_end
         self.log = log
         self.clock = clock
         self.disk = Disk() if disk is None else disk
         self.syncer = Syncer(loop)
         self.children = Children(loop, clock)
-        self.live = LiveAof(settings, engine, loop, self.syncer, log, clock)
-        self.save_job = Save(settings, engine, self.disk, self.children, log, clock)
-        self.rewrite_job = Rewrite(
-            settings, engine, self.disk, self.children, self.live, log, clock
-        )
-        self.background = Background(
-            self.save_job, self.rewrite_job, self.children, loop, log, clock
-        )
+        self.gate = WriteGate(settings, engine)
         self.loading = Loading(settings, engine, self.disk, log, clock)
+        self.live = LiveAof(
+            settings, engine, loop, turn_end, self.syncer, self.children, self.gate, log, clock
+        )
+        self.save_job = Save(settings, engine, self.disk, self.children, self.gate, log, clock)
+        self.rewrite_job = Rewrite(
+            *(settings, engine, self.disk, self.children, self.live),
+            *(self.loading.new_aof, log, clock),
+        )
+        self.schedule = Schedule(
+            self.save_job, self.rewrite_job, self.children, turn_end, log, clock
+        )
+        self.progress = Progress(self.save_job, self.rewrite_job, self.children, log, clock)
         self.lock: Lock | None = None
-        self.on_ready: Callable[[], None] = lambda: None
-        self.live.on_trouble = self.refresh_gate
-        self.live.has_child = lambda: self.children.current is not None
-        self.save_job.on_trouble = self.refresh_gate
-        self.rewrite_job.make_aof = self.loading.new_aof
+        self.on_ready: Callable[[], None] = nobody_waits
+        #: Reads the effects of each turn.
+        self.reader = self.live.turn
 
     # The start
 
@@ -124,13 +128,14 @@ class Durability:
         self.on_ready = on_ready
         self.engine.set_gate(gates.LOADING, on=True)
         self.loading.begin(self.loading.everything())
-        self.loop.turn_work = self._load
+        self.turn_end.begin_work(self)
 
-    def _load(self) -> None:
+    def work(self) -> None:
+        """Load a piece; the work ends when all is there."""
         try:
             if not self.loading.step():
                 return
-            self.loop.turn_work = None
+            self.turn_end.end_work()
             self._loaded()
         except ForebayError as error:
             self.log.warning(what_to_do(error))
@@ -144,34 +149,31 @@ class Durability:
     def _loaded(self) -> None:
         self.loading.say_what_came()
         self.live.use(self.loading.aof)
-        aof = self.live.aof
-        if aof is not None:
-            self.rewrite_job.base_size = aof.base_size
+        self.rewrite_job.loaded(self.live.aof)
         self.follow_settings()
-        self.loop.before_replies = self.live.turn.end_turn
-        self.loop.after_aof = self.after_aof
         self.engine.set_gate(gates.LOADING, on=False)
         self.on_ready()
 
     # Turns and beats
 
-    def after_aof(self) -> None:
+    def settle(self) -> None:
         """The AOF holds all that this turn changed: now it may be replaced, or synced."""
         if not self.settings.appendonly and self.live.aof is not None:
             self._turn_off()
         self.engine.effects.enabled = self.needs_disk
-        self.background.end_of_turn()
+        self.schedule.settle()
         self.live.sync_for_waiters()
 
     def beat(self) -> None:
         """Ten times a second."""
         if not self.loading.is_running:
             self.live.beat()
-            self.background.beat()
+            self.progress.beat()
+            self.schedule.beat()
 
     def _turn_off(self) -> None:
         """CONFIG SET appendonly no: all that was promised so far is still kept."""
-        self.background.stop_child([REWRITE])
+        self.schedule.stop_child([REWRITE])
         try:
             self.live.close()
         except DiskError as error:
@@ -186,8 +188,8 @@ class Durability:
         """Effects are recorded if anybody wants them; that ends only with the turn."""
         if self.needs_disk:
             self.engine.effects.enabled = True
-        self.loop.is_aof_due = True
-        self.refresh_gate()
+        self.turn_end.ask()
+        self.gate.refresh()
 
     def check_may_change(self) -> None:
         """Not while loading: nobody knows yet what the AOF will be."""
@@ -201,7 +203,7 @@ class Durability:
             self.take_folder()
         self.follow_settings()
         if on and self.live.aof is None:
-            self.background.ask_for(REWRITE)
+            self.schedule.ask_for(REWRITE)
 
     def set_policy(self, policy: str) -> None:
         """CONFIG SET appendfsync."""
@@ -224,26 +226,12 @@ class Durability:
         self.release_folder()
         self.prepare()
 
-    def refresh_gate(self) -> None:
-        """Refuse writes while what they would change is not safe."""
-        settings, text = self.settings, b""
-        if self.live.trouble:
-            text = misconf_text(self.live.trouble)
-        elif (
-            settings.stop_writes_on_bgsave_error
-            and settings.save_points
-            and not self.save_job.is_ok
-        ):
-            text = SAVE_TROUBLE
-        self.engine.misconf_text = text
-        self.engine.set_gate(gates.MISCONF, bool(text))
-
     # For commands
 
     @property
     def job(self) -> str:
         """What a child does, or will do at the end of this turn."""
-        return self.background.job
+        return self.schedule.job
 
     @property
     def last_save_s(self) -> int:
@@ -261,13 +249,13 @@ class Durability:
 
     def save_flushed(self) -> None:
         """FLUSHALL: the snapshot holds nothing either, and no child brings the old data back."""
-        self.background.stop_child([SAVE])
+        self.schedule.stop_child([SAVE])
         with contextlib.suppress(CommandError):  # told to the log and to INFO; the keys are gone
             self.save_job.now()
 
     def ask_for(self, job: str) -> None:
         """Start a child for it as soon as possible."""
-        self.background.ask_for(job)
+        self.schedule.ask_for(job)
 
     def mark(self) -> int:
         """A mark after all that was recorded so far."""
@@ -295,8 +283,8 @@ class Durability:
             text = b"ERR Error trying to load the RDB dump, check server logs."
             raise CommandError(text) from None
         if not (save and flush) and self.settings.appendonly:
-            self.rewrite_job.aof_is_stale = True
-            self.background.ask_for(REWRITE)
+            self.rewrite_job.mark_stale()
+            self.schedule.ask_for(REWRITE)
 
     def reload_aof(self) -> None:
         """DEBUG LOADAOF; an AOF that cannot be loaded ends the server, as its data is gone."""
@@ -324,7 +312,7 @@ class Durability:
         """SHUTDOWN: bring everything to disk; raises CommandError if that fails, unless FORCE."""
         if self.loading.is_running:
             return
-        self.background.stop_child()
+        self.schedule.stop_child()
         try:
             self.live.flush()
             self.rewrite_job.finish()

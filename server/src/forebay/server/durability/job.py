@@ -43,7 +43,10 @@ class Job:
         self.failures = 0
         #: The size of the last file, to tell how far the next one is.
         self.size = 0
-        self.used_bytes: Callable[[], int] = lambda: 0
+
+    def used_bytes(self) -> int:
+        """Memory in use, for the head of a snapshot."""
+        return self.engine.services.memory_used()
 
     def fork(self, work: Work, on_end: Callable[[Child, str], None]) -> bool:
         """Let a child do it; False if there can be none now."""

@@ -57,11 +57,13 @@ class Rewrite(Job):
         disk: Disk,
         children: Children,
         live: LiveAof,
+        make_aof: Callable[[], AofWriter],
         log: Log,
         clock: Clock,
     ) -> None:
         super().__init__(REWRITE, settings, engine, disk, children, log, clock)
         self.live = live
+        self.make_aof = make_aof
         #: The size of the AOF after the last rewrite; growth is measured from it.
         self.base_size = 0
         self.heal_ms = 0
@@ -72,7 +74,19 @@ class Rewrite(Job):
         self.has_history: AofWriter | None = None
         #: The data was replaced behind the AOF's back (DEBUG RELOAD).
         self.aof_is_stale = False
-        self.make_aof: Callable[[], AofWriter]
+
+    def loaded(self, aof: AofWriter | None) -> None:
+        """The server starts with this AOF."""
+        if aof is not None:
+            self.base_size = aof.base_size
+
+    def is_wanted(self) -> None:
+        """A child is asked for: it may take its time to sync first."""
+        self.presyncs = 0
+
+    def mark_stale(self) -> None:
+        """The data was replaced behind the AOF's back."""
+        self.aof_is_stale = True
 
     # What is due
 

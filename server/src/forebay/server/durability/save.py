@@ -11,8 +11,6 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from forebay.commands.api.services import SAVE
 from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
@@ -22,6 +20,7 @@ from forebay.persistence.rdb.snapshot import SaveOptions
 from forebay.server.durability.children import Child, Children
 from forebay.server.durability.full_writes import Report, save_options, write_snapshot
 from forebay.server.durability.job import Job
+from forebay.server.durability.write_gate import WriteGate
 from forebay.server.logger import Log
 from forebay.server.net.timers import Clock
 
@@ -38,6 +37,7 @@ class Save(Job):
         engine: Engine,
         disk: Disk,
         children: Children,
+        gate: WriteGate,
         log: Log,
         clock: Clock,
     ) -> None:
@@ -49,7 +49,7 @@ class Save(Job):
         #: ``effects.changes`` in the last snapshot, and in the one being written.
         self.saved_changes = engine.effects.changes
         self.saving_changes = 0
-        self.on_trouble: Callable[[], None] = lambda: None
+        self.gate = gate
 
     @property
     def changes(self) -> int:
@@ -86,7 +86,7 @@ class Save(Job):
         self.saving_changes = self.engine.effects.changes
         if not self.fork(work, lambda child, error: self._end(child, error, temp)):
             self.count(None, "fork")
-            self.on_trouble()
+            self.gate.tell_save(self.is_ok)
 
     def _paths(self) -> tuple[str, str]:
         folder = self.settings.data_dir
@@ -104,7 +104,7 @@ class Save(Job):
         else:
             self.log.notice("Background saving terminated with success")
             self._saved(self.saving_changes)
-        self.on_trouble()
+        self.gate.tell_save(self.is_ok)
 
     def _saved(self, changes: int) -> None:
         self.saved_changes = changes
@@ -123,9 +123,9 @@ class Save(Job):
             self.log.warning(f"Error saving DB on disk: {error}")
             self.remove(temp)
             self.count(None, str(error))
-            self.on_trouble()
+            self.gate.tell_save(self.is_ok)
             raise CommandError(f"ERR {error}") from None
         self.log.notice("DB saved on disk")
         self.count(None, "")
         self._saved(changes)
-        self.on_trouble()
+        self.gate.tell_save(self.is_ok)

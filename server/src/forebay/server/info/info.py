@@ -18,11 +18,13 @@ from typing import Protocol
 from forebay.commands.api.context import Context
 from forebay.commands.api.services import Stats
 from forebay.server.config.config import Config
+from forebay.server.durability.durability import Durability
 from forebay.server.info import sections
 from forebay.server.info.memory_section import Fields
 from forebay.server.info.sections import Facts
 from forebay.server.info.usage import Rate
 from forebay.server.net.timers import Clock
+from forebay.server.net.turn_end import Participant
 
 Section = Callable[[Context, Facts], Fields]
 
@@ -57,27 +59,31 @@ DEFAULT = ALL - {"commandstats", "latencystats"}
 GROUPS = {"default": DEFAULT, "all": ALL, "everything": ALL}
 
 
-class Info:
-    """Answers INFO; the server calls sample() ten times a second for the rates."""
+class Info(Participant):
+    """Answers INFO; every beat takes a sample for the rates."""
 
     def __init__(
         self,
         config: Config,
+        stats: Stats,
         traffic: Traffic,
+        durability: Durability,
         clock: Clock,
         run_id: str,
     ) -> None:
+        self.stats = stats
         self.traffic = traffic
         self.clock = clock
-        self.facts = Facts(config, run_id, clock.now_ms())
+        self.facts = Facts(config, durability, run_id, clock.now_ms())
         self.commands = Rate()
         self.input = Rate()
         self.output = Rate()
         self.turns = Rate()
         self.turns_us = Rate()
 
-    def sample(self, stats: Stats) -> None:
+    def beat(self) -> None:
         """Note the counters whose growth is reported."""
+        stats = self.stats
         now_ms = self.clock.monotonic_ms()
         self.commands.sample(now_ms, stats.commands)
         self.turns.sample(now_ms, stats.turns)

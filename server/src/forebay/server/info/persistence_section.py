@@ -49,7 +49,7 @@ def _now(durability: Durability) -> Fields:
 
 
 def _percent(durability: Durability, child: Child | None) -> float:
-    return 0.0 if child is None else durability.background.percent(child)
+    return 0.0 if child is None else durability.progress.percent(child)
 
 
 def _child_s(durability: Durability, kind: str) -> int:
@@ -93,7 +93,7 @@ def _aof(durability: Durability) -> Fields:
     return [
         ("aof_enabled", int(durability.aof_is_on)),
         ("aof_rewrite_in_progress", int(durability.job == REWRITE)),
-        ("aof_rewrite_scheduled", int(REWRITE in durability.background.scheduled)),
+        ("aof_rewrite_scheduled", int(REWRITE in durability.schedule.scheduled)),
         ("aof_last_rewrite_time_sec", job.last_s),
         ("aof_current_rewrite_time_sec", _child_s(durability, REWRITE)),
         ("aof_last_bgrewrite_status", _status(job.is_ok)),

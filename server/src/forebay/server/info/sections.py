@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import forebay
@@ -15,7 +15,8 @@ from forebay.commands.api.settings import Settings
 from forebay.commands.api.spec import Command
 from forebay.commands.api.version import REDIS_VERSION
 from forebay.server.config.config import Config
-from forebay.server.info import memory_section, usage
+from forebay.server.durability.durability import Durability
+from forebay.server.info import memory_section, persistence_section, usage
 from forebay.server.info.memory_section import Fields, zeros
 
 NO_REPLICATION_ID = "0" * 40
@@ -27,6 +28,7 @@ class Facts:
     """What the sections need to know beside the context."""
 
     config: Config
+    durability: Durability
     run_id: str
     started_ms: int
     now_ms: int = 0
@@ -37,9 +39,6 @@ class Facts:
     output_kbps: float = 0.0
     turns_per_second: int = 0
     turn_us: int = 0
-    #: The section about files, and how often and how fast the process was forked.
-    persistence: Callable[[], Fields] = list
-    forks: Callable[[], tuple[int, int]] = lambda: (0, 0)
     build: str = field(default_factory=forebay.build)
 
 
@@ -121,7 +120,7 @@ def memory(ctx: Context, facts: Facts) -> Fields:
 
 def persistence(ctx: Context, facts: Facts) -> Fields:
     """What is on disk, and how safe it is."""
-    return facts.persistence()
+    return persistence_section.persistence(facts.durability)
 
 
 def threads(ctx: Context, facts: Facts) -> Fields:
@@ -134,7 +133,7 @@ def threads(ctx: Context, facts: Facts) -> Fields:
 def stats(ctx: Context, facts: Facts) -> Fields:
     """Counters since the start or CONFIG RESETSTAT."""
     counted, pubsub = ctx.services.stats, ctx.services.pubsub
-    forks, fork_us = facts.forks()
+    children = facts.durability.children
     return [
         ("total_connections_received", counted.connections),
         ("total_commands_processed", counted.commands),
@@ -162,8 +161,8 @@ def stats(ctx: Context, facts: Facts) -> Fields:
         ("pubsub_channels", len(pubsub.channel_names(None))),
         ("pubsub_patterns", pubsub.pattern_count()),
         ("pubsubshard_channels", len(pubsub.channel_names(None, shard=True))),
-        ("latest_fork_usec", fork_us),
-        ("total_forks", forks),
+        ("latest_fork_usec", children.last_fork_us),
+        ("total_forks", children.forks),
         ("migrate_cached_sockets", 0),
         *zeros("slave_expires_tracked_keys active_defrag_hits active_defrag_misses"),
         *zeros("active_defrag_key_hits active_defrag_key_misses total_active_defrag_time"),

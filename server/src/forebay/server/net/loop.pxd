@@ -10,6 +10,7 @@ from forebay.mem cimport u64
 from forebay.server.net cimport sysio
 from forebay.server.net.connection cimport Shared, Connection
 from forebay.server.net.timers cimport Clock
+from forebay.server.net.turn_end cimport TurnEnd
 
 cdef int READ, WRITE, MAX_EVENTS
 cdef long long TURN_BYTES, STEP_MS
@@ -26,8 +27,8 @@ cdef class Loop:
     cdef public dict watchers
     cdef public int count
     cdef list to_settle, busy
-    cdef public object before_replies, after_aof, turn_work
-    cdef public bint is_aof_due, is_stopping
+    cdef public TurnEnd turn_end
+    cdef public bint is_stopping
     cdef public long long next_beat_ms, beat_ms
     cdef long long steady_ms, offset_ms, woke_us
     cdef public bint running
@@ -36,7 +37,6 @@ cdef class Loop:
     cpdef close(self, Connection conn)
     @cython.locals(shared=Shared, w="u64*", ready=int, i=int, step_ms="long long")
     cpdef int turn(self) except -1
-    cdef run_after_aof(self)
     cdef follow_clock(self)
     cdef int between(self) except -1
     @cython.locals(

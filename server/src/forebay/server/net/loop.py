@@ -3,7 +3,7 @@
     turn:  1  wait       for sockets that are ready, at most until the nearest deadline
            2  run        every whole command of every ready socket         (connection.read)
            3  engine     wakes clients whose key is ready, ends waits that timed out (before_sleep)
-           4  AOF        what was changed is written before a reply goes out (before_replies)
+           4  turn end   what was changed goes to the AOF before a reply leaves (turn_end.py)
            5  settle     one send for each client that has output          (settle)
 
 It is the order in which Redis works, and the reason why one write of the AOF
@@ -21,9 +21,7 @@ Rules
   5. Deadlines are kept in wall time, like everything in the engine, but measured
      by the monotonic clock: when the wall clock is set, they move with it.
   6. A fault of ours is logged and ends the connection it met, not the loop.
-  7. Step 4 happens when commands left effects: a turn that only reads does not pay for the
-     AOF.  What must wait until the AOF has all of the turn sets ``is_aof_due`` (after_aof).
-  8. After stop() no more commands are run: the turn ends with what was run so far.
+  7. After stop() no more commands are run: the turn ends with what was run so far.
 """
 
 from __future__ import annotations
@@ -37,6 +35,7 @@ from forebay import mem
 from forebay.server.net import sysio
 from forebay.server.net.connection import Connection, Shared
 from forebay.server.net.timers import Clock
+from forebay.server.net.turn_end import TurnEnd
 
 READ = select.EPOLLIN
 WRITE = select.EPOLLOUT
@@ -74,10 +73,11 @@ class Host:
 class Loop:
     """Runs turns until it is told to stop."""
 
-    def __init__(self, shared: Shared, clock: Clock, host: Host) -> None:
+    def __init__(self, shared: Shared, clock: Clock, host: Host, turn_end: TurnEnd) -> None:
         self.shared = shared
         self.clock = clock
         self.host = host
+        self.turn_end = turn_end
         self.epoll = select.epoll()
         self.epoll_fd = self.epoll.fileno()
         #: Two words for each ready descriptor: it, and its events.
@@ -87,11 +87,6 @@ class Loop:
         self.count = 0
         self.to_settle: list[Connection] = []
         self.busy: list[Connection] = []
-        self.before_replies: Callable[[], object] | None = None
-        self.after_aof: Callable[[], None] | None = None
-        self.is_aof_due = False
-        #: Work that is done a piece at a time, one in each turn, without sleep between.
-        self.turn_work: Callable[[], None] | None = None
         self.is_stopping = False
         self.next_beat_ms = 0
         self.beat_ms = 100
@@ -179,17 +174,8 @@ class Loop:
                 break
             self.serve(w[2 * i], w[2 * i + 1])
         self.between()
-        if self.before_replies is not None and shared.engine.effects.out.size > 0:
-            self.before_replies()
-        if self.is_aof_due:
-            self.run_after_aof()
+        self.turn_end.before_replies()
         self.settle_all()
-
-    def run_after_aof(self) -> None:
-        """What somebody wanted done when the AOF holds all of this turn."""
-        self.is_aof_due = False
-        if self.after_aof is not None:
-            self.after_aof()
 
     def follow_clock(self) -> None:
         """The wall clock was set: tell the host, unless only we were held up between two looks."""
@@ -204,9 +190,10 @@ class Loop:
         try:
             if self.steady_ms >= self.next_beat_ms:
                 self.next_beat_ms = self.steady_ms + self.beat_ms
+                self.turn_end.beat()
                 self.host.beat()
-            if self.turn_work is not None:
-                self.turn_work()
+            if self.turn_end.worker is not None:
+                self.turn_end.worker.work()
             self.shared.engine.before_sleep(self.shared.now_ms)
         except Exception as fault:  # noqa: BLE001 - rule 6
             self.host.broken(None, fault)
@@ -217,7 +204,7 @@ class Loop:
         stats = self.shared.engine.stats
         stats.turns += 1
         stats.turns_us += now_us - self.woke_us
-        if self.busy or self.turn_work is not None:
+        if self.busy or self.turn_end.worker is not None:
             return 0
         wait_ms = self.next_beat_ms - now_us // 1000
         deadline_ms = self.shared.engine.next_deadline_ms()

@@ -13,18 +13,15 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from forebay.commands.api.services import REWRITE, SAVE
-from forebay.server.durability.children import Child, Children
+from forebay.server.durability.children import Children
 from forebay.server.durability.rewrite import Rewrite
 from forebay.server.durability.save import Save
 from forebay.server.logger import Log
-from forebay.server.net.loop import Loop
 from forebay.server.net.timers import Clock
-
-#: A child that takes long is spoken of this often.
-PROGRESS_MS = 5000
+from forebay.server.net.turn_end import TurnEnd
 
 
-class Background:
+class Schedule:
     """Decides which child runs."""
 
     def __init__(
@@ -32,19 +29,18 @@ class Background:
         save: Save,
         rewrite: Rewrite,
         children: Children,
-        loop: Loop,
+        turn_end: TurnEnd,
         log: Log,
         clock: Clock,
     ) -> None:
         self.save = save
         self.rewrite = rewrite
         self.children = children
-        self.loop = loop
+        self.turn_end = turn_end
         self.log = log
         self.clock = clock
         self.wanted = ""
         self.scheduled: set[str] = set()
-        self.progress_ms = 0
 
     @property
     def job(self) -> str:
@@ -58,14 +54,13 @@ class Background:
             self.scheduled.add(job)
         else:
             self.wanted = job
-            self.rewrite.presyncs = 0
-            self.loop.is_aof_due = True
+            self.rewrite.is_wanted()
+            self.turn_end.ask()
 
     def beat(self) -> None:
         """Start what waits, or what time and growth ask for."""
         if self.wanted:
-            self.loop.is_aof_due = True
-        self._say_how_far()
+            self.turn_end.ask()
         self.rewrite.drop_history()
         if self.job:
             return
@@ -86,7 +81,7 @@ class Background:
         self.scheduled.discard(job)
         self.ask_for(job)
 
-    def end_of_turn(self) -> None:
+    def settle(self) -> None:
         """The AOF holds all that this turn changed: now a child may start."""
         if self.wanted == SAVE:
             self.wanted = ""
@@ -109,30 +104,3 @@ class Background:
             self.save.count(child, "stopped")
         else:
             self.rewrite.stopped()
-
-    # How far it is
-
-    def percent(self, child: Child) -> float:
-        """How far a child is: by keys, or where a few keys hold nearly all data, by bytes."""
-        by_keys = child.keys_done / max(1, child.keys_total)
-        by_bytes = child.bytes_done / max(1, self._expected_bytes(child.kind))
-        return 100 * min(1.0, max(by_keys, min(0.99, by_bytes)))
-
-    def _expected_bytes(self, kind: str) -> int:
-        """How large the file will be that a child writes, going by the one before."""
-        aof = self.rewrite.live.aof
-        known = aof.base_size if kind == REWRITE and aof is not None else 0
-        job = self.rewrite if kind == REWRITE else self.save
-        return known or job.size or self.save.size or self.rewrite.size
-
-    def _say_how_far(self) -> None:
-        child = self.children.current
-        now_ms = self.clock.monotonic_ms()
-        if child is None:
-            self.progress_ms = now_ms + PROGRESS_MS
-        elif now_ms >= self.progress_ms:
-            self.progress_ms = now_ms + PROGRESS_MS
-            self.log.notice(
-                f"Background {child.kind}: about {self.percent(child):.0f}%, "
-                f"{child.bytes_done >> 20} MB written"
-            )

@@ -1,0 +1,77 @@
+"""An answer of many parts in one string, each where a reader may use it without a copy.
+
+    word 0              n, how many rows it is about
+    word 1              k, how many parts it has
+    words 2 to k + 1    how many bytes each part has
+    then                the parts, each followed by zeros up to a multiple of eight bytes
+
+Words have 64 bits, little-endian.  As one string it can be received in one piece, into memory
+that begins at a multiple of eight; so do its parts, which is what Arrow wants of its buffers.
+
+Whoever opens a block says how long all its parts are together (``padded`` of each).
+"""
+
+from __future__ import annotations
+
+from forebay import mem
+from forebay.wire.chars import DOLLAR
+from forebay.wire.resp_writer import RespWriter
+
+WORD_BYTES = 8
+#: A type byte, the digits of any length, and two ends of a line.
+HEAD_ROOM = 32
+
+
+def padded(n: int) -> int:
+    """How much a part of n bytes takes."""
+    return (n + WORD_BYTES - 1) // WORD_BYTES * WORD_BYTES
+
+
+class Block:
+    """The string, part by part."""
+
+    def __init__(self, out: RespWriter) -> None:
+        self.out = out
+        #: Where the length of the next part goes, and the part itself.
+        self.length_at = 0
+        self.at = 0
+        self.first_at = 0
+        self.stop = 0
+
+    def open(self, rows: int, parts: int, size: int) -> None:
+        """So many rows, so many parts, and how much all parts take together."""
+        out = self.out
+        whole = (2 + parts) * WORD_BYTES + size
+        out.need(HEAD_ROOM + whole)
+        p = out.p
+        o = out.size
+        p[o] = DOLLAR
+        o = mem.put_uint(p, o + 1, whole)
+        p[o] = 13
+        p[o + 1] = 10
+        o += 2
+        mem.put_le(p, o, 8, rows)
+        mem.put_le(p, o + WORD_BYTES, 8, parts)
+        self.length_at = o + 2 * WORD_BYTES
+        self.at = o + (2 + parts) * WORD_BYTES
+        self.first_at = self.at
+        self.stop = o + whole
+
+    def add(self, p: mem.Pointer, n: int) -> None:
+        """The next part: the first n bytes of p."""
+        d = self.out.p
+        o = self.at
+        mem.put_le(d, self.length_at, 8, n)
+        self.length_at += WORD_BYTES
+        self.at += padded(n)
+        assert self.at <= self.stop, "parts are longer than was said"
+        if n > 0:
+            mem.put_le(d, self.at - WORD_BYTES, 8, 0)
+            mem.copy(d, o, p, 0, n)
+
+    def close(self) -> None:
+        """All parts are there."""
+        assert self.at == self.stop and self.length_at == self.first_at, "parts are missing"
+        self.out.p[self.at] = 13
+        self.out.p[self.at + 1] = 10
+        self.out.size = self.at + 2

@@ -1,0 +1,363 @@
+"""One column of an FB.COLUMNS answer, in the form in which Arrow keeps texts.
+
+    rows      x   yy  (none)  7           Of a row that has no text the offset is repeated.
+    data      x y y 7                     the texts, end to end
+    offsets   0   1   3   3   4           one more than rows, 32 bits each
+    valid     1   1   0   1               a bit for each row, only if a row has no text
+
+A column of numbers has words instead of texts, and no offsets: whole numbers, or doubles.  It is
+used as long as every value is stored as a whole number, or reads as a short decimal; then
+``fits`` is lost, and the caller begins anew with a column of texts.
+
+Rows are written in rising order.  One that is passed over has no text; one that is written again
+keeps the later text.
+
+Rules
+  1. Many texts are written by one call (``put_all``, ``put_run``), which keeps what it works
+     with in local variables: a call and a look at the column for each text cost more than the text.
+  2. Such a call makes room for SHORT_ROOM bytes a text before it begins.  A text that
+     may be longer makes room for itself, and for those after it again.
+"""
+
+from __future__ import annotations
+
+from forebay import mem
+from forebay.commands.streams import block
+from forebay.commands.streams.block import Block
+from forebay.commands.streams.column_options import DOUBLES, TEXTS, WHOLES
+from forebay.core import listpack
+from forebay.wire.chars import DASH
+
+FIRST_ROOM = 4096
+#: Decimal digits and sign of any 64-bit number, and what copy_short() may touch past it.
+INTEGER_ROOM = 24
+#: What any element with a head below WIDE needs, what copy_short() may touch included.
+SHORT_ROOM = 64 + mem.SLACK
+#: First bytes of listpack elements: below, a small integer; from here, what has a longer head.
+SHORT_STRING, WIDE = 128, 192
+#: The digits of an ID's milliseconds that are written anew for each: ten seconds share the others.
+LOW_MS = 10_000
+#: Doubles have every whole number up to it.
+EXACT = 1 << 53
+#: The others of any ID, and what copy_short() may touch past them.
+STEM_ROOM = 20 + mem.SLACK
+
+
+def widened(p: mem.Pointer, size: int, room: int) -> bytearray:
+    """A larger buffer that begins with what this one holds."""
+    wider = bytearray(room)
+    mem.copy(wider, 0, p, 0, size)
+    return wider
+
+
+def put_four(p: mem.Pointer, at: int, value: int) -> int:
+    """Write a number below 10,000 with all its zeros; the index after it.
+
+    Its halves lie in lanes of sixteen bits: one multiplication and a shift divide both by ten.
+    """
+    high = value // 100
+    lanes = high | (value - 100 * high) << 16
+    tens = (lanes * 103 >> 10) & 0x000F000F
+    mem.put_le(p, at, 4, tens | (lanes - 10 * tens) << 8 | 0x30303030)
+    return at + 4
+
+
+def put_number(d: mem.Pointer, o: int, kind: int, p: mem.Pointer, at: int) -> bool:
+    """Write a listpack element as a word of this kind; False if it is none."""
+    head = p[at]
+    if head < SHORT_STRING:
+        if kind == WHOLES:
+            mem.put_le(d, o, 8, head)
+        else:
+            mem.put_double(d, o, head)
+        return True
+    if head >= WIDE:
+        return put_wide_number(d, o, kind, p, at)
+    ok, value = mem.parse_decimal(p, at + 1, head & 63)
+    mem.put_double(d, o, value)
+    return ok and kind == DOUBLES
+
+
+def put_wide_number(d: mem.Pointer, o: int, kind: int, p: mem.Pointer, at: int) -> bool:
+    """The same for an element with a longer head: a larger number, or a text too long for one."""
+    if not listpack.is_int(p, at):
+        return False
+    value, _ = listpack.read_int(p, at)
+    if kind == WHOLES:
+        mem.put_le(d, o, 8, mem.wrap(value))
+        return True
+    mem.put_double(d, o, value)
+    return -EXACT <= value <= EXACT
+
+
+class Column:
+    """Texts end to end, where each begins, and which rows have one; see the head of this file."""
+
+    def __init__(self) -> None:
+        self.data = bytearray(FIRST_ROOM)
+        self.p: mem.Pointer = self.data
+        self.room = FIRST_ROOM
+        self.offsets = bytearray(FIRST_ROOM)
+        self.o: mem.Pointer = self.offsets
+        self.valid = bytearray()
+        self.v: mem.Pointer = self.valid
+        self.clear()
+
+    def clear(self) -> None:
+        """No rows; the large buffers stay."""
+        self.size = 0
+        self.rows = 0
+        self.row_room = len(self.offsets) // 4 - 1
+        #: Whether a row has no text; ``valid`` is kept from then on.
+        self.gaps = False
+        self.kind = TEXTS
+        self.fits = True
+        mem.put_le(self.o, 0, 4, 0)
+
+    def put(self, p: mem.Pointer, at: int, row: int) -> int:
+        """Write a listpack element as the text of a row; the index after it."""
+        if row != self.rows:
+            self.turn_to(row)
+        if self.kind == TEXTS:
+            return self.put_all(p, at, 1)
+        self.make_room(row, 1)
+        self.fits = self.fits and put_number(self.p, 8 * row, self.kind, p, at)
+        self.size = 8 * row + 8
+        self.end(row, 1)
+        return listpack.skip(p, at)
+
+    def put_all(self, p: mem.Pointer, at: int, n: int) -> int:
+        """Write n listpack elements that follow each other as the next n rows; the index after."""
+        row = self.rows
+        self.make_room(row, n)
+        d = self.p
+        o = self.o
+        size = self.size
+        for i in range(n):
+            head = p[at]
+            if head >= WIDE:
+                self.size = size
+                at = self.put_wide(p, at)
+                self.need(SHORT_ROOM * (n - i))
+                size = self.size
+                d = self.p
+            elif head >= SHORT_STRING:
+                head &= 63
+                mem.copy_short(d, size, p, at + 1, head)
+                size += head
+                at += head + 2
+            else:
+                size = mem.put_uint(d, size, head)
+                at += 2
+            mem.put_le(o, 4 * (row + i) + 4, 4, size)
+        self.size = size
+        self.end(row, n)
+        return at
+
+    def put_run(
+        self, p: mem.Pointer, row: int, n: int, spots: mem.Words, at: int, step: int
+    ) -> None:
+        """Write the elements at spots[at], spots[at + step] and so on as n rows from ``row`` on."""
+        if row != self.rows:
+            self.turn_to(row)
+        self.make_room(row, n)
+        if self.kind != TEXTS:
+            self.put_numbers(p, row, n, spots, at, step)
+        else:
+            self.put_texts(p, row, n, spots, at, step)
+
+    def put_texts(
+        self, p: mem.Pointer, row: int, n: int, spots: mem.Words, at: int, step: int
+    ) -> None:
+        """The same for a column of texts, for which there is room as far as they are short."""
+        d = self.p
+        o = self.o
+        size = self.size
+        for i in range(n):
+            spot = spots[at]
+            at += step
+            head = p[spot]
+            if head >= WIDE:
+                self.size = size
+                self.put_wide(p, spot)
+                self.need(SHORT_ROOM * (n - i))
+                size = self.size
+                d = self.p
+            elif head >= SHORT_STRING:
+                head &= 63
+                mem.copy_short(d, size, p, spot + 1, head)
+                size += head
+            else:
+                size = mem.put_uint(d, size, head)
+            mem.put_le(o, 4 * (row + i) + 4, 4, size)
+        self.size = size
+        self.end(row, n)
+
+    def put_numbers(
+        self, p: mem.Pointer, row: int, n: int, spots: mem.Words, at: int, step: int
+    ) -> None:
+        """The same for a column of numbers, for which there is room."""
+        d = self.p
+        kind = self.kind
+        for i in range(n):
+            if not put_number(d, 8 * (row + i), kind, p, spots[at + step * i]):
+                self.fits = False
+                break
+        self.size = 8 * (row + n)
+        self.end(row, n)
+
+    def put_wide(self, p: mem.Pointer, at: int) -> int:
+        """A longer string or a larger integer; the index after it."""
+        if not listpack.is_int(p, at):
+            start, n = listpack.read_string(p, at)
+            self.need(n + mem.SLACK)
+            mem.copy_short(self.p, self.size, p, start, n)
+            self.size += n
+            return listpack.skip(p, at)
+        value, behind = listpack.read_int(p, at)
+        self.need(INTEGER_ROOM)
+        if value < 0:
+            self.p[self.size] = DASH
+            self.size = mem.put_uint(self.p, self.size + 1, mem.wrap(0 - mem.wrap(value)))
+        else:
+            self.size = mem.put_uint(self.p, self.size, mem.wrap(value))
+        return behind
+
+    def put_ids(self, w: mem.Words, n: int, stem: mem.Pointer) -> None:
+        """Write ``ms-seq`` as the next n rows, of n pairs of words; ``stem`` is STEM_ROOM bytes.
+
+        Neighbours in a stream mostly share all but the last digits of their milliseconds.
+        """
+        row = self.rows
+        self.make_room(row, n)
+        d = self.p
+        o = self.o
+        size = self.size
+        stem_of, stem_n = 0, 0
+        for i in range(n):
+            ms = w[2 * i]
+            high = ms // LOW_MS
+            if high == 0:
+                size = mem.put_uint(d, size, ms)
+            else:
+                if high != stem_of:
+                    stem_of = high
+                    stem_n = mem.put_uint(stem, 0, high)
+                mem.copy_short(d, size, stem, 0, stem_n)
+                size = put_four(d, size + stem_n, ms - high * LOW_MS)
+            d[size] = DASH
+            size = mem.put_uint(d, size + 1, w[2 * i + 1])
+            mem.put_le(o, 4 * (row + i) + 4, 4, size)
+        self.size = size
+        self.end(row, n)
+
+    def put_words(self, w: mem.Words, at: int, n: int) -> None:
+        """Write w[at], w[at + 2] and so on, n words of 64 bits; a column of these has no rows."""
+        self.need(8 * n)
+        d = self.p
+        size = self.size
+        for i in range(n):
+            mem.put_le(d, size + 8 * i, 8, w[at + 2 * i])
+        self.size += 8 * n
+
+    def repeat(self, row: int) -> None:
+        """Write the text of an earlier row once more."""
+        low = mem.get_le(self.o, 4 * row, 4)
+        n = mem.get_le(self.o, 4 * row + 4, 4) - low
+        self.need(n + mem.SLACK)
+        mem.copy_short(self.p, self.size, self.p, low, n)
+        self.size += n
+        self.end_row()
+
+    def end_row(self) -> None:
+        """What was written since the last row is the text of the next one."""
+        self.make_room(self.rows, 1)
+        mem.put_le(self.o, 4 * self.rows + 4, 4, self.size)
+        self.end(self.rows, 1)
+
+    def has(self, row: int, p: mem.Pointer, at: int) -> bool:
+        """Whether a row holds the same text as a listpack element."""
+        low = mem.get_le(self.o, 4 * row, 4)
+        return listpack.same_string(p, at, self.p, low, mem.get_le(self.o, 4 * row + 4, 4) - low)
+
+    def turn_to(self, row: int) -> None:
+        """Make this the next row: those before it that were not written have no text."""
+        if row < self.rows:
+            self.size = mem.get_le(self.o, 4 * row, 4) if self.kind == TEXTS else 8 * row
+        else:
+            self.make_room(row, 0)
+            if not self.gaps:
+                self.gaps = True
+                self.valid = bytearray(self.row_room // 8 + 1)
+                self.v = self.valid
+                self.mark(0, self.rows)
+            self.leave_out(row)
+        self.rows = row
+
+    def leave_out(self, row: int) -> None:
+        """Nothing in the rows up to this one."""
+        if self.kind == TEXTS:
+            for i in range(self.rows, row):
+                mem.put_le(self.o, 4 * i + 4, 4, self.size)
+        else:
+            self.need(8 * (row - self.rows))
+            for i in range(self.rows, row):
+                mem.put_le(self.p, 8 * i, 8, 0)
+            self.size = 8 * row
+
+    def end(self, row: int, n: int) -> None:
+        """The texts of n rows are written."""
+        self.rows = row + n
+        if self.gaps:
+            self.mark(row, n)
+
+    def mark(self, row: int, n: int) -> None:
+        """These rows have a text."""
+        for i in range(row, row + n):
+            self.v[i >> 3] |= 1 << (i & 7)
+
+    def make_room(self, row: int, n: int) -> None:
+        """Room for n rows from ``row`` on, and for texts that are not long."""
+        while self.row_room < row + n:
+            self.widen()
+        self.need(SHORT_ROOM * n)
+
+    def need(self, n: int) -> None:
+        """Make room for n more bytes."""
+        if self.size + n > self.room:
+            self.room = 2 * self.room + n
+            self.data = widened(self.p, self.size, self.room)
+            self.p = self.data
+
+    def widen(self) -> None:
+        """Make room for twice as many rows."""
+        self.offsets = widened(self.o, 4 * self.row_room + 4, 2 * len(self.offsets))
+        self.o = self.offsets
+        self.row_room = len(self.offsets) // 4 - 1
+        if self.gaps:
+            self.valid = widened(self.v, len(self.valid), self.row_room // 8 + 1)
+            self.v = self.valid
+
+    def text_bytes(self) -> int:
+        """How much the offsets and the texts take in a block."""
+        return block.padded(self.offset_bytes()) + block.padded(self.size)
+
+    def offset_bytes(self) -> int:
+        """How long the offsets are; numbers have none."""
+        return 4 * self.rows + 4 if self.kind == TEXTS else 0
+
+    def write_texts(self, answer: Block) -> None:
+        """Where each text begins and the last one ends, and the texts."""
+        answer.add(self.o, self.offset_bytes())
+        answer.add(self.p, self.size)
+
+    def field_bytes(self, rows: int) -> int:
+        """How much it takes as a field of so many entries, the last of which may lack it."""
+        if self.rows < rows:
+            self.turn_to(rows)
+        return self.text_bytes() + (block.padded((rows + 7) // 8) if self.gaps else 0)
+
+    def write_field(self, answer: Block) -> None:
+        """The texts, and which rows have one if not all have."""
+        self.write_texts(answer)
+        answer.add(self.v, (self.rows + 7) // 8 if self.gaps else 0)

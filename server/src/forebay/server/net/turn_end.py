@@ -1,0 +1,111 @@
+"""The end of a turn: the commands have run, and no reply has left yet.
+
+    beat()     ten times a second: what time alone makes due             Participant
+    work()     a piece of long work, one in each turn, without a sleep   Participant, one at a time
+      |
+    read()     the effects of the turn: written to the AOF               EffectsReader
+      |        only after a turn that changed something
+    settle()   every reader has the effects: files may be replaced,      Participant
+      |        a child may start, settings take effect
+      |        only if somebody called ask() in this turn
+      v
+    the replies leave
+
+A part of the server that has something to do in a turn is a Participant, or an EffectsReader, or
+both.  It is told to this object once, by server/startup.py, and nothing else is hooked anywhere.
+
+Rules
+  1. A turn that only reads costs two tests here: no reader and no participant is called.
+  2. Readers are called in the order in which they joined, participants too.
+  3. The AOF is the last reader: it clears the effects when it has written them.  If the disk
+     refuses, they stay, and come again at the end of the next turn together with new ones; a
+     reader that passes them on elsewhere remembers how many units it has had.
+  4. What read() or settle() raises ends the server: a reply that would not be true must not
+     leave.  What beat() and work() raise is logged, and the server goes on.
+  5. The loop does not sleep while there is work.
+
+Replicas are one more reader (their backlog takes the units of a turn before the AOF clears them)
+and one more participant (pings and timeouts in beat(), WAIT in settle()).
+"""
+
+from __future__ import annotations
+
+from forebay.commands.api.effects import Effects
+
+
+class EffectsReader:
+    """Keeps what a turn has changed, or passes it on, before a reply tells of it."""
+
+    def read(self, effects: Effects) -> None:
+        """Take the units of this turn."""
+        raise NotImplementedError
+
+
+class Participant:
+    """Has work of its own in a turn; every method is optional."""
+
+    def beat(self) -> None:
+        """What time alone makes due."""
+
+    def work(self) -> None:
+        """The next piece of the work that it began with begin_work()."""
+
+    def settle(self) -> None:
+        """Every reader has the effects of this turn, and no command is half done."""
+
+
+class TurnEnd:
+    """Those who take part in the end of a turn, in order."""
+
+    def __init__(self, effects: Effects) -> None:
+        self.effects = effects
+        self.readers: list[EffectsReader] = []
+        self.participants: list[Participant] = []
+        #: Whose work is done a piece at a time, if anybody's.
+        self.worker: Participant | None = None
+        self.is_asked = False
+
+    def join(self, participant: Participant) -> None:
+        """From now on this one has its beats, and settles."""
+        self.participants.append(participant)
+
+    def add_reader(self, reader: EffectsReader) -> None:
+        """From now on this one reads the effects, after those that came before."""
+        self.readers.append(reader)
+
+    def ask(self) -> None:
+        """Let everybody settle at the end of this turn."""
+        self.is_asked = True
+
+    def begin_work(self, worker: Participant) -> None:
+        """Call its work() in every turn, until end_work()."""
+        self.worker = worker
+
+    def end_work(self) -> None:
+        """The work is done."""
+        self.worker = None
+
+    # For the loop
+
+    def beat(self) -> None:
+        """Ten times a second, before the effects of the turn are read."""
+        for participant in self.participants:
+            participant.beat()
+
+    def before_replies(self) -> None:
+        """All commands of the turn have run."""
+        if self.effects.out.size > 0:
+            self.hand_out()
+        if self.is_asked:
+            self.settle()
+
+    def hand_out(self) -> None:
+        """Give the effects to every reader."""
+        for reader in self.readers:
+            reader.read(self.effects)
+
+    def settle(self) -> None:
+        """Whatever waited for the readers is done now."""
+        self.is_asked = False
+        for participant in self.participants:
+            participant.settle()

@@ -1,0 +1,62 @@
+"""A long reply goes from the socket straight into memory that Arrow can use.
+
+    socket --> buffer of the parser --> bytes object --> Arrow       every other reply
+    socket ------------------------------------------> Arrow         a long string
+
+redis-py and hiredis copy a reply twice, which for a page of columns costs more than to decode
+it.  A page is one string, and its first bytes say how long it is.  So they are looked at without
+being taken: if a long string begins there, it is received here, into one buffer of that length.
+Anything else is left to the parser, as if nobody had looked: errors, short strings, lists, a string
+of which the parser has a part already, and everything on a connection with TLS.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pyarrow as pa
+import redis
+
+#: A shorter string is not worth the look.
+LONG_BYTES = 64 << 10
+#: ``$``, the digits of any length and the end of the line fit.
+HEAD_BYTES = 24
+LINE_END = b"\r\n"
+
+
+def long_string(connection: Any) -> pa.Buffer | None:
+    """The next reply of a redis-py connection if it is a long string; faults are redis-py's own."""
+    sock, parser = getattr(connection, "_sock", None), getattr(connection, "_parser", None)
+    reader = getattr(parser, "_reader", None)
+    if type(sock) is not socket.socket or reader is None or reader.has_data():
+        return None
+    try:
+        head = sock.recv(HEAD_BYTES, socket.MSG_PEEK)
+        line, end, _ = head.partition(LINE_END)
+        if not end or line[:1] != b"$" or int(line[1:]) < LONG_BYTES:
+            return None
+        _receive(sock, bytearray(len(line) + len(end)))
+        return _received(sock, int(line[1:]))
+    except TimeoutError:
+        raise redis.exceptions.TimeoutError("Timeout reading from socket") from None
+    except OSError as error:
+        raise redis.exceptions.ConnectionError(f"Error while reading: {error}") from None
+
+
+def _received(sock: socket.socket, size: int) -> pa.Buffer:
+    """A string of this size, of which nothing was taken yet."""
+    whole = pa.allocate_buffer(size + len(LINE_END))
+    _receive(sock, whole)
+    return whole.slice(0, size)
+
+
+def _receive(sock: socket.socket, room: Any) -> None:
+    """Fill all of the room."""
+    view = memoryview(room)
+    at = 0
+    while at < len(view):
+        got = sock.recv_into(view[at:])
+        if got == 0:
+            raise ConnectionResetError("Connection closed by server.")
+        at += got
