@@ -128,7 +128,7 @@ GOALS = (
     Goal(
         "R22",
         "a wall clock that steps back, leaps ahead or stops: IDs keep rising, waits keep their "
-        "length (but for two seconds of drift)",
+        "length (within two seconds of drift)",
         "clock steps",
         2000,
         20_000,

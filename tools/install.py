@@ -46,7 +46,7 @@ def install_tools() -> None:
 
 
 def needed() -> Iterator[str]:
-    """The dependencies of all distributions and of their extras, but for our own packages."""
+    """The dependencies of all distributions and of their extras, except our own packages."""
     for name in DISTRIBUTIONS:
         project = described(ROOT / name)["project"]
         for wanted in (project["dependencies"], *project["optional-dependencies"].values()):

@@ -56,7 +56,7 @@ def entries(spark: Any, redis_target: Target, lake: Path) -> Any:
 @pytest.mark.parametrize(
     "where",
     [
-        f"timestamp >= {text(2)} AND timestamp < {text(2.5)}",
+        f"timestamp >= {text(2)} AND timestamp < {text(3)}",
         f"timestamp BETWEEN {text(2)} AND {text(2.9)}",
         f"{text(1.5)} < timestamp AND {text(2.5)} >= timestamp",
         f"timestamp = {text(2)} AND seq = 0",

@@ -1,4 +1,4 @@
-"""Status, metrics and reset of pipelines, without Spark but for one run."""
+"""Status, metrics and reset of pipelines, without Spark except for one run."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from server.tests.support.admin_client import AdminClient
 from server.tests.support.names import NAMES, words
 from testkit.resp import ReplyError
 
-#: The sections of redis-server 8.6.3, in its order, but for those about hot keys and key sizes.
+#: The sections of redis-server 8.6.3, in its order, except those about hot keys and key sizes.
 HEADINGS = (
     "Server Clients Memory Persistence Threads Stats Replication CPU Modules Commandstats"
     " Errorstats Latencystats Cluster Keyspace"

@@ -58,7 +58,7 @@ COMMANDS = st.one_of(
 
 
 def state(client: EngineClient) -> Any:
-    """The whole stream, but for when consumers were last seen, which no AOF carries."""
+    """The whole stream, except the times at which consumers were last seen: no AOF has them."""
     client("HELLO", "3")
     info = client("XINFO", "STREAM", "s", "FULL", "COUNT", "0")
     for group in info[b"groups"]:

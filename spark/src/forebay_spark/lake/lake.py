@@ -176,7 +176,7 @@ class Lake:
         return self.place.root
 
     def create(self, about: About, *, may_have_grown: bool = False) -> Snapshot:
-        """Make the lake, or see that the one which is there is the same, but for new columns."""
+        """Make the lake, or check that the existing one is the same, except for new columns."""
         stores.set_torn_files_aside(self.place)
         _refuse_file(self.place)
         with in_words(self.place):
@@ -262,7 +262,7 @@ class Lake:
         raise _busy(self.root)
 
     def grow(self, fields: Sequence[StructField]) -> Snapshot:
-        """Add columns, but for those that another job has added meanwhile."""
+        """Add columns, except those that another job has added meanwhile."""
         for _ in range(MOST_TRIES):
             snapshot = self.snapshot()
             known = set(snapshot.about.columns.fieldNames())

@@ -83,7 +83,8 @@ def _narrowed(hours: Hours, condition: Any, time: str) -> Hours:
     micros = right.value()
     if right.dataType().typeName() != "timestamp" or micros is None:
         return hours
-    return hours.narrowed(kind, micros // 1000)
+    latest = micros - 1 if kind == "LessThan" else micros
+    return hours.narrowed(kind, latest // 1000)
 
 
 def _kind(expression: Any) -> str:

@@ -2,9 +2,9 @@
 
     spec.py          what a job is made of: source, sinks, trigger; every name that a file may use
     flow.py          a streaming query of Spark that runs a function for each micro-batch
-    ranges.py        which entries a micro-batch has, held against what the lake has
+    ranges.py        which entries of a micro-batch the lake lacks
     direct_write.py  files of a lake, written by the tasks that read the entries
-    trim.py          what may go from the server
+    trim.py          what may be trimmed from the server
     archive.py ...   one file a job
     config.py        the same jobs from a TOML or YAML file
 

@@ -3,9 +3,9 @@
     Spark's way      server --> worker --> JVM --> rows --> Parquet
     directly         server --> worker --> Parquet          the JVM only says which task runs
 
-A task has its entries as Arrow columns, and Arrow writes Parquet (lake/parquet.py).  To hand
-them to Spark costs more than to fetch and write them together.  A task answers with the names of
-its files when they are safe on disk; the driver commits them.
+A task has its entries as Arrow columns, and Arrow writes Parquet (lake/parquet.py).  Handing
+them to Spark costs more than fetching and writing them together.  A task answers with the
+names of its files when they are safe on disk; the driver commits them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A schema that grows while an archive runs: ``schema_evolution = "add"``.
 
     batch     item tea  price 3.20  coupon C1          schema: item string, price double
-    landed    item, price, _rest = {coupon: C1}        files that nobody has seen yet
+    landed    item, price, _rest = {coupon: C1}        files that no commit names yet
     grown     the table gets a column coupon, the files are written again with it
 
 A new field gets the type that all its values of the batch have.  A type that later values could

@@ -2,9 +2,9 @@
 
 Spark calls the function on the driver with the rows and the number of a batch, and notes
 the batch as done when it returns (foreachBatch).  A batch may come again after a crash;
-making that harmless is the business of the function.
+the function must make that harmless.
 
-``stop`` interrupts what runs, which Spark complains about at length.  ``finish`` lets the
+``stop`` interrupts what runs, and Spark prints long complaints.  ``finish`` lets the
 batch that runs be committed, and turns the next one away before it has done anything.  What runs
 may be a look that finds nothing, after which no batch comes; so ``wait`` asks again.
 

@@ -3,8 +3,8 @@
 The format is lines of text, so it is written here and needs no library.  Counters count from
 the start of the process, as Prometheus expects; a gauge that is not known is left out.
 
-A job that waits for its server cannot say so: Spark plans in processes of its own.  So the server
-is asked when somebody asks for the page.
+A job that waits for its server cannot say so: Spark plans in processes of its own.  So each
+request for the page asks the server.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which entries a micro-batch has, held against what the lake has already.
+"""Which entries of a micro-batch the lake has already, and which it lacks.
 
     lake      ==================| cut
     batch A             |-------|                 there already: pass over

@@ -1,4 +1,4 @@
-"""How all pipelines of a server are, from what they wrote to ``forebay:pipelines``.
+"""The state of all pipelines of a server, from their reports in ``forebay:pipelines``.
 
     started, batch, idle    running: a job that has nothing to do says so once a minute
     stopped, failed         as it ended

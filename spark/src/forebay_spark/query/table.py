@@ -16,8 +16,8 @@ Only what is in the lake is trimmed.  So what the copy has missed was in the lak
 cut of 4 covers it: the table is the files of 4, and of the copy what comes after the cuts of 4.
 A stream that is in the lake by 4 and was in no copy is copied in another round.
 
-If more is gone at 3 than the lake has at 4, somebody else has trimmed or made the stream anew;
-then the table would have a hole, and is refused.
+If more is gone at 3 than the lake has at 4, another program has trimmed the stream or made it
+anew; then the table would have a hole, and is refused.
 
 The copy makes the table a snapshot: it can be queried later and more than once.  Nothing
 of it stays on the server, and Spark drops it with the DataFrame.

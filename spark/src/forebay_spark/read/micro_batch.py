@@ -7,9 +7,9 @@ Spark drives one ``MicroBatchReader`` in a process that lives as long as the que
     partitions(start, end)   the tasks of a batch, new or replayed, after a check for loss
     read(task)               in a worker: the entries of one task
 
-That Spark asks for what follows ``start`` means that everything up to ``start`` is
-committed.  It says so again with ``commit``, but one batch late and not after the last
-one; so the group that mirrors the progress is moved when the next batch is planned.
+When Spark asks for what follows ``start``, everything up to ``start`` is committed.  It says so
+again with ``commit``, but one batch late and not after the last one; so the group that mirrors
+the progress is moved when the next batch is planned.
 The group only mirrors: nothing is ever read through it.
 """
 

@@ -2,8 +2,8 @@
 
 Forebay cuts a range by count in one call, FB.SPLIT, without looking at the entries.
 Stock Redis cannot count entries between IDs without sending them, so there a limit
-costs a walk over the limited entries, pages of which are thrown away but for their
-IDs.  Both know exact counts, and their cuts are at real entries, so tasks can check
+costs a walk over the limited entries, of which only the IDs are kept.  Both know exact counts,
+and their cuts are at real entries, so tasks can check
 that they got all.
 """
 

@@ -5,6 +5,6 @@ java.py, spark_home.py      a Java if there is none; workers that start quickly 
 daemon.py                   the process from which workers are forked
 versions.py, old_spark.py   which Spark will do, and the sentence for one that is too old
 start_race.py               queries that start at the same time
-stderr_filter.py            lines of the JVM that help nobody
+stderr_filter.py            useless lines of the JVM, left out
 interrupts.py               Ctrl-C ends a statement, not Spark
 """

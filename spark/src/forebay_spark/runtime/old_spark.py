@@ -1,4 +1,4 @@
-"""What stands for the source "forebay" in a Spark that is too old for it: one sentence."""
+"""The source "forebay" in a Spark that is too old for it: one sentence."""
 
 from __future__ import annotations
 

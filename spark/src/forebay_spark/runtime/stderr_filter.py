@@ -1,7 +1,7 @@
-"""What the JVM and its workers print on stderr, without the lines that help nobody.
+"""The stderr of the JVM and its workers, without useless lines.
 
 The JVM inherits our stderr when it starts.  For that moment stderr is a pipe; a thread
-passes on what comes through it, line by line, but for
+passes on what comes through it, line by line, except
 
 - the lines in ``CHATTER``, which every start prints,
 - the traceback of a worker whose reader had enough (``show`` stops after 20 rows),

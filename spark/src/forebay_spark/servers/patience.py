@@ -1,6 +1,6 @@
 """Waiting for a server that is away: one back-off for all code that talks to it.
 
-Away means that the same command may succeed later, here or on another node: nobody listens,
+Away means that the same command may succeed later, here or on another node: nothing listens,
 the connection broke, the server is loading (LOADING), it has lost its primary (MASTERDOWN),
 Sentinel knows no primary, a slot is on the move (MOVED, ASK, TRYAGAIN), or it is only a
 replica by now (READONLY).
@@ -12,9 +12,9 @@ replica by now (READONLY).
 
 - Everyone bridges a blip: the first pauses are short, and together longer than the gap of
   a quick failover.
-- A streaming query and its tasks go on for ``retryFor``.  If nobody has set that, a process
-  waits only for a server that it has met before: for one that never answered the URL
-  is probably wrong, and its author should not wait ten minutes to hear of it.
+- A streaming query and its tasks go on for ``retryFor``.  By default a process waits only for a
+  server that it has met before: the URL of one that never answered is probably wrong, and its
+  author should not wait ten minutes to hear of it.
 - ``ENOUGH`` ends every wait of the process at once: Ctrl-C sets it.
 """
 

@@ -6,7 +6,7 @@ Without a schema an entry is
 
 or, where values are no text, ``fields map<string,binary>``.  An archive adds ``raw``, which
 makes rows exact (exact.py).  With a schema every column is a field of the entry, read as the
-column's type, but for these names, which tell about the entry itself:
+column's type.  These names are exceptions, which tell about the entry itself:
 
     _stream _id _timestamp _seq _fields      the plain columns
     _corrupt                                 the fields as JSON, if one did not fit the schema
