@@ -170,17 +170,19 @@ def _id(_stream: str, page: Page) -> pa.Array:
 
 def _timestamp(_stream: str, page: Page) -> pa.Array:
     ms, _ = page.halves
-    micros = pc.multiply(_signed(ms, _SIGNED_MAX // 1000), 1000)
-    return micros.cast(pa.timestamp("us", "UTC"))
+    # IDs rise, so the last one has the latest time.
+    micros = pc.multiply(_signed(ms, page.last_id.ms, _SIGNED_MAX // 1000), 1000)
+    return micros.view(pa.timestamp("us", "UTC"))
 
 
 def _seq(_stream: str, page: Page) -> pa.Array:
-    return _signed(page.halves[1], _SIGNED_MAX)
+    _, seq = page.halves
+    return _signed(seq, pc.max(seq).as_py(), _SIGNED_MAX)
 
 
-def _signed(numbers: pa.Array, most: int) -> pa.Array:
+def _signed(numbers: pa.Array, largest: int, most: int) -> pa.Array:
     """Unsigned numbers as signed ones, null where they are larger than ``most``."""
-    if pc.max(numbers).as_py() <= most:
+    if largest <= most:
         return numbers.view(pa.int64())
     small = pc.less_equal(numbers, pa.scalar(most, pa.uint64()))
     return pc.if_else(small, numbers, pa.scalar(None, pa.uint64())).cast(pa.int64())
