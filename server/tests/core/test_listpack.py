@@ -12,18 +12,18 @@ ROOM = 64
 def put_int(value: int) -> bytes:
     """An integer element as it is stored."""
     buffer = bytearray(ROOM)
-    behind = listpack.put_int(buffer, 3, value)
-    assert listpack.int_size(value) == behind - 3
-    assert not any(buffer[:3]) and not any(buffer[behind:]), "bytes outside the element"
-    return bytes(buffer[3:behind])
+    after = listpack.put_int(buffer, 3, value)
+    assert listpack.int_size(value) == after - 3
+    assert not any(buffer[:3]) and not any(buffer[after:]), "bytes outside the element"
+    return bytes(buffer[3:after])
 
 
 def put_string(text: bytes) -> bytes:
     """A string element as it is stored; it is an integer where it reads like one."""
     buffer = bytearray(len(text) + ROOM)
-    behind = listpack.put_string(buffer, 3, b"??" + text + b"?", 2, len(text))
-    assert not any(buffer[:3]) and not any(buffer[behind:]), "bytes outside the element"
-    return bytes(buffer[3:behind])
+    after = listpack.put_string(buffer, 3, b"??" + text + b"?", 2, len(text))
+    assert not any(buffer[:3]) and not any(buffer[after:]), "bytes outside the element"
+    return bytes(buffer[3:after])
 
 
 def put_backlen(size: int) -> bytes:

@@ -92,7 +92,7 @@ def check_view(pending: Pending, view: View) -> list[int]:
         assert 0 <= chunk.start <= chunk.end <= chunk.room == len(chunk.cells), (
             "chunk out of bounds"
         )
-        assert chunk.start < chunk.end or view.count == 0, "an empty chunk was left behind"
+        assert chunk.start < chunk.end or view.count == 0, "an empty chunk was left over"
     check_fences(pending, view)
     keys = [sort_key(pending, slot, view.by_time) for slot in slots]
     assert all(a < b for a, b in pairwise(keys)), "a view is not in order"
@@ -182,11 +182,11 @@ def read_elements(blob: bytes) -> list[tuple[int, int, int | bytes]]:
     found: list[tuple[int, int, int | bytes]] = []
     at = 6
     while blob[at] != 255:
-        behind = listpack.skip(blob, at)
+        after = listpack.skip(blob, at)
         is_int = listpack.is_int(blob, at)
-        found.append((at, behind, int(listpack.element(blob, at)) if is_int else b""))
-        assert listpack.back(blob, behind) == at, f"the element at {at} cannot be found from behind"
-        at = behind
+        found.append((at, after, int(listpack.element(blob, at)) if is_int else b""))
+        assert listpack.back(blob, after) == at, f"the element at {at} cannot be found from its end"
+        at = after
     assert at == len(blob) - 1, "bytes after the end mark"
     count = int.from_bytes(blob[4:6], "little")
     assert count == min(len(found), 65535), f"the header counts {count}, there are {len(found)}"
@@ -214,7 +214,7 @@ def check_node(node: Node) -> list[tuple[int, int, bool]]:
     live = sum(record[2] for record in records)
     assert (live, len(records) - live) == (count, deleted), "count or deleted is not true"
     assert records[0][:2] == (node.ms, node.seq), "the node is not named after its first record"
-    assert node.last_record() == records[-1][:2], "the last record is not found from behind"
+    assert node.last_record() == records[-1][:2], "the last record is not found from the end"
     return records
 
 
@@ -224,7 +224,7 @@ def check_stream(stream: Stream) -> None:
     records: list[tuple[int, int, bool]] = []
     for key, node in stream.nodes.items():
         assert ids.from_key(key) == (node.ms, node.seq), "a node is filed under a wrong ID"
-        assert node.count > 0, "an empty node was left behind"
+        assert node.count > 0, "an empty node was left over"
         assert node is stream.tail or isinstance(node.buf, bytes) or node.deleted, "not sealed"
         records.extend(check_node(node))
     where = [record[:2] for record in records]

@@ -15,7 +15,7 @@ cdef class Cursor:
     cdef public Rax nodes
     cdef public Node node
     cdef u8* p
-    cdef public Py_ssize_t at, behind, values_at
+    cdef public Py_ssize_t at, after, values_at
     cdef public u64 ms, seq
     cdef public Py_ssize_t pairs
     cdef public bint same, reverse

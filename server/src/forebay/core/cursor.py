@@ -7,7 +7,7 @@
         cursor.values_at                     where its own elements begin in cursor.p
 
 A reader that walks the elements of an entry anyway leaves the index after the
-last one in ``cursor.behind``; so going on costs nothing.  Otherwise next() walks
+last one in ``cursor.after``; so going on costs nothing.  Otherwise next() walks
 them itself.  Tombstones are never shown.  A cursor must not be kept over a change
 of the stream, except that the entry it stands on may be buried.
 """
@@ -29,7 +29,7 @@ class Cursor:
         self.node: Node | None = None
         self.p: mem.Pointer = b""
         self.at = 0
-        self.behind = 0
+        self.after = 0
         self.ms = 0
         self.seq = 0
         self.pairs = 0
@@ -65,9 +65,9 @@ class Cursor:
         at = node.before(node.size - 1)
         self.read(at)
         if self.is_early() or self.is_near_end(node):
-            self.behind = node.size - 1
+            self.after = node.size - 1
             while not self.is_early():
-                self.behind = at
+                self.after = at
                 if at <= node.entries_at:
                     break
                 at = node.before(at)
@@ -84,7 +84,7 @@ class Cursor:
         self.node = node
         if node is not None:
             self.p = node.p
-            self.behind = node.entries_at
+            self.after = node.entries_at
             self.at = node.size - 1
 
     def next(self) -> bool:
@@ -92,13 +92,13 @@ class Cursor:
         if self.reverse:
             return self.previous()
         while self.node is not None:
-            at = self.behind if self.behind != 0 else self.skip_values()
+            at = self.after if self.after != 0 else self.skip_values()
             while self.p[at] != END:
                 if self.read(at) and not self.is_early():
                     if self.is_late():
                         self.node = None
                         return False
-                    self.behind = 0
+                    self.after = 0
                     return True
                 at = self.skip_values()
             self.enter(self.nodes.next_id(self.node.ms, self.node.seq))

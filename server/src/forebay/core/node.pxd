@@ -40,7 +40,7 @@ cdef class Node:
     cdef int unseal(self) except -1
     cdef int set_counts(self, i64 count, i64 deleted) except -1
 
-    @cython.locals(behind="Py_ssize_t", shift="Py_ssize_t")
+    @cython.locals(after="Py_ssize_t", shift="Py_ssize_t")
     cdef int replace_int(self, Py_ssize_t at, i64 value) except -1
     cdef int bury(self, Py_ssize_t at) except -1
 

@@ -167,12 +167,12 @@ class Node:
 
     def replace_int(self, at: int, value: int) -> None:
         """Write another integer over the one at ``at`` in the master entry."""
-        behind = listpack.skip(self.p, at)
-        shift = listpack.int_size(value) - (behind - at)
+        after = listpack.skip(self.p, at)
+        shift = listpack.int_size(value) - (after - at)
         if shift > 0:
             self.need(shift)
         if shift != 0:
-            mem.move(self.p, behind + shift, behind, self.size - behind)
+            mem.move(self.p, after + shift, after, self.size - after)
             self.size += shift
             self.fields_at += shift
             self.entries_at += shift

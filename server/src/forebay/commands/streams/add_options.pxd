@@ -26,7 +26,7 @@ cdef class AddOptions:
 
     cdef int reset(self) except -1
 
-    @cython.locals(behind="Py_ssize_t")
+    @cython.locals(after="Py_ssize_t")
     cpdef Py_ssize_t read(self, Context ctx, Argv argv, Py_ssize_t at, bint is_add) except -1
 
     @cython.locals(left="Py_ssize_t")

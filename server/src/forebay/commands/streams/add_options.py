@@ -62,15 +62,15 @@ class AddOptions:
         while at < argv.n:
             if is_add and argv.w[2 * at + 1] == 1 and argv.p[argv.w[2 * at]] == STAR:
                 break
-            behind = self.read_word(argv, at, is_add)
-            if behind == 0:
+            after = self.read_word(argv, at, is_add)
+            if after == 0:
                 if not is_add:
                     raise CommandError(SYNTAX)
                 self.read_id(argv, at)
                 if self.pid_at != 0 and not ctx.session.is_replaying:
                     raise CommandError(IDMP_EXPLICIT_ID)
                 break
-            at = behind
+            at = after
         if self.trimmer is not None or self.limit != -1 or not is_add:
             self.settle_limit(ctx, is_add)
         return at

@@ -45,7 +45,7 @@ cdef class Column:
     cdef int put_texts(self, const u8* p, Py_ssize_t row, Py_ssize_t n, const u32* spots, Py_ssize_t at, Py_ssize_t step) except -1
     @cython.locals(d="u8*", kind=int, i=Py_ssize_t)
     cdef int put_numbers(self, const u8* p, Py_ssize_t row, Py_ssize_t n, const u32* spots, Py_ssize_t at, Py_ssize_t step) except -1
-    @cython.locals(value=i64, behind=Py_ssize_t, start=Py_ssize_t, n=Py_ssize_t)
+    @cython.locals(value=i64, after=Py_ssize_t, start=Py_ssize_t, n=Py_ssize_t)
     cdef Py_ssize_t put_wide(self, const u8* p, Py_ssize_t at) except -1
     @cython.locals(d="u8*", o="u8*", size=Py_ssize_t, row=Py_ssize_t, i=Py_ssize_t, ms=u64, high=u64, stem_of=u64, stem_n=Py_ssize_t)
     cdef int put_ids(self, const u64* w, Py_ssize_t n, u8* stem) except -1

@@ -214,14 +214,14 @@ class Column:
             mem.copy_short(self.p, self.size, p, start, n)
             self.size += n
             return listpack.skip(p, at)
-        value, behind = listpack.read_int(p, at)
+        value, after = listpack.read_int(p, at)
         self.need(INTEGER_ROOM)
         if value < 0:
             self.p[self.size] = DASH
             self.size = mem.put_uint(self.p, self.size + 1, mem.wrap(0 - mem.wrap(value)))
         else:
             self.size = mem.put_uint(self.p, self.size, mem.wrap(value))
-        return behind
+        return after
 
     def put_ids(self, w: mem.Words, n: int, stem: mem.Pointer) -> None:
         """Write ``ms-seq`` as the next n rows, of n pairs of words; ``stem`` is STEM_ROOM bytes.

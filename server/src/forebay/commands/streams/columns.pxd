@@ -52,7 +52,7 @@ cdef class Pairs:
 
 @cython.locals(node=Node)
 cdef Py_ssize_t first_key(Cursor cursor) except -1
-@cython.locals(behind=Py_ssize_t)
+@cython.locals(after=Py_ssize_t)
 cdef Py_ssize_t next_key(Cursor cursor, Py_ssize_t at) except -1
 
 

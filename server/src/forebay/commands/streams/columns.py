@@ -117,7 +117,7 @@ class Pairs:
         else:
             for _ in range(cursor.pairs):
                 at = values.put_all(p, listpack.skip(p, at), 1)
-        cursor.behind = listpack.skip(p, at)
+        cursor.after = listpack.skip(p, at)
         return self.keys.size + values.size + 8 * values.rows
 
     def add_keys(self, cursor: Cursor) -> None:
@@ -181,8 +181,8 @@ def first_key(cursor: Cursor) -> int:
 
 def next_key(cursor: Cursor, at: int) -> int:
     """Where the key after this one stands."""
-    behind = listpack.skip(cursor.p, at)
-    return behind if cursor.same else listpack.skip(cursor.p, behind)
+    after = listpack.skip(cursor.p, at)
+    return after if cursor.same else listpack.skip(cursor.p, after)
 
 
 class Ids:
@@ -315,7 +315,7 @@ class Sheet:
             else:
                 at += 2
         self.held += 1
-        cursor.behind = listpack.skip(p, at)
+        cursor.after = listpack.skip(p, at)
         return at - cursor.values_at
 
     def flush(self) -> None:
@@ -346,7 +346,7 @@ class Sheet:
                 at = column.put(p, at, self.rows)
                 if not column.fits:
                     self.misfit = place
-        cursor.behind = listpack.skip(p, at)
+        cursor.after = listpack.skip(p, at)
         return at - cursor.values_at
 
     def learn(self, cursor: Cursor) -> None:

@@ -125,7 +125,7 @@ def entry(out: RespWriter, cursor: Cursor, size: int) -> None:
         for _ in range(2 * pairs):
             o, at = put_element(d, o, p, at)
     out.size = o
-    cursor.behind = listpack.skip(p, at)
+    cursor.after = listpack.skip(p, at)
 
 
 def entries(out: RespWriter, cursor: Cursor, limit: int, guess: int) -> int:

@@ -172,18 +172,18 @@ def _window(step: Step) -> tuple[int, int, int]:
 
 
 def _get(value: String, step: Step) -> int:
-    first, last, behind = _window(step)
+    first, last, following = _window(step)
     held = bytes(value[first:last]).ljust(last - first, b"\x00")
-    number = int.from_bytes(held, "big") >> behind & ((1 << step.width) - 1)
+    number = int.from_bytes(held, "big") >> following & ((1 << step.width) - 1)
     least, greatest = step.limits()
     return number if number <= greatest else number + 2 * least
 
 
 def _put(buffer: bytearray, step: Step, number: int) -> None:
-    first, last, behind = _window(step)
+    first, last, following = _window(step)
     mask = (1 << step.width) - 1
-    held = int.from_bytes(buffer[first:last], "big") & ~(mask << behind)
-    held |= (number & mask) << behind
+    held = int.from_bytes(buffer[first:last], "big") & ~(mask << following)
+    held |= (number & mask) << following
     buffer[first:last] = held.to_bytes(last - first, "big")
 
 

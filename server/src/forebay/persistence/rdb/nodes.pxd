@@ -16,7 +16,7 @@ cdef int BAD_HEADER, BAD_ELEMENT, BAD_COUNTER, BAD_FIELDS, BAD_FLAGS, BAD_ID, BA
 
 @cython.locals(head=int, low=i64)
 cdef i64 element_size(const u8* p, Py_ssize_t at) noexcept
-@cython.locals(size=i64, behind="Py_ssize_t")
+@cython.locals(size=i64, after="Py_ssize_t")
 cpdef Py_ssize_t step(const u8* p, Py_ssize_t at, Py_ssize_t end) noexcept
 @cython.locals(shift=int, flag=int)
 cdef Py_ssize_t long_backlen(const u8* p, Py_ssize_t at, Py_ssize_t end, i64 size) noexcept
@@ -33,9 +33,9 @@ cdef class NodeCheck:
     cdef i64 elements, live, dead, nfields, value
     cdef int wrong
 
-    @cython.locals(p="const u8*", head=int, behind="Py_ssize_t", _="Py_ssize_t")
+    @cython.locals(p="const u8*", head=int, after="Py_ssize_t", _="Py_ssize_t")
     cdef Py_ssize_t number(self, Py_ssize_t at) noexcept
-    @cython.locals(behind="Py_ssize_t")
+    @cython.locals(after="Py_ssize_t")
     cdef Py_ssize_t counter(self, Py_ssize_t at) noexcept
     @cython.locals(p="const u8*", end="Py_ssize_t", head=int, size="Py_ssize_t")
     cdef Py_ssize_t skip(self, Py_ssize_t at, i64 count) noexcept

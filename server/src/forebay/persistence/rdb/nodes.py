@@ -87,10 +87,10 @@ def step(p: mem.Pointer, at: int, end: int) -> int:
     size = element_size(p, at)
     if size == 0 or size >= end - at:
         return -1
-    behind = at + size
+    after = at + size
     if size <= 127:
-        return behind + 1 if p[behind] == size else -1
-    return long_backlen(p, behind, end, size)
+        return after + 1 if p[after] == size else -1
+    return long_backlen(p, after, end, size)
 
 
 def long_backlen(p: mem.Pointer, at: int, end: int, size: int) -> int:
@@ -133,18 +133,18 @@ class NodeCheck:
         if head < 128:
             self.value = head
             return at + 2 if at + 2 <= self.end and p[at + 1] == 1 else -1
-        behind = step(p, at, self.end)
-        if behind < 0 or not listpack.is_int(p, at):
+        after = step(p, at, self.end)
+        if after < 0 or not listpack.is_int(p, at):
             return -1
         self.value, _ = listpack.read_int(p, at)
-        return behind
+        return after
 
     def counter(self, at: int) -> int:
         """The same for a counter: not negative, and in its shortest form."""
-        behind = self.number(at)
-        if behind < 0 or self.value < 0 or behind - at != listpack.int_size(self.value):
+        after = self.number(at)
+        if after < 0 or self.value < 0 or after - at != listpack.int_size(self.value):
             return -1
-        return behind
+        return after
 
     def skip(self, at: int, count: int) -> int:
         """Walk over ``count`` elements; the index after, -1 if one is broken."""

@@ -42,11 +42,11 @@ def read_listpack(data: bytes) -> list[bytes]:
     found = []
     at = LISTPACK_HEAD
     while at < size - 1:
-        behind = step(padded, at, size - 1)
-        if behind < 0:
+        after = step(padded, at, size - 1)
+        if after < 0:
             raise ValueError("an element of a listpack is broken")
         found.append(listpack.element(padded, at))
-        at = behind
+        at = after
     check_count(int.from_bytes(data[4:6], "little"), found)
     return found
 

@@ -72,7 +72,7 @@ class Rewrite(Job):
         self.one_off: AofWriter | None = None
         #: An AOF with files to remove.
         self.has_history: AofWriter | None = None
-        #: The data was replaced behind the AOF's back (DEBUG RELOAD).
+        #: The data was replaced without the AOF (DEBUG RELOAD).
         self.aof_is_stale = False
 
     def loaded(self, aof: AofWriter | None) -> None:
@@ -85,7 +85,7 @@ class Rewrite(Job):
         self.presyncs = 0
 
     def mark_stale(self) -> None:
-        """The data was replaced behind the AOF's back."""
+        """The data was replaced without the AOF."""
         self.aof_is_stale = True
 
     # What is due
