@@ -93,6 +93,7 @@ class Blocking:
     def __init__(self, keyspace: Keyspace, machine: Machine) -> None:
         self.keyspace = keyspace
         self.machine = machine
+        self.ctx = machine.ctx
         self.deadlines = Deadlines()
         self.alarms = Deadlines()
         self.alarm_of: dict[tuple[int, bytes], Entry] = {}
@@ -155,7 +156,7 @@ class Blocking:
             state.spent_us = before.spent_us
             before.deadline = None
         elif timeout_ms > 0:
-            deadline_ms = self.machine.ctx.now_ms + timeout_ms
+            deadline_ms = self.ctx.now_ms + timeout_ms
             if deadline_ms > LATEST_TIME_MS:
                 raise CommandError(TIMEOUT_TOO_LARGE)
             state.deadline = self.deadlines.add(deadline_ms, session)
@@ -179,7 +180,7 @@ class Blocking:
             if at_ms is None:
                 continue
             # A time that has passed would make the loop spin: look again in a moment.
-            at_ms = max(at_ms, self.machine.ctx.now_ms + 1)
+            at_ms = max(at_ms, self.ctx.now_ms + 1)
             place = (state.db.index, key)
             present = self.alarm_of.get(place)
             if present is None or at_ms < present[0]:
@@ -303,7 +304,7 @@ class Blocking:
 
     def tick(self) -> None:
         """Answer those whose time is up, and signal the keys whose alarm rings."""
-        now_ms = self.machine.ctx.now_ms
+        now_ms = self.ctx.now_ms
         if self.deadlines.is_due(now_ms):
             for session in self.deadlines.pop_due(now_ms):
                 self.unblock(session, None)
