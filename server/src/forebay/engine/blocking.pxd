@@ -11,7 +11,7 @@ from forebay.wire.argv cimport Argv
 
 @cython.final
 cdef class Queue:
-    cdef public object sessions
+    cdef public dict sessions
     cdef public Py_ssize_t on_missing
 
 
@@ -29,7 +29,8 @@ cdef class Blocked:
 @cython.final
 cdef class Blocking:
     cdef public Keyspace keyspace
-    cdef public object machine, postponed
+    cdef public object machine
+    cdef public dict postponed
     cdef Context ctx
     cdef public Deadlines deadlines, alarms
     cdef public dict alarm_of

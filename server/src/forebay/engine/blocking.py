@@ -24,7 +24,6 @@ Rules
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -63,7 +62,7 @@ class Queue:
     """The sessions that wait for one key, first come first served."""
 
     def __init__(self) -> None:
-        self.sessions: OrderedDict[Session, Blocked] = OrderedDict()
+        self.sessions: dict[Session, Blocked] = {}
         #: How many of them want to hear that the key is gone.
         self.on_missing = 0
 
@@ -97,7 +96,7 @@ class Blocking:
         self.deadlines = Deadlines()
         self.alarms = Deadlines()
         self.alarm_of: dict[tuple[int, bytes], Entry] = {}
-        self.postponed: OrderedDict[Session, Blocked] = OrderedDict()
+        self.postponed: dict[Session, Blocked] = {}
         self.blocked_clients = 0
         self.blocking_keys = 0
         self.blocking_keys_on_missing = 0
@@ -145,7 +144,9 @@ class Blocking:
         """Wait for the same as before, after all others."""
         waiting = state.db.waiting
         for key in state.keys:
-            waiting[key].sessions.move_to_end(session)
+            queue = waiting[key]
+            del queue.sessions[session]
+            queue.sessions[session] = state
         session.blocked = state
 
     def set_deadline(self, session: Session, state: Blocked, timeout_ms: int) -> None:
