@@ -1,6 +1,7 @@
 # Types of blocking.py; see there.
 cimport cython
 
+from forebay.commands.api.context cimport Context
 from forebay.commands.api.session cimport Session
 from forebay.core.keyspace cimport Database, Keyspace
 from forebay.engine.deadlines cimport Deadlines
@@ -10,7 +11,7 @@ from forebay.wire.argv cimport Argv
 
 @cython.final
 cdef class Queue:
-    cdef public object sessions
+    cdef public dict sessions
     cdef public Py_ssize_t on_missing
 
 
@@ -28,7 +29,9 @@ cdef class Blocked:
 @cython.final
 cdef class Blocking:
     cdef public Keyspace keyspace
-    cdef public object machine, postponed
+    cdef public object machine
+    cdef public dict postponed
+    cdef Context ctx
     cdef public Deadlines deadlines, alarms
     cdef public dict alarm_of
     cdef public Py_ssize_t blocked_clients, blocking_keys, blocking_keys_on_missing

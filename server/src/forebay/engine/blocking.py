@@ -24,7 +24,6 @@ Rules
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -62,7 +61,7 @@ class Queue:
     """The sessions that wait for one key, first come first served."""
 
     def __init__(self) -> None:
-        self.sessions: OrderedDict[Session, Blocked] = OrderedDict()
+        self.sessions: dict[Session, Blocked] = {}
         #: How many of them want to hear that the key is gone.
         self.on_missing = 0
 
@@ -92,10 +91,11 @@ class Blocking:
     def __init__(self, keyspace: Keyspace, machine: Machine) -> None:
         self.keyspace = keyspace
         self.machine = machine
+        self.ctx = machine.ctx
         self.deadlines = Deadlines()
         self.alarms = Deadlines()
         self.alarm_of: dict[tuple[int, bytes], Entry] = {}
-        self.postponed: OrderedDict[Session, Blocked] = OrderedDict()
+        self.postponed: dict[Session, Blocked] = {}
         self.blocked_clients = 0
         self.blocking_keys = 0
         self.blocking_keys_on_missing = 0
@@ -143,7 +143,9 @@ class Blocking:
         """Wait for the same as before, after all others."""
         waiting = state.db.waiting
         for key in state.keys:
-            waiting[key].sessions.move_to_end(session)
+            queue = waiting[key]
+            del queue.sessions[session]
+            queue.sessions[session] = state
         session.blocked = state
 
     def set_deadline(self, session: Session, state: Blocked, timeout_ms: int) -> None:
@@ -154,7 +156,7 @@ class Blocking:
             state.spent_us = before.spent_us
             before.deadline = None
         elif timeout_ms > 0:
-            deadline_ms = self.machine.ctx.now_ms + timeout_ms
+            deadline_ms = self.ctx.now_ms + timeout_ms
             if deadline_ms > LATEST_MS:
                 raise CommandError(TIMEOUT_TOO_LARGE)
             state.deadline = self.deadlines.add(deadline_ms, session)
@@ -178,7 +180,7 @@ class Blocking:
             if at_ms is None:
                 continue
             # A time that has passed would make the loop spin: look again in a moment.
-            at_ms = max(at_ms, self.machine.ctx.now_ms + 1)
+            at_ms = max(at_ms, self.ctx.now_ms + 1)
             place = (state.db.index, key)
             present = self.alarm_of.get(place)
             if present is None or at_ms < present[0]:
@@ -304,7 +306,7 @@ class Blocking:
 
     def tick(self) -> None:
         """Answer those whose time is up, and signal the keys whose alarm rings."""
-        now_ms = self.machine.ctx.now_ms
+        now_ms = self.ctx.now_ms
         if self.deadlines.is_due(now_ms):
             for session in self.deadlines.pop_due(now_ms):
                 self.unblock(session, None)

@@ -53,9 +53,10 @@ class Sessions:
 
     def take_touched(self) -> list[Session]:
         """The clients to look at since the last time."""
+        if not self.touched_sessions:
+            return []
         sessions = list(self.touched_sessions)
-        if sessions:
-            self.touched_sessions.clear()
+        self.touched_sessions.clear()
         return sessions
 
     def shift_times(self, by_ms: int) -> None:

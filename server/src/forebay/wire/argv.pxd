@@ -7,6 +7,7 @@ from forebay.mem cimport i64, u8, u64
 
 cdef Py_ssize_t FEW_ARGS
 cdef Py_ssize_t MANY_ARGS
+cdef array.array NO_SPANS
 
 
 @cython.final

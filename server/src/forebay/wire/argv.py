@@ -26,6 +26,8 @@ from forebay import mem
 FEW_ARGS = 16
 # A command with more arguments than this must not keep its table for ever.
 MANY_ARGS = 1024
+# A copy of this is quicker to make than an array of as many zeros.
+NO_SPANS = array("Q", bytes(16 * FEW_ARGS))
 
 Arguments = list[bytes]
 
@@ -37,7 +39,7 @@ class Argv:
         self.n = 0
         self.buf: bytes | bytearray = b""
         self.p: mem.Pointer = self.buf
-        self.spans: array[int] = array("Q", bytes(16 * FEW_ARGS))
+        self.spans: array[int] = NO_SPANS[:]
         self.w: mem.Words = mem.words(self.spans)
         self.room = FEW_ARGS
         #: Whether nobody else writes to ``buf``, so that the arguments outlive the call.
@@ -143,7 +145,7 @@ class Argv:
         """Give up a table that one huge command made large; no argument may be in use."""
         if self.room > MANY_ARGS:
             self.n = 0
-            self.lay(array("Q", bytes(16 * FEW_ARGS)), FEW_ARGS)
+            self.lay(NO_SPANS[:], FEW_ARGS)
 
     def lay(self, spans: array[int], room: int) -> None:
         """Change to another table of spans."""

@@ -15,7 +15,8 @@ cdef array.array NO_IDS
 @cython.final
 cdef class DeliveryEffects:
     cdef Effects effects
-    cdef bytes key, group, owner
+    cdef bytes key, owner
+    cdef Group group
     cdef u64 last_ms, last_seq, first_ms, first_seq
     cdef i64 time_ms, deliveries     # of the run being collected
     cdef Py_ssize_t n, room          # IDs in the run; IDs that fit

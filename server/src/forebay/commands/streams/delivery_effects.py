@@ -38,9 +38,10 @@ class DeliveryEffects:
     def __init__(self, effects: Effects, key: bytes, group: Group) -> None:
         self.effects = effects
         self.key = key
-        self.group = group.name
-        self.last_ms = group.last_ms
-        self.last_seq = group.last_seq
+        # A field has a type for Cython, an argument of __init__ has none.
+        self.group = group
+        self.last_ms = self.group.last_ms
+        self.last_seq = self.group.last_seq
         self.owner = b""
         self.time_ms = 0
         self.deliveries = 0
@@ -99,7 +100,7 @@ class DeliveryEffects:
         out = effects.out
         out.bulk(b"XCLAIM")
         out.bulk(self.key)
-        out.bulk(self.group)
+        out.bulk(self.group.name)
         out.bulk(self.owner)
         out.bulk(b"0")
         out.stream_id(self.first_ms, self.first_seq)

@@ -53,9 +53,10 @@ class Read:
         self.ctx = ctx
         self.argv = argv
         self.is_group = is_group
-        self.out = ctx.out
+        # Fields have types for Cython, arguments of __init__ have none.
+        self.out = self.ctx.out
         self.options = ReadOptions()
-        self.options.read(argv, ctx.now_ms, is_group)
+        self.options.read(self.argv, self.ctx.now_ms, is_group)
         #: Where this command's reply begins, for MAXSIZE.
         self.start = 0
         #: Entries written so far, over all streams, for MAXCOUNT.
