@@ -35,15 +35,35 @@ HOT = {
     "core.group": ["deliver", "advance", "ack"],
     "wire.request": ["next", "next_bulks"],
     "wire.resp_writer": ["need", "header", "span", "put_bulk", "put_id", "integer"],
-    "commands.api.context": ["use", "stream_at", "slot"],
+    "commands.api.context": ["use", "find_stream", "slot"],
     "commands.api.spec": ["takes"],
-    "commands.streams.xadd": ["xadd", "finish_add", "choose_id", "payload_size"],
-    "commands.streams.add_options": ["reset", "read", "read_word", "read_id", "record"],
-    "commands.api.effects": ["begin", "end", "verbatim", "with_id", "copy", "head"],
+    "commands.streams.xadd": [
+        "xadd",
+        "parse_xadd",
+        "reset",
+        "read",
+        "read_word",
+        "read_id",
+        "apply_xadd",
+        "choose_id",
+        "payload_size",
+        "record_xadd",
+        "record_words",
+    ],
+    "commands.api.effects": [
+        "begin",
+        "end",
+        "record_call",
+        "record_call_with_id",
+        "copy",
+        "begin_command",
+    ],
     "commands.streams.entry_writer": ["put_element", "put_integer", "entry", "entries"],
-    "commands.streams.xread": ["deliver", "record_position", "is_full", "limit"],
-    "commands.streams.delivery_effects": ["note", "flush"],
-    "commands.streams.xack": ["xack"],
+    "commands.streams.xread": ["deliver", "is_full", "limit"],
+    "commands.streams.delivery_effects": ["note", "flush", "record_position"],
+    "commands.streams.xack": ["xack", "apply_xack", "record_acks"],
+    "commands.streams.xdel": ["apply_xdel"],
+    "commands.streams.xrange": ["parse_xrange", "apply_xrange"],
     "commands.streams.column": [
         "put",
         "put_all",
@@ -78,10 +98,10 @@ HOT = {
 
 #: Lines of hot functions that may touch Python objects, by the words they begin with, and why.
 ALLOWED = {
-    "commands.streams.xadd.finish_add": {"ctx.notify": "somebody listens to keyspace events"},
-    "commands.streams.add_options.record": {
+    "commands.streams.xadd.record_xadd": {"ctx.notify": "somebody listens to keyspace events"},
+    "commands.streams.xadd.record_words": {
         "words[": "an XADD that trims is recorded with what the trim came to",
-        "ctx.effects.record": "the same",
+        "ctx.effects.record_command": "the same",
     },
     "commands.api.effects.end": {
         "self.out.insert": "a unit of several commands",

@@ -4,7 +4,6 @@ cimport cython
 from forebay cimport mem
 from forebay.mem cimport i64, u8, u64
 from forebay.persistence.rdb cimport crc64
-from forebay.persistence.rdb cimport lzf
 from forebay.persistence.rdb.lzf cimport Compressor
 
 cdef Py_ssize_t PIECE, SMALL, PLAIN_MAX, INTEGER_MAX
@@ -16,6 +15,7 @@ cdef u64 U32_MAX
 cdef class RdbWriter:
     cdef public object sink
     cdef public bint compress, checksum
+    cdef Compressor compressor          # None until it is needed
     cdef public u64 crc
     cdef public i64 flushed
     cdef bytearray buf
@@ -43,6 +43,6 @@ cdef class RdbWriter:
     cpdef int string(self, bytes data) except -1
     @cython.locals(size="Py_ssize_t")
     cdef int span(self, const u8* src, Py_ssize_t at, Py_ssize_t n) except -1
-    cdef int packed(self, Py_ssize_t size, Py_ssize_t n) except -1
+    cdef int packed(self, Compressor compressor, Py_ssize_t size, Py_ssize_t n) except -1
     @cython.locals(ok=bint, value=i64, p="u8*", o="Py_ssize_t", bits=u64)
     cdef bint integer(self, const u8* src, Py_ssize_t at, Py_ssize_t n) except -1

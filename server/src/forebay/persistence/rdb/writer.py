@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from forebay import mem
-from forebay.persistence.rdb import crc64, lzf
+from forebay.persistence.rdb import crc64
 from forebay.persistence.rdb.format import INT8, INT16, INT32, LENGTH_32, LENGTH_64, LZF
+from forebay.persistence.rdb.lzf import Compressor
 
 Sink = Callable[[bytes], object]
 
@@ -32,11 +33,21 @@ U32_MAX = 0xFFFFFFFF
 
 
 class RdbWriter:
-    """Writes the parts of an RDB file into a sink."""
+    """Writes the parts of an RDB file into a sink.
 
-    def __init__(self, sink: Sink, compress: bool = True, checksum: bool = True) -> None:
+    Making a compressor costs more than writing a small value: DUMP lends its own.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        compress: bool = True,
+        checksum: bool = True,
+        compressor: Compressor | None = None,
+    ) -> None:
         self.sink = sink
         self.compress = compress
+        self.compressor = compressor
         self.checksum = checksum
         self.crc = 0
         #: Bytes that the sink has.
@@ -162,22 +173,24 @@ class RdbWriter:
         if n <= INTEGER_MAX and self.integer(src, at, n):
             return 0
         if n > PLAIN_MAX and self.compress:
-            size = lzf.compressor.squeeze(src, at, n)
+            if self.compressor is None:
+                self.compressor = Compressor()
+            size = self.compressor.squeeze(src, at, n)
             if size > 0:
-                return self.packed(size, n)
+                return self.packed(self.compressor, size, n)
         self.length(n)
         self.need(n)
         mem.copy(self.p, self.size, src, at, n)
         self.size += n
         return 0
 
-    def packed(self, size: int, n: int) -> int:
+    def packed(self, compressor: Compressor, size: int, n: int) -> int:
         """A string of n bytes that lies compressed in the compressor."""
         self.byte(LZF)
         self.length(size)
         self.length(n)
         self.need(size)
-        mem.copy(self.p, self.size, lzf.compressor.p, 0, size)
+        mem.copy(self.p, self.size, compressor.p, 0, size)
         self.size += size
         return 0
 
