@@ -14,27 +14,27 @@ from testkit.engine_client import START_MS, EngineClient, ReplyError
 
 
 def broken(ctx: Context, argv: Argv) -> None:
-    ctx.out.array(3)
-    ctx.out.bulk(b"half a reply")
+    ctx.reply.array(3)
+    ctx.reply.bulk(b"half a reply")
     raise ZeroDivisionError("a defect")
 
 
 def refuses_late(ctx: Context, argv: Argv) -> None:
-    ctx.out.array(3)
+    ctx.reply.array(3)
     raise CommandError(b"LATE not today")
 
 
 def slow(ctx: Context, argv: Argv) -> None:
     ctx.services.executor.ticker.now_us += int(argv[1])  # type: ignore[attr-defined]
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 @pytest.fixture
 def client() -> EngineClient:
     extra = [
-        Command("broken", broken, 1, 0),
-        Command("late", refuses_late, 1, FAST),
-        Command("slow", slow, 2, FAST),
+        Command(name="broken", handler=broken, arity=1, flags=0),
+        Command(name="late", handler=refuses_late, arity=1, flags=FAST),
+        Command(name="slow", handler=slow, arity=2, flags=FAST),
     ]
     return EngineClient(commands=TABLE | {row.name: row for row in extra})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from forebay.commands.api.effects import Effects
 from forebay.wire.argv import argv_of
+from forebay.wire.resp_writer import WriterPool
 from testkit.engine_client import EngineClient
 from testkit.resp import parse, split_replies
 
@@ -15,12 +16,12 @@ def recorded(effects: Effects) -> list[list[bytes]]:
 def record(effects: Effects, *commands: bytes) -> None:
     effects.begin()
     for command in commands:
-        effects.command(*command.split())
+        effects.record_command(command.split())
     effects.end()
 
 
 def enabled() -> Effects:
-    effects = Effects()
+    effects = Effects(WriterPool())
     effects.enabled = True
     return effects
 
@@ -76,11 +77,11 @@ def test_nothing_recorded_leaves_nothing() -> None:
 
 
 def test_when_nobody_listens_nothing_is_written() -> None:
-    effects = Effects()
+    effects = Effects(WriterPool())
     effects.begin()
-    effects.command(b"SET", b"a", b"1")
-    effects.verbatim(argv_of([b"SET", b"a", b"1"]))
-    effects.with_id(argv_of([b"SET", b"a", b"1"]), 2, 2, 0)
+    effects.record_command((b"SET", b"a", b"1"))
+    effects.record_call(argv_of([b"SET", b"a", b"1"]))
+    effects.record_call_with_id(argv_of([b"SET", b"a", b"1"]), 2, 2, 0, 1)
     effects.end()
     assert effects.take() == b""
     assert list(effects.ends) == []
@@ -89,10 +90,10 @@ def test_when_nobody_listens_nothing_is_written() -> None:
 def test_a_call_is_repeated_as_it_came_or_with_the_id_that_was_made() -> None:
     effects = enabled()
     effects.begin()
-    effects.verbatim(argv_of([b"xadd", b"s\r\n", b"1-1", b"", b"v"]))
+    effects.record_call(argv_of([b"xadd", b"s\r\n", b"1-1", b"", b"v"]))
     effects.end()
     effects.begin()
-    effects.with_id(argv_of([b"XADD", b"s", b"*", b"f", b"*"]), 2, 5, 0)
+    effects.record_call_with_id(argv_of([b"XADD", b"s", b"*", b"f", b"*"]), 2, 5, 0, 1)
     effects.end()
     assert recorded(effects)[1:] == [
         [b"xadd", b"s\r\n", b"1-1", b"", b"v"],
@@ -116,8 +117,8 @@ def test_the_end_of_every_unit_is_kept() -> None:
 
 def test_a_command_outside_of_any_call_is_a_unit_of_its_own() -> None:
     effects = enabled()
-    effects.command(b"DEL", b"x")
-    effects.command(b"DEL", b"y")
+    effects.record_command((b"DEL", b"x"))
+    effects.record_command((b"DEL", b"y"))
     assert len(effects.ends) == 2
     assert recorded(effects)[1:] == [[b"DEL", b"x"], [b"DEL", b"y"]]
 
@@ -127,7 +128,7 @@ def test_a_large_unit_keeps_its_order_when_multi_is_put_in_front() -> None:
     values = [b"%d" % i * 500 for i in range(200)]
     effects.begin()
     for value in values:
-        effects.command(b"SET", b"k", value)
+        effects.record_command((b"SET", b"k", value))
     effects.end()
     commands = recorded(effects)
     assert commands[0] == [b"MULTI"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forebay.wire.resp_writer import RespWriter
+from forebay.wire.resp_writer import RespWriter, WriterPool
 
 
 def numbers(count: int) -> bytes:
@@ -114,7 +114,8 @@ def test_all_consumed_means_that_nothing_is_owned() -> None:
 
 
 def test_a_cleared_buffer_is_used_again_by_another() -> None:
-    first, second = RespWriter(), RespWriter()
+    pool = WriterPool()
+    first, second = RespWriter(2, pool), RespWriter(2, pool)
     first.raw(b"x" * 100_000)
     cap = first.cap
     first.clear()
@@ -132,7 +133,8 @@ def test_a_very_large_buffer_goes_back_to_the_system() -> None:
 
 
 def test_unused_buffers_are_kept_within_a_bound() -> None:
-    replies = [RespWriter() for _ in range(40)]
+    pool = WriterPool()
+    replies = [RespWriter(2, pool) for _ in range(40)]
     for reply in replies:
         reply.raw(b"x" * 600_000)
     for reply in replies:

@@ -158,7 +158,8 @@ class Engine:
         self, addr: bytes = b"", laddr: bytes = b"", fd: int = -1, now_ms: int = 0
     ) -> Session:
         """A client came."""
-        session = Session(self.sessions.new_number(), self.keyspace.databases[0], now_ms)
+        db, pool = self.keyspace.databases[0], self.ctx.writer_pool
+        session = Session(self.sessions.new_number(), db, pool, now_ms)
         session.addr = addr
         session.laddr = laddr
         session.fd = fd

@@ -10,6 +10,7 @@ from forebay.commands.api.settings import Settings
 from forebay.core.keyspace import Value
 from forebay.errors import CommandError, CorruptDataError
 from forebay.persistence.rdb import payload
+from forebay.persistence.rdb.lzf import Compressor
 from forebay.persistence.rdb.payload import BadFooterError
 from forebay.persistence.rdb.stream_extra import IdmpState
 
@@ -22,13 +23,20 @@ class Payloads:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.compressor = Compressor()
         #: Tests damage payloads and want to see more than the checksum.
         self.skip_checks = False
 
     def dump(self, value: Value) -> bytes:
         """The payload of a value."""
         settings = self.settings
-        return payload.dump(value, settings.rdb_format, settings.rdbcompression, self.defaults())
+        return payload.dump(
+            value,
+            settings.rdb_format,
+            settings.rdbcompression,
+            self.defaults(),
+            self.compressor,
+        )
 
     def restore(self, data: bytes) -> Value:
         """The value of a payload; the error that RESTORE answers."""

@@ -107,7 +107,7 @@ class Pubsub:
         if session is not self.turn.running():
             return session.out
         if session.pushes is None:
-            session.pushes = RespWriter(session.out.resp)
+            session.pushes = RespWriter(session.out.resp, session.out.pool)
         return session.pushes
 
     def publish_event(self, flags: int, event: bytes, key: bytes, db_index: int) -> None:

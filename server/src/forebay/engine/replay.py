@@ -43,7 +43,7 @@ class Replayer:
     def __init__(self, engine: Engine, skip_foreign: bool = False) -> None:
         self.engine = engine
         self.skip_foreign = skip_foreign
-        self.session = Session(0, engine.keyspace.databases[0])
+        self.session = Session(0, engine.keyspace.databases[0], engine.ctx.writer_pool)
         self.session.is_replaying = True
         self.parser = RequestParser(Limits(max_bulk_len=BULK_MAX))
         self.multi: Command = engine.commands[b"multi"]

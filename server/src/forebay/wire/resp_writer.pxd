@@ -17,38 +17,30 @@ cdef bytearray NOTHING
 
 
 @cython.final
-cdef class Spare:
+cdef class WriterPool:
     cdef list slots
     cdef Py_ssize_t top                 # slots in use
     cdef Py_ssize_t held_bytes          # in them
+    cdef bytearray text                 # of ms
+    cdef u8* t
+    cdef u64 ms
+    cdef Py_ssize_t n
 
     @cython.locals(buf=bytearray)
     cdef bytearray take(self)
     @cython.locals(size=Py_ssize_t)
     cdef int give(self, bytearray buf) except -1
+    @cython.locals(o=Py_ssize_t, n=Py_ssize_t)
+    cdef Py_ssize_t put_id(self, u8* d, Py_ssize_t at, u64 ms, u64 seq) noexcept
 
 
-cdef Spare SPARE
-
-
-@cython.final
-cdef class Millisecond:
-    cdef bytearray text
-    cdef u8* p
-    cdef u64 ms
-    cdef Py_ssize_t n
-
-
-cdef Millisecond LATEST
-
-@cython.locals(latest=Millisecond, o=Py_ssize_t, n=Py_ssize_t)
-cdef Py_ssize_t put_id(u8* d, Py_ssize_t at, u64 ms, u64 seq) noexcept
 cdef Py_ssize_t put_bulk(u8* d, Py_ssize_t o, const u8* src, Py_ssize_t at, Py_ssize_t n) noexcept
 
 
 @cython.final
 cdef class RespWriter:
     cdef public int resp                # 2 or 3
+    cdef readonly WriterPool pool
     cdef bytearray buf                  # NOTHING while nothing waits
     cdef u8* p                          # its bytes; need() may change it
     cdef readonly Py_ssize_t start      # bytes already sent

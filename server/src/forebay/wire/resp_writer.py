@@ -20,9 +20,9 @@ Rules
      then sets ``size``.  Nothing is written before the first ``need``.
   2. Bytes before ``size`` stay where they are until the next ``consume`` or
      ``clear``: a mark taken by ``open_array`` is a plain index.
-  3. A client that waits for nothing owns no buffer.  Empty buffers go to
-     ``SPARE``, which all writers share, and the next writer takes the one used
-     last: it has the right size and is still in the cache.
+  3. A client that waits for nothing owns no buffer.  Empty buffers go to the
+     ``pool``, which all writers of an engine share, and the next writer takes the
+     one used last: it has the right size and is still in the cache.
   4. Text from a user never ends a line: CR and LF in a status or an error
      become spaces.
 """
@@ -54,17 +54,22 @@ LARGEST_PLAIN = 1e17
 NOTHING = bytearray()
 
 
-class Spare:
-    """Buffers that nobody uses at the moment, the last returned on top.
+class WriterPool:
+    """What the writers of one engine share: unused buffers, and the text of a millisecond.
 
-    A stack in slots that stay: list.pop shrinks the list, which costs more than
-    all the rest of a small reply.
+    The buffers are a stack, the last returned on top, in slots that stay: list.pop
+    shrinks the list, which costs more than all the rest of a small reply.  The text is
+    the first half of the last ID written: neighbours in a stream mostly share it.
     """
 
     def __init__(self) -> None:
         self.slots: list[bytearray] = []
         self.top = 0
         self.held_bytes = 0
+        self.text = bytearray(3 * mem.SLACK)
+        self.t: mem.Pointer = self.text
+        self.ms = 0
+        self.n = mem.put_uint(self.t, 0, 0)
 
     def take(self) -> bytearray:
         """A buffer; its content is whatever was there before."""
@@ -87,47 +92,32 @@ class Spare:
             self.top += 1
             self.held_bytes += size
 
+    def put_id(self, d: mem.Pointer, at: int, ms: int, seq: int) -> int:
+        """Write ``ms-seq`` as a bulk string at d[at]; the index after it.
 
-SPARE = Spare()
-
-
-class Millisecond:
-    """The text of the last ID's first half: neighbours in a stream mostly share it."""
-
-    def __init__(self) -> None:
-        self.text = bytearray(3 * mem.SLACK)
-        self.p: mem.Pointer = self.text
-        self.ms = 0
-        self.n = mem.put_uint(self.p, 0, 0)
-
-
-LATEST = Millisecond()
-
-
-def put_id(d: mem.Pointer, at: int, ms: int, seq: int) -> int:
-    """Write ``ms-seq`` as a bulk string at ``at``; the index after it.  Needs STREAM_ID bytes."""
-    latest = LATEST
-    if ms != latest.ms:
-        latest.ms = ms
-        latest.n = mem.put_uint(latest.p, 0, ms)
-    # Written as if the length had two digits, which is so but for tiny IDs.
-    mem.copy_short(d, at + 5, latest.p, 0, latest.n)
-    o = at + 5 + latest.n
-    d[o] = DASH
-    o = mem.put_uint(d, o + 1, seq)
-    n = o - at - 5
-    d[at] = DOLLAR
-    if n >= 10:
-        mem.put_uint(d, at + 1, n)
-    else:
-        d[at + 1] = 48 + n
-        mem.move(d, at + 4, at + 5, n)
-        o -= 1
-    d[o - n - 2] = 13
-    d[o - n - 1] = 10
-    d[o] = 13
-    d[o + 1] = 10
-    return o + 2
+        Needs STREAM_ID bytes.
+        """
+        if ms != self.ms:
+            self.ms = ms
+            self.n = mem.put_uint(self.t, 0, ms)
+        # Written as if the length had two digits, which is so but for tiny IDs.
+        mem.copy_short(d, at + 5, self.t, 0, self.n)
+        o = at + 5 + self.n
+        d[o] = DASH
+        o = mem.put_uint(d, o + 1, seq)
+        n = o - at - 5
+        d[at] = DOLLAR
+        if n >= 10:
+            mem.put_uint(d, at + 1, n)
+        else:
+            d[at + 1] = 48 + n
+            mem.move(d, at + 4, at + 5, n)
+            o -= 1
+        d[o - n - 2] = 13
+        d[o - n - 1] = 10
+        d[o] = 13
+        d[o + 1] = 10
+        return o + 2
 
 
 def put_bulk(d: mem.Pointer, o: int, src: mem.Pointer, at: int, n: int) -> int:
@@ -144,10 +134,14 @@ def put_bulk(d: mem.Pointer, o: int, src: mem.Pointer, at: int, n: int) -> int:
 
 
 class RespWriter:
-    """The output of one client, or of the effects: one growing buffer."""
+    """The output of one client, or of the effects: one growing buffer.
 
-    def __init__(self, resp: int = 2) -> None:
+    A writer that belongs to no engine has a pool of its own.
+    """
+
+    def __init__(self, resp: int = 2, pool: WriterPool | None = None) -> None:
         self.resp = resp
+        self.pool = WriterPool() if pool is None else pool
         self.buf = NOTHING
         self.p: mem.Pointer = NOTHING
         self.start = 0
@@ -165,7 +159,7 @@ class RespWriter:
         """Get a buffer, or a larger one with the same content."""
         buf = self.buf
         if self.cap == 0:
-            buf = SPARE.take()
+            buf = self.pool.take()
         if len(buf) - self.size < n:
             buf = self.widen(buf, max(2 * len(buf), self.size + n))
         self.buf = buf
@@ -206,7 +200,7 @@ class RespWriter:
     def clear(self) -> None:
         """Forget everything and give the buffer back."""
         if self.cap > 0:
-            SPARE.give(self.buf)
+            self.pool.give(self.buf)
             self.buf = NOTHING
             self.p = NOTHING
         self.start = 0
@@ -312,7 +306,7 @@ class RespWriter:
     def stream_id(self, ms: int, seq: int) -> None:
         """An entry ID as the bulk string ``ms-seq``."""
         self.need(STREAM_ID)
-        self.size = put_id(self.p, self.size, ms, seq)
+        self.size = self.pool.put_id(self.p, self.size, ms, seq)
 
     def number(self, value: int) -> None:
         """A signed 64-bit number as a bulk string: an argument of a command."""

@@ -161,10 +161,28 @@ def test_keys_may_stand_behind_their_number_or_after_another() -> None:
     """Shapes that no command of every table has: DELEX, BITFIELD, EVAL, BITOP."""
     counted = Keys(0, 0, 0, "RW", lambda argv: list(range(3, 3 + int(argv[2]))))
     rows = [
-        Command("delex", _no_handler, -2, 0, keys=Keys(1, 1, 1, "RW DELETE VARIABLE_FLAGS")),
-        Command("bitfield", _no_handler, -2, 0, keys=Keys(1, 1, 1, "RW VARIABLE_FLAGS")),
-        Command("eval", _no_handler, -3, NO_MANDATORY_KEYS, keys=counted),
-        Command("bitop", _no_handler, -4, 0, keys=Keys(2, -1, 1, "OW UPDATE; RO ACCESS")),
+        Command(
+            name="delex",
+            handler=_no_handler,
+            arity=-2,
+            flags=0,
+            keys=Keys(1, 1, 1, "RW DELETE VARIABLE_FLAGS"),
+        ),
+        Command(
+            name="bitfield",
+            handler=_no_handler,
+            arity=-2,
+            flags=0,
+            keys=Keys(1, 1, 1, "RW VARIABLE_FLAGS"),
+        ),
+        Command(name="eval", handler=_no_handler, arity=-3, flags=NO_MANDATORY_KEYS, keys=counted),
+        Command(
+            name="bitop",
+            handler=_no_handler,
+            arity=-4,
+            flags=0,
+            keys=Keys(2, -1, 1, "OW UPDATE; RO ACCESS"),
+        ),
         TABLE[b"command"],
         TABLE[b"hello"],
     ]

@@ -13,7 +13,7 @@ from random import Random
 import pytest
 
 import forebay
-from forebay.commands.streams.read_options import key_positions
+from forebay.commands.streams.xread_options import key_positions
 from testkit.engine_client import BLOCKED, EngineClient, ReplyError
 
 LINES = 30_000 if forebay.compiled() else 4000

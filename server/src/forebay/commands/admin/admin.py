@@ -42,18 +42,18 @@ _WEIR = rb"""
 
 def info(ctx: Context, argv: Argv) -> None:
     """INFO [section ...]."""
-    ctx.out.verbatim(b"txt", ctx.services.info(ctx, argv.list()[1:]))
+    ctx.reply.verbatim(b"txt", ctx.services.info(ctx, argv.list()[1:]))
 
 
 def time(ctx: Context, argv: Argv) -> None:
     """TIME: seconds and microseconds."""
     seconds, us = divmod(ctx.services.executor.wall_us(), 1_000_000)
-    ctx.out.value([b"%d" % seconds, b"%d" % us])
+    ctx.reply.value([b"%d" % seconds, b"%d" % us])
 
 
 def role(ctx: Context, argv: Argv) -> None:
     """ROLE."""
-    ctx.out.value([b"master", 0, []])
+    ctx.reply.value([b"master", 0, []])
 
 
 def wait(ctx: Context, argv: Argv) -> None:
@@ -64,7 +64,7 @@ def wait(ctx: Context, argv: Argv) -> None:
     if timeout_ms < 0:
         raise CommandError(b"ERR timeout is negative")
     if replicas <= 0 or not ctx.may_block:
-        ctx.out.integer(0)
+        ctx.reply.integer(0)
         return
     ctx.block(BLOCK_TIME, [], timeout_ms, argv.kept(), on_timeout=lambda out: out.integer(0))
 
@@ -84,12 +84,12 @@ def shutdown(ctx: Context, argv: Argv) -> None:
 def lolwut(ctx: Context, argv: Argv) -> None:
     """LOLWUT [VERSION version]: a picture and the version."""
     text = _WEIR.lstrip(b"\n") + b"\nWater waits in the forebay. Redis ver. %s\n"
-    ctx.out.verbatim(b"txt", text % REDIS_VERSION.encode())
+    ctx.reply.verbatim(b"txt", text % REDIS_VERSION.encode())
 
 
 def module_list(ctx: Context, argv: Argv) -> None:
     """MODULE LIST."""
-    ctx.out.array(0)
+    ctx.reply.array(0)
 
 
 def module_refused(ctx: Context, argv: Argv) -> None:
@@ -113,15 +113,15 @@ _LOADER = ADMIN | NOSCRIPT | NO_ASYNC_LOADING
 
 
 def _module_row(
-    name: str, handler: Handler, arity: int, flags: int, since: str, doc: str
+    *, name: str, handler: Handler, arity: int, flags: int, since: str, doc: str
 ) -> Command:
     summary, _, syntax = doc.partition("; ")
     return Command(
-        name,
-        handler,
-        arity,
-        flags,
-        "admin slow dangerous",
+        name=name,
+        handler=handler,
+        arity=arity,
+        flags=flags,
+        categories="admin slow dangerous",
         since=since,
         summary=summary,
         group="server",
@@ -131,104 +131,111 @@ def _module_row(
 
 _MODULE_ROWS = [
     _module_row(
-        "list",
-        module_list,
-        2,
-        ADMIN | NOSCRIPT,
-        "4.0.0",
-        "An empty list.; ",
+        name="list",
+        handler=module_list,
+        arity=2,
+        flags=ADMIN | NOSCRIPT,
+        since="4.0.0",
+        doc="An empty list.; ",
     ),
     _module_row(
-        "load",
-        module_refused,
-        -3,
-        _LOADER,
-        "4.0.0",
-        "Answered with an error.; path [arg [arg ...]]",
+        name="load",
+        handler=module_refused,
+        arity=-3,
+        flags=_LOADER,
+        since="4.0.0",
+        doc="Answered with an error.; path [arg [arg ...]]",
     ),
     _module_row(
-        "loadex",
-        module_refused,
-        -3,
-        _LOADER,
-        "7.0.0",
-        "Answered with an error.; path [arg [arg ...]]",
+        name="loadex",
+        handler=module_refused,
+        arity=-3,
+        flags=_LOADER,
+        since="7.0.0",
+        doc="Answered with an error.; path [arg [arg ...]]",
     ),
-    _module_row("unload", module_refused, 3, _LOADER, "4.0.0", "Answered with an error.; name"),
-    help_row("module", _MODULE_HELP, "5.0.0"),
+    _module_row(
+        name="unload",
+        handler=module_refused,
+        arity=3,
+        flags=_LOADER,
+        since="4.0.0",
+        doc="Answered with an error.; name",
+    ),
+    help_row(container="module", text=_MODULE_HELP, since="5.0.0"),
 ]
 
 ROWS = [
     Command(
-        "info",
-        info,
-        -1,
-        LOADING | STALE,
-        "slow dangerous",
+        name="info",
+        handler=info,
+        arity=-1,
+        flags=LOADING | STALE,
+        categories="slow dangerous",
         since="1.0.0",
         summary="What is to know of the server, in sections.",
         group="server",
         syntax="[section [section ...]]",
     ),
     Command(
-        "time",
-        time,
-        1,
-        LOADING | STALE | FAST,
-        "fast",
+        name="time",
+        handler=time,
+        arity=1,
+        flags=LOADING | STALE | FAST,
+        categories="fast",
         since="2.6.0",
         summary="The time in seconds and microseconds.",
         group="server",
     ),
     Command(
-        "role",
-        role,
-        1,
-        NOSCRIPT | LOADING | STALE | FAST,
-        "admin fast dangerous",
+        name="role",
+        handler=role,
+        arity=1,
+        flags=NOSCRIPT | LOADING | STALE | FAST,
+        categories="admin fast dangerous",
         since="2.8.12",
         summary="Says that this server is a master.",
         group="server",
     ),
     Command(
-        "wait",
-        wait,
-        3,
-        BLOCKING,
-        "slow connection",
+        name="wait",
+        handler=wait,
+        arity=3,
+        flags=BLOCKING,
+        categories="slow connection",
         since="3.0.0",
         summary="Waits for replicas, of which there are none yet.",
         group="generic",
         syntax="numreplicas timeout",
     ),
     Command(
-        "shutdown",
-        shutdown,
-        -1,
-        ADMIN | NOSCRIPT | LOADING | STALE | NO_MULTI | ALLOW_BUSY,
-        "admin slow dangerous",
+        name="shutdown",
+        handler=shutdown,
+        arity=-1,
+        flags=ADMIN | NOSCRIPT | LOADING | STALE | NO_MULTI | ALLOW_BUSY,
+        categories="admin slow dangerous",
         since="1.0.0",
         summary="Stops the server.",
         group="server",
         syntax="[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
     ),
     Command(
-        "lolwut",
-        lolwut,
-        -1,
-        READONLY | FAST,
-        "read fast",
+        name="lolwut",
+        handler=lolwut,
+        arity=-1,
+        flags=READONLY | FAST,
+        categories="read fast",
         since="5.0.0",
         summary="A picture and the version.",
         group="server",
         syntax="[VERSION version]",
     ),
     Command(
-        "module",
-        None,
-        -2,
-        0,
-        "slow",
+        name="module",
+        handler=None,
+        arity=-2,
+        flags=0,
+        categories="slow",
         since="4.0.0",
         summary="Questions about modules, of which there are none.",
         group="server",

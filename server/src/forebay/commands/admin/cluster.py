@@ -66,14 +66,14 @@ _KNOWN = [
 ]
 
 
-def _row(name: str, arity: int, flags: int, since: str) -> Command:
+def _row(*, name: str, arity: int, flags: int, since: str) -> Command:
     categories = "admin slow dangerous" if flags & ADMIN else "slow"
     return Command(
-        name,
-        cluster,
-        arity,
-        flags,
-        categories,
+        name=name,
+        handler=cluster,
+        arity=arity,
+        flags=flags,
+        categories=categories,
         since=since,
         summary="Answered with an error: there is no cluster mode.",
         group="cluster",
@@ -83,22 +83,34 @@ def _row(name: str, arity: int, flags: int, since: str) -> Command:
 
 ROWS = [
     Command(
-        "cluster",
-        None,
-        -2,
-        0,
-        "slow",
+        name="cluster",
+        handler=None,
+        arity=-2,
+        flags=0,
+        categories="slow",
         since="3.0.0",
         summary="Answered with an error: there is no cluster mode.",
         group="cluster",
-        subcommands=[_row(*known) for known in _KNOWN],
+        subcommands=[
+            _row(name=name, arity=arity, flags=flags, since=since)
+            for name, arity, flags, since in _KNOWN
+        ],
     ),
     *(
         Command(
-            name, cluster, 1, flags | FAST, "@fast @connection", since="3.0.0",
-            summary="Answered with an error: there is no cluster mode.", group="cluster",
+            name=name,
+            handler=cluster,
+            arity=1,
+            flags=flags | FAST,
+            categories="@fast @connection",
+            since="3.0.0",
+            summary="Answered with an error: there is no cluster mode.",
+            group="cluster",
         )
-        for name, flags in (("readonly", LOADING | STALE), ("readwrite", LOADING | STALE),
-                            ("asking", 0))
+        for name, flags in (
+            ("readonly", LOADING | STALE),
+            ("readwrite", LOADING | STALE),
+            ("asking", 0),
+        )
     ),
-]  # fmt: skip
+]

@@ -89,14 +89,14 @@ def find_row(ctx: Context, name: bytes) -> Command | None:
 def command(ctx: Context, argv: Argv) -> None:
     """COMMAND without a subcommand."""
     rows = ctx.services.executor.commands.values()
-    ctx.out.array(len(rows))
+    ctx.reply.array(len(rows))
     for row in rows:
-        write_row(ctx.out, row)
+        write_row(ctx.reply, row)
 
 
 def command_count(ctx: Context, argv: Argv) -> None:
     """COMMAND COUNT."""
-    ctx.out.integer(len(ctx.services.executor.commands))
+    ctx.reply.integer(len(ctx.services.executor.commands))
 
 
 def command_info(ctx: Context, argv: Argv) -> None:
@@ -105,13 +105,13 @@ def command_info(ctx: Context, argv: Argv) -> None:
     if not names:
         command(ctx, argv)
         return
-    ctx.out.array(len(names))
+    ctx.reply.array(len(names))
     for name in names:
         row = find_row(ctx, name)
         if row is None:
-            ctx.out.null()
+            ctx.reply.null()
         else:
-            write_row(ctx.out, row)
+            write_row(ctx.reply, row)
 
 
 def command_docs(ctx: Context, argv: Argv) -> None:
@@ -121,9 +121,9 @@ def command_docs(ctx: Context, argv: Argv) -> None:
     if names:
         rows = [find_row(ctx, name) for name in names]
     known = [row for row in rows if row is not None]
-    ctx.out.map(len(known))
+    ctx.reply.map(len(known))
     for row in known:
-        write_docs(ctx.out, row)
+        write_docs(ctx.reply, row)
 
 
 def write_row(out: RespWriter, row: Command) -> None:
@@ -170,7 +170,7 @@ def _write_key_specs(out: RespWriter, row: Command) -> None:
 
 def command_list(ctx: Context, argv: Argv) -> None:
     """COMMAND LIST [FILTERBY ...]."""
-    ctx.out.value(_listed(ctx, Args(argv, 2)))
+    ctx.reply.value(_listed(ctx, Args(argv, 2)))
 
 
 def _listed(ctx: Context, args: Args) -> list[bytes]:
@@ -196,17 +196,17 @@ def _listed(ctx: Context, args: Args) -> list[bytes]:
 
 def command_getkeys(ctx: Context, argv: Argv) -> None:
     """COMMAND GETKEYS command ..."""
-    ctx.out.value([key for key, _ in _keys_of_call(ctx, argv)])
+    ctx.reply.value([key for key, _ in _keys_of_call(ctx, argv)])
 
 
 def command_getkeysandflags(ctx: Context, argv: Argv) -> None:
     """COMMAND GETKEYSANDFLAGS command ..."""
     keys = _keys_of_call(ctx, argv)
-    ctx.out.array(len(keys))
+    ctx.reply.array(len(keys))
     for key, flags in keys:
-        ctx.out.array(2)
-        ctx.out.bulk(key)
-        _write_words(ctx.out, flags)
+        ctx.reply.array(2)
+        ctx.reply.bulk(key)
+        _write_words(ctx.reply, flags)
 
 
 def _keys_of_call(ctx: Context, argv: Argv) -> list[tuple[bytes, list[str]]]:
@@ -242,14 +242,14 @@ GETKEYSANDFLAGS <full-command>
 
 
 def _row(
-    name: str, handler: Handler, arity: int, since: str, summary: str, syntax: str = ""
+    *, name: str, handler: Handler, arity: int, since: str, summary: str, syntax: str = ""
 ) -> Command:
     return Command(
-        name,
-        handler,
-        arity,
-        LOADING | STALE,
-        "slow connection",
+        name=name,
+        handler=handler,
+        arity=arity,
+        flags=LOADING | STALE,
+        categories="slow connection",
         since=since,
         summary=summary,
         group="server",
@@ -261,31 +261,65 @@ _FILTER = "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]"
 _NAMES = "[command-name [command-name ...]]"
 _CALL = "command [arg [arg ...]]"
 _SUBCOMMANDS = [
-    _row("count", command_count, 2, "2.8.13", "How many commands there are."),
     _row(
-        "docs", command_docs, -2, "7.0.0", "What commands are for and how they are written.", _NAMES
+        name="count",
+        handler=command_count,
+        arity=2,
+        since="2.8.13",
+        summary="How many commands there are.",
     ),
-    _row("getkeys", command_getkeys, -3, "2.8.13", "The keys of a whole command.", _CALL),
     _row(
-        "getkeysandflags",
-        command_getkeysandflags,
-        -3,
-        "7.0.0",
-        "The keys of a whole command and what is done to each.",
-        _CALL,
+        name="docs",
+        handler=command_docs,
+        arity=-2,
+        since="7.0.0",
+        summary="What commands are for and how they are written.",
+        syntax=_NAMES,
     ),
-    _row("info", command_info, -2, "2.8.13", "The rows of some commands.", _NAMES),
-    _row("list", command_list, -2, "7.0.0", "The names of all commands, or of some.", _FILTER),
-    help_row("command", _HELP, "5.0.0", "server", "slow connection"),
+    _row(
+        name="getkeys",
+        handler=command_getkeys,
+        arity=-3,
+        since="2.8.13",
+        summary="The keys of a whole command.",
+        syntax=_CALL,
+    ),
+    _row(
+        name="getkeysandflags",
+        handler=command_getkeysandflags,
+        arity=-3,
+        since="7.0.0",
+        summary="The keys of a whole command and what is done to each.",
+        syntax=_CALL,
+    ),
+    _row(
+        name="info",
+        handler=command_info,
+        arity=-2,
+        since="2.8.13",
+        summary="The rows of some commands.",
+        syntax=_NAMES,
+    ),
+    _row(
+        name="list",
+        handler=command_list,
+        arity=-2,
+        since="7.0.0",
+        summary="The names of all commands, or of some.",
+        syntax=_FILTER,
+    ),
+    help_row(
+        container="command", text=_HELP, since="5.0.0", group="server", categories="slow connection"
+    ),
 ]
 
 ROWS = [
     Command(
-        "command",
-        command,
-        -1,
-        LOADING | STALE,
-        "slow connection",
+        name="command",
+        handler=command,
+        arity=-1,
+        flags=LOADING | STALE,
+        categories="slow connection",
         since="2.8.13",
         summary="The table of commands.",
         group="server",

@@ -21,9 +21,15 @@ from forebay.errors import CommandError
 KEYWORDS = {b"xread": (b"STREAMS", 1), b"xreadgroup": (b"STREAMS", 4)}
 #: Commands whose keys stand after their number: where that is, and the step from key to key.
 COUNTED = {
-    b"eval": (2, 1), b"evalsha": (2, 1), b"eval_ro": (2, 1), b"evalsha_ro": (2, 1),
-    b"lmpop": (1, 1), b"blmpop": (2, 1), b"sintercard": (1, 1), b"msetex": (1, 2),
-}  # fmt: skip
+    b"eval": (2, 1),
+    b"evalsha": (2, 1),
+    b"eval_ro": (2, 1),
+    b"evalsha_ro": (2, 1),
+    b"lmpop": (1, 1),
+    b"blmpop": (2, 1),
+    b"sintercard": (1, 1),
+    b"msetex": (1, 2),
+}
 VARIABLE = "variable_flags"
 NOT_A_KEY = "not_key"
 

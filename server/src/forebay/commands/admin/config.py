@@ -25,10 +25,10 @@ _CATEGORIES = "admin slow dangerous"
 def config_get(ctx: Context, argv: Argv) -> None:
     """CONFIG GET."""
     found = ctx.services.config.get(argv.list()[2:])
-    ctx.out.map(len(found))
+    ctx.reply.map(len(found))
     for name, value in found.items():
-        ctx.out.bulk(name)
-        ctx.out.bulk(value)
+        ctx.reply.bulk(name)
+        ctx.reply.bulk(value)
 
 
 def config_set(ctx: Context, argv: Argv) -> None:
@@ -38,20 +38,20 @@ def config_set(ctx: Context, argv: Argv) -> None:
         raise wrong_arity(b"config|set")
     pairs = list(zip(words[::2], words[1::2], strict=True))
     ctx.services.config.set(pairs, is_local(ctx.session))
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def config_resetstat(ctx: Context, argv: Argv) -> None:
     """CONFIG RESETSTAT."""
     ctx.services.stats.reset()
     ctx.services.call_counts.reset()
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def config_rewrite(ctx: Context, argv: Argv) -> None:
     """CONFIG REWRITE."""
     ctx.services.config.rewrite()
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 _HELP = """
@@ -67,57 +67,57 @@ REWRITE
 
 _SUBCOMMANDS = [
     Command(
-        "get",
-        config_get,
-        -3,
-        _FLAGS,
-        _CATEGORIES,
+        name="get",
+        handler=config_get,
+        arity=-3,
+        flags=_FLAGS,
+        categories=_CATEGORIES,
         since="2.0.0",
         summary="The values in force of all directives that match.",
         group="server",
         syntax="parameter [parameter ...]",
     ),
     Command(
-        "set",
-        config_set,
-        -4,
-        _FLAGS,
-        _CATEGORIES,
+        name="set",
+        handler=config_set,
+        arity=-4,
+        flags=_FLAGS,
+        categories=_CATEGORIES,
         since="2.0.0",
         summary="Sets configuration parameters in-flight, all or none of them.",
         group="server",
         syntax="parameter value [parameter value ...]",
     ),
     Command(
-        "resetstat",
-        config_resetstat,
-        2,
-        _FLAGS,
-        _CATEGORIES,
+        name="resetstat",
+        handler=config_resetstat,
+        arity=2,
+        flags=_FLAGS,
+        categories=_CATEGORIES,
         since="2.0.0",
         summary="Sets all counters of INFO back to zero.",
         group="server",
     ),
     Command(
-        "rewrite",
-        config_rewrite,
-        2,
-        _FLAGS,
-        _CATEGORIES,
+        name="rewrite",
+        handler=config_rewrite,
+        arity=2,
+        flags=_FLAGS,
+        categories=_CATEGORIES,
         since="2.8.0",
         summary="Persists the effective configuration to file, keeping comments.",
         group="server",
     ),
-    help_row("config", _HELP, "5.0.0"),
+    help_row(container="config", text=_HELP, since="5.0.0"),
 ]
 
 ROWS = [
     Command(
-        "config",
-        None,
-        -2,
-        0,
-        "slow",
+        name="config",
+        handler=None,
+        arity=-2,
+        flags=0,
+        categories="slow",
         since="2.0.0",
         summary="Reads and changes the configuration.",
         group="server",

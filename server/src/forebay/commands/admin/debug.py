@@ -57,7 +57,7 @@ def debug_sleep(ctx: Context, argv: Argv) -> None:
         seconds = 0.0
     if 0.0 < seconds < float("inf"):
         ctx.services.sleep(seconds)
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def debug_object(ctx: Context, argv: Argv) -> None:
@@ -65,7 +65,7 @@ def debug_object(ctx: Context, argv: Argv) -> None:
     value = ctx.lookup(argv[2])
     if value is None:
         raise CommandError(NO_SUCH_KEY)
-    ctx.out.status(
+    ctx.reply.status(
         b"Value at:0x%x refcount:1 encoding:%s serializedlength:%d lru:0 lru_seconds_idle:0"
         % (id(value), encoding(argv[2], value, ctx.settings), value_bytes(value, 0))
     )
@@ -73,33 +73,33 @@ def debug_object(ctx: Context, argv: Argv) -> None:
 
 def debug_digest(ctx: Context, argv: Argv) -> None:
     """DEBUG DIGEST."""
-    ctx.out.status(keyspace_digest(ctx.keyspace).hex().encode())
+    ctx.reply.status(keyspace_digest(ctx.keyspace).hex().encode())
 
 
 def debug_digest_value(ctx: Context, argv: Argv) -> None:
     """DEBUG DIGEST-VALUE key ..."""
     keys = argv.list()[2:]
-    ctx.out.array(len(keys))
+    ctx.reply.array(len(keys))
     for key in keys:
         ctx.lookup(key)
-        ctx.out.status(value_digest(ctx.db, key).hex().encode())
+        ctx.reply.status(value_digest(ctx.db, key).hex().encode())
 
 
 def debug_set_active_expire(ctx: Context, argv: Argv) -> None:
     """DEBUG SET-ACTIVE-EXPIRE 0|1."""
     is_number, value = argv.integer(2)
     ctx.services.executor.active_expire = is_number and value != 0
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def debug_stringmatch(ctx: Context, argv: Argv) -> None:
     """DEBUG STRINGMATCH-LEN pattern text."""
-    ctx.out.integer(int(glob.matches(argv[2], argv[3])))
+    ctx.reply.integer(int(glob.matches(argv[2], argv[3])))
 
 
 def debug_nothing(ctx: Context, argv: Argv) -> None:
     """Subcommands about things that do not exist here."""
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def debug_reload(ctx: Context, argv: Argv) -> None:
@@ -111,14 +111,14 @@ def debug_reload(ctx: Context, argv: Argv) -> None:
     ctx.services.durability.reload(
         b"NOSAVE" not in words, b"NOFLUSH" not in words, b"MERGE" in words
     )
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def debug_loadaof(ctx: Context, argv: Argv) -> None:
     """DEBUG LOADAOF."""
     check_alone(ctx)
     ctx.services.durability.reload_aof()
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def check_alone(ctx: Context) -> None:
@@ -132,7 +132,7 @@ def debug_protocol(ctx: Context, argv: Argv) -> None:
     write = _PROTOCOL.get(argv[2].lower())
     if write is None:
         raise CommandError(BAD_TYPE)
-    write(ctx.out)
+    write(ctx.reply)
 
 
 def _write_three(out: RespWriter) -> None:
@@ -227,7 +227,7 @@ STRINGMATCH-LEN <pattern> <string>
 
 def debug_help(ctx: Context, argv: Argv) -> None:
     """DEBUG HELP."""
-    write_help(ctx.out, "debug", _HELP)
+    write_help(ctx.reply, "debug", _HELP)
 
 
 _ANY = 1 << 30
@@ -249,11 +249,11 @@ _SUBCOMMANDS: dict[bytes, tuple[int, int, Handler]] = {
 
 ROWS = [
     Command(
-        "debug",
-        debug,
-        -2,
-        ADMIN | NOSCRIPT | LOADING | STALE,
-        "admin slow dangerous",
+        name="debug",
+        handler=debug,
+        arity=-2,
+        flags=ADMIN | NOSCRIPT | LOADING | STALE,
+        categories="admin slow dangerous",
         since="1.0.0",
         summary="Looks inside the server; for tests.",
         group="server",

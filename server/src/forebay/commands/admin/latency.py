@@ -34,23 +34,23 @@ def latency_latest(ctx: Context, argv: Argv) -> None:
     """LATENCY LATEST."""
     latency = ctx.services.latency
     names = list(latency.events())
-    ctx.out.array(len(names))
+    ctx.reply.array(len(names))
     for name in names:
         at_s, took_ms = latency.samples(name)[-1]
-        ctx.out.value([name, at_s, took_ms, latency.maximum(name)])
+        ctx.reply.value([name, at_s, took_ms, latency.maximum(name)])
 
 
 def latency_history(ctx: Context, argv: Argv) -> None:
     """LATENCY HISTORY event."""
     samples = ctx.services.latency.samples(argv[2])
-    ctx.out.array(len(samples))
+    ctx.reply.array(len(samples))
     for at_s, took_ms in samples:
-        ctx.out.value([at_s, took_ms])
+        ctx.reply.value([at_s, took_ms])
 
 
 def latency_reset(ctx: Context, argv: Argv) -> None:
     """LATENCY RESET [event ...]."""
-    ctx.out.integer(ctx.services.latency.reset(argv.list()[2:]))
+    ctx.reply.integer(ctx.services.latency.reset(argv.list()[2:]))
 
 
 def latency_graph(ctx: Context, argv: Argv) -> None:
@@ -61,7 +61,7 @@ def latency_graph(ctx: Context, argv: Argv) -> None:
         raise CommandError(b"ERR No samples available for event '%s'" % event)
     high = ctx.services.latency.maximum(event)
     text = graph(event.decode("utf-8", "replace"), samples, high, ctx.now_ms // 1000)
-    ctx.out.verbatim(b"txt", text.encode())
+    ctx.reply.verbatim(b"txt", text.encode())
 
 
 def graph(event: str, samples: Sequence[tuple[int, int]], all_time_ms: int, now_s: int) -> str:
@@ -83,7 +83,7 @@ def graph(event: str, samples: Sequence[tuple[int, int]], all_time_ms: int, now_
 
 def latency_doctor(ctx: Context, argv: Argv) -> None:
     """LATENCY DOCTOR."""
-    ctx.out.verbatim(b"txt", diagnosis(ctx).encode())
+    ctx.reply.verbatim(b"txt", diagnosis(ctx).encode())
 
 
 def diagnosis(ctx: Context) -> str:
@@ -112,7 +112,7 @@ def latency_histogram(ctx: Context, argv: Argv) -> None:
     """LATENCY HISTOGRAM [command ...]."""
     called = list(_called_rows(ctx, argv.list()[2:]))
     call_counts = ctx.services.call_counts
-    out = ctx.out
+    out = ctx.reply
     out.map(len(called))
     for row in called:
         out.bulk(row.full_name)
@@ -167,13 +167,15 @@ specified command names.
 """
 
 
-def _row(name: str, handler: Handler, arity: int, since: str, summary: str, syntax: str) -> Command:
+def _row(
+    *, name: str, handler: Handler, arity: int, since: str, summary: str, syntax: str
+) -> Command:
     return Command(
-        name,
-        handler,
-        arity,
-        _FLAGS,
-        _CATEGORIES,
+        name=name,
+        handler=handler,
+        arity=arity,
+        flags=_FLAGS,
+        categories=_CATEGORIES,
         since=since,
         summary=summary,
         group="server",
@@ -183,63 +185,63 @@ def _row(name: str, handler: Handler, arity: int, since: str, summary: str, synt
 
 _SUBCOMMANDS = [
     _row(
-        "doctor",
-        latency_doctor,
-        2,
-        "2.8.13",
-        "A report for people on where time was lost.",
-        "",
+        name="doctor",
+        handler=latency_doctor,
+        arity=2,
+        since="2.8.13",
+        summary="A report for people on where time was lost.",
+        syntax="",
     ),
     _row(
-        "graph",
-        latency_graph,
-        3,
-        "2.8.13",
-        "A curve in letters of the samples of one event.",
-        "event",
+        name="graph",
+        handler=latency_graph,
+        arity=3,
+        since="2.8.13",
+        summary="A curve in letters of the samples of one event.",
+        syntax="event",
     ),
     _row(
-        "histogram",
-        latency_histogram,
-        -2,
-        "7.0.0",
-        "How long commands took, as cumulative counts.",
-        "[command [command ...]]",
+        name="histogram",
+        handler=latency_histogram,
+        arity=-2,
+        since="7.0.0",
+        summary="How long commands took, as cumulative counts.",
+        syntax="[command [command ...]]",
     ),
     _row(
-        "history",
-        latency_history,
-        3,
-        "2.8.13",
-        "The samples of one event, with their times.",
-        "event",
+        name="history",
+        handler=latency_history,
+        arity=3,
+        since="2.8.13",
+        summary="The samples of one event, with their times.",
+        syntax="event",
     ),
     _row(
-        "latest",
-        latency_latest,
-        2,
-        "2.8.13",
-        "The newest sample and the worst of every event.",
-        "",
+        name="latest",
+        handler=latency_latest,
+        arity=2,
+        since="2.8.13",
+        summary="The newest sample and the worst of every event.",
+        syntax="",
     ),
     _row(
-        "reset",
-        latency_reset,
-        -2,
-        "2.8.13",
-        "Forgets the samples of some events, or of all.",
-        "[event [event ...]]",
+        name="reset",
+        handler=latency_reset,
+        arity=-2,
+        since="2.8.13",
+        summary="Forgets the samples of some events, or of all.",
+        syntax="[event [event ...]]",
     ),
-    help_row("latency", _HELP, "2.8.13"),
+    help_row(container="latency", text=_HELP, since="2.8.13"),
 ]
 
 ROWS = [
     Command(
-        "latency",
-        None,
-        -2,
-        0,
-        "slow",
+        name="latency",
+        handler=None,
+        arity=-2,
+        flags=0,
+        categories="slow",
         since="2.8.13",
         summary="Tells where time was lost.",
         group="server",

@@ -43,12 +43,12 @@ def memory_usage(ctx: Context, argv: Argv) -> None:
     key = argv[2]
     value = ctx.lookup(key)
     if value is None:
-        ctx.out.null()
+        ctx.reply.null()
         return
     own = sys.getsizeof(key) + DICT_SLOT_BYTES + PLACE_BYTES
     if key in ctx.db.expires:
         own += DICT_SLOT_BYTES
-    ctx.out.integer(own + value_bytes(value, samples))
+    ctx.reply.integer(own + value_bytes(value, samples))
 
 
 def memory_stats(ctx: Context, argv: Argv) -> None:
@@ -83,7 +83,7 @@ def memory_stats(ctx: Context, argv: Argv) -> None:
         b"fragmentation": now.fragmentation,
         b"fragmentation.bytes": now.fragmentation_bytes,
     }
-    ctx.out.value(stats)
+    ctx.reply.value(stats)
 
 
 def _tables(tables: Tables) -> dict[bytes, object]:
@@ -110,7 +110,7 @@ def _allocator(now: Figures) -> dict[bytes, object]:
 
 def memory_doctor(ctx: Context, argv: Argv) -> None:
     """MEMORY DOCTOR."""
-    ctx.out.verbatim(b"txt", diagnosis(ctx).encode())
+    ctx.reply.verbatim(b"txt", diagnosis(ctx).encode())
 
 
 def diagnosis(ctx: Context) -> str:
@@ -137,13 +137,13 @@ def diagnosis(ctx: Context) -> str:
 
 def memory_malloc_stats(ctx: Context, argv: Argv) -> None:
     """MEMORY MALLOC-STATS."""
-    ctx.out.bulk(b"Stats not supported for the current allocator")
+    ctx.reply.bulk(b"Stats not supported for the current allocator")
 
 
 def memory_purge(ctx: Context, argv: Argv) -> None:
     """MEMORY PURGE: free what only cycles of references keep alive."""
     gc.collect()
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 _HELP = """
@@ -161,37 +161,50 @@ USAGE <key> [SAMPLES <count>]
 """
 
 
-def _row(name: str, handler: Handler, summary: str) -> Command:
-    return Command(name, handler, 2, 0, "slow", since="4.0.0", summary=summary, group="server")
+def _row(*, name: str, handler: Handler, summary: str) -> Command:
+    return Command(
+        name=name,
+        handler=handler,
+        arity=2,
+        flags=0,
+        categories="slow",
+        since="4.0.0",
+        summary=summary,
+        group="server",
+    )
 
 
 _SUBCOMMANDS = [
-    _row("doctor", memory_doctor, "A report for people on the use of memory."),
-    _row("malloc-stats", memory_malloc_stats, "What the allocator tells about itself."),
-    _row("purge", memory_purge, "Gives free memory back to the system."),
-    _row("stats", memory_stats, "Where memory is used, in numbers."),
-    Command(
-        "usage",
-        memory_usage,
-        -3,
-        READONLY,
-        "read slow",
-        Keys(2, 2, 1, "RO"),
-        "4.0.0",
-        "About how many bytes a key and its value take.",
-        "server",
-        "key [SAMPLES count]",
+    _row(name="doctor", handler=memory_doctor, summary="A report for people on the use of memory."),
+    _row(
+        name="malloc-stats",
+        handler=memory_malloc_stats,
+        summary="What the allocator tells about itself.",
     ),
-    help_row("memory", _HELP, "4.0.0"),
+    _row(name="purge", handler=memory_purge, summary="Gives free memory back to the system."),
+    _row(name="stats", handler=memory_stats, summary="Where memory is used, in numbers."),
+    Command(
+        name="usage",
+        handler=memory_usage,
+        arity=-3,
+        flags=READONLY,
+        categories="read slow",
+        keys=Keys(2, 2, 1, "RO"),
+        since="4.0.0",
+        summary="About how many bytes a key and its value take.",
+        group="server",
+        syntax="key [SAMPLES count]",
+    ),
+    help_row(container="memory", text=_HELP, since="4.0.0"),
 ]
 
 ROWS = [
     Command(
-        "memory",
-        None,
-        -2,
-        0,
-        "slow",
+        name="memory",
+        handler=None,
+        arity=-2,
+        flags=0,
+        categories="slow",
         since="4.0.0",
         summary="Tells where memory is used.",
         group="server",

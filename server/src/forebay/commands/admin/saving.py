@@ -48,7 +48,7 @@ def save(ctx: Context, argv: Argv) -> None:
     if ctx.services.durability.job == SAVE:
         raise CommandError(SAVE_UNDER_WAY)
     ctx.services.durability.save()
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def bgsave(ctx: Context, argv: Argv) -> None:
@@ -62,7 +62,7 @@ def bgsave(ctx: Context, argv: Argv) -> None:
     if durability.job and not may_wait and ctx.may_block:
         raise CommandError(OTHER_CHILD)
     durability.ask_for(SAVE)
-    ctx.out.status(b"Background saving " + when(ctx, SAVE))
+    ctx.reply.status(b"Background saving " + when(ctx, SAVE))
 
 
 def bgrewriteaof(ctx: Context, argv: Argv) -> None:
@@ -71,7 +71,7 @@ def bgrewriteaof(ctx: Context, argv: Argv) -> None:
     if durability.job == REWRITE:
         raise CommandError(REWRITE_UNDER_WAY)
     durability.ask_for(REWRITE)
-    ctx.out.status(b"Background append only file rewriting " + when(ctx, REWRITE))
+    ctx.reply.status(b"Background append only file rewriting " + when(ctx, REWRITE))
 
 
 def when(ctx: Context, job: str) -> bytes:
@@ -82,7 +82,7 @@ def when(ctx: Context, job: str) -> bytes:
 
 def lastsave(ctx: Context, argv: Argv) -> None:
     """LASTSAVE."""
-    ctx.out.integer(ctx.services.durability.last_save_s)
+    ctx.reply.integer(ctx.services.durability.last_save_s)
 
 
 def waitaof(ctx: Context, argv: Argv) -> None:
@@ -103,7 +103,7 @@ def waitaof(ctx: Context, argv: Argv) -> None:
     mark = durability.mark()
     acked = int(durability.is_synced(mark))
     if (acked >= local and replicas == 0) or not ctx.may_block:
-        ctx.out.value([acked, 0])
+        ctx.reply.value([acked, 0])
         return
 
     def answer(out: RespWriter) -> None:
@@ -118,52 +118,52 @@ _SAVER = ADMIN | NOSCRIPT | NO_ASYNC_LOADING
 
 ROWS = [
     Command(
-        "save",
-        save,
-        1,
-        _SAVER | NO_MULTI,
-        "admin slow dangerous",
+        name="save",
+        handler=save,
+        arity=1,
+        flags=_SAVER | NO_MULTI,
+        categories="admin slow dangerous",
         since="1.0.0",
         summary="Saves the data to a snapshot on disk and answers when that is done.",
         group="server",
     ),
     Command(
-        "bgsave",
-        bgsave,
-        -1,
-        _SAVER,
-        "admin slow dangerous",
+        name="bgsave",
+        handler=bgsave,
+        arity=-1,
+        flags=_SAVER,
+        categories="admin slow dangerous",
         since="1.0.0",
         summary="Saves the data to a snapshot on disk in the background.",
         group="server",
         syntax="[SCHEDULE]",
     ),
     Command(
-        "bgrewriteaof",
-        bgrewriteaof,
-        1,
-        _SAVER,
-        "admin slow dangerous",
+        name="bgrewriteaof",
+        handler=bgrewriteaof,
+        arity=1,
+        flags=_SAVER,
+        categories="admin slow dangerous",
         since="1.0.0",
         summary="Begins the AOF anew with the data as it is, in the background.",
         group="server",
     ),
     Command(
-        "lastsave",
-        lastsave,
-        1,
-        LOADING | STALE | FAST,
-        "admin fast dangerous",
+        name="lastsave",
+        handler=lastsave,
+        arity=1,
+        flags=LOADING | STALE | FAST,
+        categories="admin fast dangerous",
         since="1.0.0",
         summary="Returns the unix time of the last snapshot.",
         group="server",
     ),
     Command(
-        "waitaof",
-        waitaof,
-        4,
-        BLOCKING,
-        "slow blocking connection",
+        name="waitaof",
+        handler=waitaof,
+        arity=4,
+        flags=BLOCKING,
+        categories="slow blocking connection",
         since="7.2.0",
         summary="Blocks until all that this client has written before is on disk.",
         group="generic",

@@ -34,7 +34,7 @@ def slowlog_get(ctx: Context, argv: Argv) -> None:
         if not is_number or count < -1:
             raise CommandError(BAD_COUNT)
     entries = ctx.services.slowlog.entries(count)
-    out = ctx.out
+    out = ctx.reply
     out.array(len(entries))
     for entry in entries:
         out.array(ENTRY_FIELDS)
@@ -51,13 +51,13 @@ def slowlog_get(ctx: Context, argv: Argv) -> None:
 
 def slowlog_len(ctx: Context, argv: Argv) -> None:
     """SLOWLOG LEN."""
-    ctx.out.integer(len(ctx.services.slowlog))
+    ctx.reply.integer(len(ctx.services.slowlog))
 
 
 def slowlog_reset(ctx: Context, argv: Argv) -> None:
     """SLOWLOG RESET."""
     ctx.services.slowlog.reset()
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 _HELP = """
@@ -74,46 +74,46 @@ RESET
 
 _SUBCOMMANDS = [
     Command(
-        "get",
-        slowlog_get,
-        -2,
-        _FLAGS,
-        _CATEGORIES,
+        name="get",
+        handler=slowlog_get,
+        arity=-2,
+        flags=_FLAGS,
+        categories=_CATEGORIES,
         since="2.2.12",
         summary="The latest slow commands, newest first.",
         group="server",
         syntax="[count]",
     ),
     Command(
-        "len",
-        slowlog_len,
-        2,
-        _FLAGS,
-        _CATEGORIES,
+        name="len",
+        handler=slowlog_len,
+        arity=2,
+        flags=_FLAGS,
+        categories=_CATEGORIES,
         since="2.2.12",
         summary="How many slow commands are remembered.",
         group="server",
     ),
     Command(
-        "reset",
-        slowlog_reset,
-        2,
-        _FLAGS,
-        _CATEGORIES,
+        name="reset",
+        handler=slowlog_reset,
+        arity=2,
+        flags=_FLAGS,
+        categories=_CATEGORIES,
         since="2.2.12",
         summary="Forgets all slow commands.",
         group="server",
     ),
-    help_row("slowlog", _HELP, "6.2.0"),
+    help_row(container="slowlog", text=_HELP, since="6.2.0"),
 ]
 
 ROWS = [
     Command(
-        "slowlog",
-        None,
-        -2,
-        0,
-        "slow",
+        name="slowlog",
+        handler=None,
+        arity=-2,
+        flags=0,
+        categories="slow",
         since="2.2.12",
         summary="Tells which commands took long.",
         group="server",

@@ -1,8 +1,8 @@
 """All that a handler may touch while it runs.
 
-    handler(ctx, argv) --+-- ctx.db, ctx.stream_at()     the data
-                         +-- ctx.out                     the reply
-                         +-- ctx.propagate(), effects    what AOF and replicas repeat
+    handler(ctx, argv) --+-- ctx.db, ctx.find_stream()   the data
+                         +-- ctx.reply                   the one answer to the client
+                         +-- ctx.effects                 what the AOF and replicas repeat
                          +-- ctx.notify()                keyspace events
                          +-- ctx.block()                 wait instead of answering
                          +-- ctx.services                what lies above: config, info, clients
@@ -10,20 +10,20 @@
 There is one Context for the whole engine; the engine sets its fields before a
 call.  A handler keeps nothing of it beyond the call.
 
-``stream_at`` is the hot way to a stream.  A small direct-mapped cache answers it
-without making a bytes object of the key, and leaves the key as an object in
-``ctx.key`` for touch, signal and notify:
+``find_stream`` is the hot way to a stream.  It returns what it found: the stream, and
+the key as an object for touch, signal and notify.  A handler takes both before it looks
+up anything else.  A small direct-mapped cache answers without making an object:
 
-    slot = hash of the key's bytes  ->  key, database, its version, stream
+    slot = hash of the key's bytes  ->  Found: key, stream, database, its version
 
-An entry holds while no key of the database has let go of a stream, list or set
+A cached answer holds while no key of the database has let go of a stream, list or set
 since (``Database.version``); expiry times are looked up each time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forebay import mem
 from forebay.commands.api.effects import Effects
@@ -44,7 +44,7 @@ from forebay.core.keyspace import Database, Keyspace, Value
 from forebay.core.stream import Stream
 from forebay.errors import WRONGTYPE, CommandError
 from forebay.wire.argv import Argv
-from forebay.wire.resp_writer import RespWriter
+from forebay.wire.resp_writer import RespWriter, WriterPool
 
 if TYPE_CHECKING:
     from forebay.commands.api.services import Services
@@ -55,15 +55,15 @@ CACHE_SLOTS = 256
 CACHED_KEY_BYTES = 64
 
 
-class Cached:
-    """One slot of the cache."""
+class Found:
+    """What a look-up found under a key: a stream, or None.  The next look-up may use it again."""
 
     def __init__(self) -> None:
-        self.key: bytes = b""
-        self.size = -1
-        self.version = 0
-        self.db: Database | None = None
+        self.key = b""
         self.stream: Stream | None = None
+        #: Where that is so, and the database's version then; None if it is not remembered.
+        self.db: Database | None = None
+        self.version = 0
 
 
 class Context:
@@ -73,29 +73,35 @@ class Context:
         self.keyspace = keyspace
         self.settings = settings
         self.services = services
-        self.effects = Effects()
+        #: What all writers of the engine share.
+        self.writer_pool = WriterPool()
+        self.effects = Effects(self.writer_pool)
         self.db: Database = keyspace.databases[0]
         self.session: Session = None  # type: ignore[assignment]
-        self.out: RespWriter = None  # type: ignore[assignment]
+        self.reply: RespWriter = None  # type: ignore[assignment]
         self.now_ms = 0
         self.may_block = True
         #: CLIENT PAUSE: keys past their time are gone for readers, but nobody removes them.
         self.keeps_expired = False
         #: The command of a transaction that EXEC runs just now.
         self.queued: Command | None = None
-        #: The key of the last stream_at(), as an object; the same one while it is cached.
-        self.key = b""
         #: A copy of settings.notify_flags; engine.refresh_settings() renews it.
         self.notify_flags = 0
         #: Copies of settings.stream_node_max_bytes and _entries, renewed likewise.
         self.node_bytes = settings.stream_node_max_bytes
         self.node_entries = settings.stream_node_max_entries
-        self.cache = [Cached() for _ in range(CACHE_SLOTS)]
+        self.cache = [Found() for _ in range(CACHE_SLOTS)]
+        #: What was found last and has no place in the cache.
+        self.uncached = Found()
+        #: The words of the last XADD, to be used again: making them costs as much as a short XADD.
+        self.xadd_options: Any = None
+        #: Columns of earlier FB.COLUMNS, with their buffers.
+        self.spare_columns: list[Any] = []
 
     def use(self, session: Session) -> None:
         """Speak for this session, in its database."""
         self.session = session
-        self.out = session.out
+        self.reply = session.out
         self.db = session.db
         self.effects.db_index = session.db.index
 
@@ -116,62 +122,62 @@ class Context:
             raise CommandError(WRONGTYPE)
         return value
 
-    def stream_at(self, argv: Argv, i: int) -> Stream | None:
-        """As lookup_stream() for argument i, fast; the key is left in ``ctx.key``."""
+    def find_stream(self, argv: Argv, i: int) -> Found:
+        """The stream under argument i, and the key itself; WRONGTYPE for anything else."""
         argv.check(i)
         p = argv.p
         at = argv.w[2 * i]
         n = argv.w[2 * i + 1]
         db = self.db
-        entry = self.slot(p, at, n)
+        slot = self.slot(p, at, n)
+        found = self.cache[slot]
         if (
-            entry.size == n
-            and entry.db is db
-            and entry.version == db.version
-            and mem.equal(p, at, entry.key, 0, n)
+            found.db is db
+            and found.version == db.version
+            and len(found.key) == n
+            and mem.equal(p, at, found.key, 0, n)
+            and (len(db.expires) == 0 or not self.expired(found.key))
         ):
-            self.key = entry.key
-            if len(db.expires) == 0 or not self.expired(entry.key):
-                return entry.stream
-        return self.fill_slot(entry, mem.to_bytes(p, at, n))
+            return found
+        return self.look_up(slot, mem.to_bytes(p, at, n))
 
-    def read_stream(self, argv: Argv, i: int) -> Stream | None:
-        """As stream_at(), for a command that only looks: counted as a hit or a miss."""
-        stream = self.stream_at(argv, i)
-        if stream is None:
+    def read_stream(self, argv: Argv, i: int) -> Found:
+        """As find_stream(), for a command that only looks: counted as a hit or a miss."""
+        found = self.find_stream(argv, i)
+        if found.stream is None:
             self.keyspace.misses += 1
-            self.notify(NOTIFY_KEY_MISS, b"keymiss", self.key)
+            self.notify(NOTIFY_KEY_MISS, b"keymiss", found.key)
         else:
             self.keyspace.hits += 1
-        return stream
+        return found
 
-    def slot(self, p: mem.Pointer, at: int, n: int) -> Cached:
+    def slot(self, p: mem.Pointer, at: int, n: int) -> int:
         """The place in the cache where a key belongs."""
         h = n
         if n <= CACHED_KEY_BYTES:
             for i in range(n):
                 h = (h * 31 + p[at + i]) & 0xFFFFFF
-        return self.cache[(h ^ (h >> 8)) & (CACHE_SLOTS - 1)]
+        return (h ^ (h >> 8)) & (CACHE_SLOTS - 1)
 
-    def fill_slot(self, entry: Cached, key: bytes) -> Stream | None:
+    def look_up(self, slot: int, key: bytes) -> Found:
         """Look the key up and remember what it holds, if that is a stream."""
-        self.key = key
         stream = self.lookup_stream(key)
+        found = self.uncached
         if stream is not None and len(key) <= CACHED_KEY_BYTES:
-            entry.key = key
-            entry.size = len(key)
-            entry.db = self.db
-            entry.version = self.db.version
-            entry.stream = stream
-        return stream
+            found = self.cache[slot]
+            found.db = self.db
+            found.version = self.db.version
+        found.key = key
+        found.stream = stream
+        return found
 
     def forget_stale(self) -> None:
         """Let go of cached streams that may be deleted by now, so that their memory is free."""
-        for entry in self.cache:
-            if entry.db is not None and entry.version != entry.db.version:
-                entry.size = -1
-                entry.db = None
-                entry.stream = None
+        self.uncached.stream = None
+        for found in self.cache:
+            if found.db is not None and found.version != found.db.version:
+                found.db = None
+                found.stream = None
 
     def expired(self, key: bytes) -> bool:
         """Whether the key of this database is past its time.
@@ -191,7 +197,7 @@ class Context:
         here = effects.db_index
         effects.db_index = db.index
         db.remove(key)
-        effects.record(b"DEL", key)
+        effects.record_command((b"DEL", key), 0)
         effects.db_index = here
         self.services.stats.expired_keys += 1
         self.notify_in(db, NOTIFY_EXPIRED, b"expired", key)
@@ -201,11 +207,6 @@ class Context:
         return self.db.remove(key)
 
     # What follows from the call
-
-    def propagate(self, argv: Argv, changes: int = 1) -> None:
-        """AOF and replicas run the call as it came; it made so many changes."""
-        self.effects.changes += changes
-        self.effects.verbatim(argv)
 
     def notify(self, kind: int, event: bytes, key: bytes) -> None:
         """Publish an event of a key in this database, to clients that subscribed to its class."""

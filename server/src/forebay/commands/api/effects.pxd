@@ -22,11 +22,13 @@ cdef class Effects:
     cdef public array.array ends
     cpdef int begin(self) except -1
     cpdef int end(self) except -1
-    cpdef verbatim(self, Argv argv)
-    cpdef with_id(self, Argv argv, Py_ssize_t at, u64 ms, u64 seq)
+    cpdef record_call(self, Argv argv, long long changes=*)
+    @cython.locals(word=bytes)
+    cpdef record_command(self, object words, long long changes=*)
+    cpdef record_call_with_id(self, Argv argv, Py_ssize_t at, u64 ms, u64 seq, long long changes)
     @cython.locals(out=RespWriter, src="const u8*", w="u64*", room=Py_ssize_t, i=Py_ssize_t, p="u8*", o=Py_ssize_t)
     cdef int copy(self, Argv argv, Py_ssize_t first, Py_ssize_t end) except -1
-    cpdef int head(self, Py_ssize_t n) except -1
+    cpdef int begin_command(self, Py_ssize_t n) except -1
     cpdef int select(self) except -1
     @cython.locals(units=bytes)
     cpdef bytes take(self)

@@ -16,16 +16,23 @@ Rules
   4. ``changes`` grows as it does in Redis, whether or not anybody records: by one
      for a call, or by as many entries, elements or keys as the handler says.
      INFO and the save points read it.  What only ran out of time is no change.
+
+One way to record each thing:
+    record_call           the call as it came
+    record_call_with_id   the call, with an ID in the place of one argument
+    record_command        another command
+    begin_command         another command whose arguments compiled code writes into ``out``
 """
 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 
 from forebay.wire import resp_writer
 from forebay.wire.argv import Argv
 from forebay.wire.chars import EXEC, MULTI
-from forebay.wire.resp_writer import RespWriter
+from forebay.wire.resp_writer import RespWriter, WriterPool
 
 NO_DATABASE = -1
 # What a bulk string takes beside its bytes, at most.
@@ -35,7 +42,7 @@ BULK_ROOM = 32
 class Effects:
     """The recorder; one for the whole engine."""
 
-    def __init__(self) -> None:
+    def __init__(self, pool: WriterPool) -> None:
         self.enabled = False
         #: Commands recorded in the open unit, SELECT not counted.
         self.count = 0
@@ -46,7 +53,7 @@ class Effects:
         #: The database that the commands are for; set by the engine.
         self.db_index = 0
         self.selected = NO_DATABASE
-        self.out = RespWriter()
+        self.out = RespWriter(2, pool)
         self.mark = 0
         self.is_open = False
         self.ends: array[int] = array("Q")
@@ -67,16 +74,18 @@ class Effects:
             self.ends.append(self.out.size)
             self.count = 0
 
-    def verbatim(self, argv: Argv) -> None:
-        """Record the call as it came."""
+    def record_call(self, argv: Argv, changes: int = 1) -> None:
+        """Record the call as it came; it made so many changes."""
+        self.changes += changes
         if self.enabled:
-            self.head(argv.n)
+            self.begin_command(argv.n)
             self.copy(argv, 0, argv.n)
 
-    def with_id(self, argv: Argv, at: int, ms: int, seq: int) -> None:
+    def record_call_with_id(self, argv: Argv, at: int, ms: int, seq: int, changes: int) -> None:
         """Record the call with this ID in the place of argument ``at``."""
+        self.changes += changes
         if self.enabled:
-            self.head(argv.n)
+            self.begin_command(argv.n)
             self.copy(argv, 0, at)
             self.out.stream_id(ms, seq)
             self.copy(argv, at + 1, argv.n)
@@ -96,24 +105,20 @@ class Effects:
             o = resp_writer.put_bulk(p, o, src, w[2 * i], w[2 * i + 1])
         out.size = o
 
-    def command(self, *args: bytes) -> None:
-        """Record another command, one change."""
-        self.changes += 1
-        self.record(*args)
-
-    def record(self, *args: bytes) -> None:
-        """Record a command and count nothing; outside of any call it is a unit of its own."""
+    def record_command(self, words: Sequence[bytes], changes: int = 1) -> None:
+        """Record another command; outside of any call it is a unit of its own."""
+        self.changes += changes
         if self.enabled:
-            self.head(len(args))
-            for arg in args:
-                self.out.bulk(arg)
+            self.begin_command(len(words))
+            for word in words:
+                self.out.bulk(word)
             if not self.is_open:
                 self.end()
 
-    def head(self, n: int) -> None:
-        """Begin a record of n arguments, after SELECT if the database is another one.
+    def begin_command(self, n: int) -> None:
+        """Begin a record of n words, after SELECT if the database is another one.
 
-        Compiled handlers call it to write the arguments themselves into ``out``.
+        The caller has tested ``enabled``, and writes the words into ``out``.
         """
         if self.db_index != self.selected:
             self.select()

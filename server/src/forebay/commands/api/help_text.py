@@ -24,19 +24,19 @@ def write_help(out: RespWriter, container: str, text: str) -> None:
 
 
 def help_row(
-    container: str, text: str, since: str, group: str = "server", categories: str = "slow"
+    *, container: str, text: str, since: str, group: str = "server", categories: str = "slow"
 ) -> Command:
     """The row of ``container HELP``."""
 
     def show_help(ctx: Context, argv: Argv) -> None:
-        write_help(ctx.out, container, text)
+        write_help(ctx.reply, container, text)
 
     return Command(
-        "help",
-        show_help,
-        2,
-        LOADING | STALE,
-        categories,
+        name="help",
+        handler=show_help,
+        arity=2,
+        flags=LOADING | STALE,
+        categories=categories,
         since=since,
         summary="What the subcommands are.",
         group=group,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from forebay.commands.api import gates
 from forebay.core.keyspace import Database
-from forebay.wire.resp_writer import RespWriter
+from forebay.wire.resp_writer import RespWriter, WriterPool
 
 if TYPE_CHECKING:
     from forebay.commands.api.spec import Command
@@ -66,10 +66,10 @@ class Watch:
 class Session:
     """All that the server knows of one client."""
 
-    def __init__(self, number: int, db: Database, now_ms: int = 0) -> None:
+    def __init__(self, number: int, db: Database, pool: WriterPool, now_ms: int = 0) -> None:
         self.id = number
         self.db = db
-        self.out = RespWriter()
+        self.out = RespWriter(2, pool)
         self.gate = 0
         self.name = b""
         self.user = b"default"

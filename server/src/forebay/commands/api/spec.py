@@ -4,10 +4,11 @@ A row is the only description of a command: the dispatcher reads arity, flags
 and handler from it, COMMAND and the documentation pages the rest.  Rows are shared
 by all engines and never change; an engine counts calls by ``number``.
 
-A handler has one shape: ``handler(ctx, argv)``.  It reads its arguments to the
-end, looks up what it needs, acts, and writes exactly one reply to ``ctx.out``;
-or raises CommandError before it has changed or written anything; or calls
-``ctx.block(...)`` and writes nothing.
+A handler has one shape: ``handler(ctx, argv)``.  It parses its arguments to the
+end, applies them, writes exactly one reply to ``ctx.reply``, and records what changed
+(``ctx.effects``, touch, signal, notify); or it raises CommandError before it has
+changed or written anything; or it calls ``ctx.block(...)`` and writes nothing.
+Hot commands do each of the three in a function of its own: parse_, apply_, record_.
 """
 
 from __future__ import annotations
@@ -109,6 +110,7 @@ class Command:
 
     def __init__(
         self,
+        *,
         name: str,
         handler: Handler | None,
         arity: int,

@@ -46,18 +46,18 @@ LARGEST_TIME_MS = mem.I64_MAX
 
 def client_id(ctx: Context, argv: Argv) -> None:
     """CLIENT ID."""
-    ctx.out.integer(ctx.session.id)
+    ctx.reply.integer(ctx.session.id)
 
 
 def getname(ctx: Context, argv: Argv) -> None:
     """CLIENT GETNAME."""
-    ctx.out.value(ctx.session.name or None)
+    ctx.reply.value(ctx.session.name or None)
 
 
 def setname(ctx: Context, argv: Argv) -> None:
     """CLIENT SETNAME name."""
     ctx.session.name = checked_name(argv[2])
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def setinfo(ctx: Context, argv: Argv) -> None:
@@ -74,12 +74,12 @@ def setinfo(ctx: Context, argv: Argv) -> None:
         ctx.session.lib_name = value
     else:
         ctx.session.lib_ver = value
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def info(ctx: Context, argv: Argv) -> None:
     """CLIENT INFO: the line of CLIENT LIST about this client."""
-    ctx.out.verbatim(b"txt", line_of(ctx.session, ctx.now_ms))
+    ctx.reply.verbatim(b"txt", line_of(ctx.session, ctx.now_ms))
 
 
 def _on_or_off(argv: Argv) -> bool:
@@ -93,13 +93,13 @@ def _on_or_off(argv: Argv) -> bool:
 def no_evict(ctx: Context, argv: Argv) -> None:
     """CLIENT NO-EVICT ON|OFF."""
     ctx.session.no_evict = _on_or_off(argv)
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def no_touch(ctx: Context, argv: Argv) -> None:
     """CLIENT NO-TOUCH ON|OFF."""
     ctx.session.no_touch = _on_or_off(argv)
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def reply(ctx: Context, argv: Argv) -> None:
@@ -107,7 +107,7 @@ def reply(ctx: Context, argv: Argv) -> None:
     session = ctx.session
     if argv.word(2, b"ON"):
         session.gate &= ~gates.REPLIES
-        ctx.out.ok()
+        ctx.reply.ok()
     elif argv.word(2, b"OFF"):
         session.set_gate(gates.REPLY_OFF, on=True)
     elif argv.word(2, b"SKIP"):
@@ -130,17 +130,17 @@ def tracking(ctx: Context, argv: Argv) -> None:
             raise CommandError(SYNTAX)
     if on:
         raise CommandError(NO_TRACKING)
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def trackinginfo(ctx: Context, argv: Argv) -> None:
     """CLIENT TRACKINGINFO."""
-    ctx.out.value({b"flags": {b"off"}, b"redirect": -1, b"prefixes": []})
+    ctx.reply.value({b"flags": {b"off"}, b"redirect": -1, b"prefixes": []})
 
 
 def getredir(ctx: Context, argv: Argv) -> None:
     """CLIENT GETREDIR."""
-    ctx.out.integer(-1)
+    ctx.reply.integer(-1)
 
 
 def caching(ctx: Context, argv: Argv) -> None:
@@ -165,7 +165,7 @@ def list_clients(ctx: Context, argv: Argv) -> None:
         chosen = [session for session in found if session is not None]
     args.done()
     text = b"".join(line_of(session, ctx.now_ms) for session in chosen)
-    ctx.out.verbatim(b"txt", text)
+    ctx.reply.verbatim(b"txt", text)
 
 
 def _client_number(args: Args) -> int:
@@ -186,11 +186,11 @@ def kill(ctx: Context, argv: Argv) -> None:
         chosen = [session for session in ctx.services.sessions if session.addr == address]
         if not chosen:
             raise CommandError(NO_SUCH_CLIENT)
-        ctx.out.ok()
+        ctx.reply.ok()
     else:
         filters = _kill_filters(ctx, Args(argv, 2))
         chosen = [s for s in ctx.services.sessions if all(wanted(s) for wanted in filters)]
-        ctx.out.integer(len(chosen))
+        ctx.reply.integer(len(chosen))
     for session in chosen:
         ctx.services.executor.kill(session)
 
@@ -260,7 +260,7 @@ def unblock(ctx: Context, argv: Argv) -> None:
         raise bad_subcommand(argv)
     session = ctx.services.sessions.get(integer_of(argv[2]))
     done = session is not None and ctx.services.blocking.unblock(session, error)
-    ctx.out.integer(1 if done else 0)
+    ctx.reply.integer(1 if done else 0)
 
 
 def pause(ctx: Context, argv: Argv) -> None:
@@ -277,20 +277,20 @@ def pause(ctx: Context, argv: Argv) -> None:
     if timeout_ms > LARGEST_TIME_MS - ctx.now_ms:
         raise CommandError(b"ERR timeout is out of range")
     ctx.services.executor.pause(ctx.now_ms + timeout_ms, writes_only)
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def unpause(ctx: Context, argv: Argv) -> None:
     """CLIENT UNPAUSE."""
     ctx.services.executor.unpause()
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def monitor(ctx: Context, argv: Argv) -> None:
     """MONITOR; a client that watches already gets no second answer."""
     if not ctx.session.gate & gates.MONITORING:
         ctx.services.executor.monitor(ctx.session, on=True)
-        ctx.out.ok()
+        ctx.reply.ok()
 
 
 _HELP = """
@@ -356,6 +356,7 @@ _OTHERS = ADMIN | _OWN
 
 
 def _sub(
+    *,
     name: str,
     handler: Handler,
     arity: int,
@@ -366,71 +367,121 @@ def _sub(
 ) -> Command:
     categories = "@slow @connection" + (" @admin @dangerous" if flags & ADMIN else "")
     return Command(
-        name, handler, arity, flags, categories, since=since, summary=summary,
-        group="connection", syntax=syntax,
-    )  # fmt: skip
+        name=name,
+        handler=handler,
+        arity=arity,
+        flags=flags,
+        categories=categories,
+        since=since,
+        summary=summary,
+        group="connection",
+        syntax=syntax,
+    )
 
 
 _SUBCOMMANDS = [
-    _sub("id", client_id, 2, _OWN, "5.0.0", "The number of this client."),
-    _sub("getname", getname, 2, _OWN, "2.6.9", "The name of this client."),
     _sub(
-        "setname", setname, 3, _OWN, "2.6.9", "Gives this client a name.", "connection-name"
+        name="id", handler=client_id, arity=2, flags=_OWN, since="5.0.0",
+        summary="The number of this client.",
     ),
     _sub(
-        "setinfo", setinfo, 4, _OWN, "7.2.0", "Says which library the client uses.",
-        "<LIB-NAME libname | LIB-VER libver>",
-    ),
-    _sub("info", info, 2, _OWN, "6.2.0", "The line of CLIENT LIST about this client."),
-    _sub(
-        "list", list_clients, -2, _OTHERS, "2.4.0", "A line about each client.",
-        "[TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [ID client-id [client-id ...]]",
+        name="getname", handler=getname, arity=2, flags=_OWN, since="2.6.9",
+        summary="The name of this client.",
     ),
     _sub(
-        "kill", kill, -3, _OTHERS, "2.4.0", "Ends clients by what they are.",
-        "<ip:port | [ID client-id] [TYPE <NORMAL | MASTER | SLAVE | REPLICA | PUBSUB>]"
+        name="setname", handler=setname, arity=3, flags=_OWN, since="2.6.9",
+        summary="Gives this client a name.", syntax="connection-name",
+    ),
+    _sub(
+        name="setinfo", handler=setinfo, arity=4, flags=_OWN, since="7.2.0",
+        summary="Says which library the client uses.", syntax="<LIB-NAME libname | LIB-VER libver>",
+    ),
+    _sub(
+        name="info", handler=info, arity=2, flags=_OWN, since="6.2.0",
+        summary="The line of CLIENT LIST about this client.",
+    ),
+    _sub(
+        name="list", handler=list_clients, arity=-2, flags=_OTHERS, since="2.4.0",
+        summary="A line about each client.",
+        syntax="[TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [ID client-id [client-id ...]]",
+    ),
+    _sub(
+        name="kill", handler=kill, arity=-3, flags=_OTHERS, since="2.4.0",
+        summary="Ends clients by what they are.",
+        syntax="<ip:port | [ID client-id] [TYPE <NORMAL | MASTER | SLAVE | REPLICA | PUBSUB>]"
         " [USER username] [ADDR ip:port] [LADDR ip:port] [SKIPME <YES | NO>] [MAXAGE maxage]>",
     ),
     _sub(
-        "unblock", unblock, -3, _OTHERS, "5.0.0", "Unblocks a client that waits.",
-        "client-id [TIMEOUT | ERROR]",
+        name="unblock", handler=unblock, arity=-3, flags=_OTHERS, since="5.0.0",
+        summary="Unblocks a client that waits.", syntax="client-id [TIMEOUT | ERROR]",
     ),
     _sub(
-        "pause", pause, -3, _OTHERS, "3.0.0", "Holds back all commands, or writes, for a while.",
-        "timeout [WRITE | ALL]",
-    ),
-    _sub("unpause", unpause, 2, _OTHERS, "6.2.0", "Ends a pause."),
-    _sub(
-        "no-evict", no_evict, 3, _OTHERS, "7.0.0", "Keeps this client if memory runs out.",
-        "<ON | OFF>",
+        name="pause", handler=pause, arity=-3, flags=_OTHERS, since="3.0.0",
+        summary="Holds back all commands, or writes, for a while.", syntax="timeout [WRITE | ALL]",
     ),
     _sub(
-        "no-touch", no_touch, 3, _OWN, "7.2.0",
-        "Controls whether commands alter the last access of keys.", "<ON | OFF>",
+        name="unpause", handler=unpause, arity=2, flags=_OTHERS, since="6.2.0",
+        summary="Ends a pause.",
     ),
     _sub(
-        "reply", reply, 3, _OWN, "3.2.0", "Switches the answers to this client off and on.",
-        "<ON | OFF | SKIP>",
+        name="no-evict", handler=no_evict, arity=3, flags=_OTHERS, since="7.0.0",
+        summary="Keeps this client if memory runs out.", syntax="<ON | OFF>",
     ),
     _sub(
-        "tracking", tracking, -3, _OWN, "6.0.0", "Controls client side caching, not offered here.",
-        "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN]"
+        name="no-touch", handler=no_touch, arity=3, flags=_OWN, since="7.2.0",
+        summary="Controls whether commands alter the last access of keys.", syntax="<ON | OFF>",
+    ),
+    _sub(
+        name="reply", handler=reply, arity=3, flags=_OWN, since="3.2.0",
+        summary="Switches the answers to this client off and on.", syntax="<ON | OFF | SKIP>",
+    ),
+    _sub(
+        name="tracking", handler=tracking, arity=-3, flags=_OWN, since="6.0.0",
+        summary="Controls client side caching, not offered here.",
+        syntax="<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN]"
         " [OPTOUT] [NOLOOP]",
     ),
-    _sub("trackinginfo", trackinginfo, 2, _OWN, "6.2.0", "Tells that nothing is tracked."),
-    _sub("getredir", getredir, 2, _OWN, "6.0.0", "Tells that nothing is redirected."),
-    _sub("caching", caching, 3, _OWN, "6.0.0", "Belongs to client side caching.", "<YES | NO>"),
-    help_row("client", _HELP, "5.0.0", group="connection", categories="slow connection"),
+    _sub(
+        name="trackinginfo", handler=trackinginfo, arity=2, flags=_OWN, since="6.2.0",
+        summary="Tells that nothing is tracked.",
+    ),
+    _sub(
+        name="getredir", handler=getredir, arity=2, flags=_OWN, since="6.0.0",
+        summary="Tells that nothing is redirected.",
+    ),
+    _sub(
+        name="caching", handler=caching, arity=3, flags=_OWN, since="6.0.0",
+        summary="Belongs to client side caching.", syntax="<YES | NO>",
+    ),
+    help_row(
+        container="client",
+        text=_HELP,
+        since="5.0.0",
+        group="connection",
+        categories="slow connection",
+    ),
 ]  # fmt: skip
 
 ROWS = [
     Command(
-        "client", None, -2, 0, "@slow", since="2.4.0",
-        summary="Questions and orders about clients.", group="connection",
+        name="client",
+        handler=None,
+        arity=-2,
+        flags=0,
+        categories="@slow",
+        since="2.4.0",
+        summary="Questions and orders about clients.",
+        group="connection",
         subcommands=_SUBCOMMANDS,
     ),
     Command(
-        "monitor", monitor, 1, ADMIN | NOSCRIPT | LOADING | STALE, "@admin @slow @dangerous",
-        since="1.0.0", summary="Shows every command that the server runs.", group="server",
+        name="monitor",
+        handler=monitor,
+        arity=1,
+        flags=ADMIN | NOSCRIPT | LOADING | STALE,
+        categories="@admin @slow @dangerous",
+        since="1.0.0",
+        summary="Shows every command that the server runs.",
+        group="server",
     ),
-]  # fmt: skip
+]

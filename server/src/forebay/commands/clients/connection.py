@@ -51,30 +51,30 @@ def ping(ctx: Context, argv: Argv) -> None:
     if argv.n > 2:
         raise wrong_arity(b"ping")
     if ctx.session.gate & SUBSCRIBED_BIT:
-        ctx.out.array(2)
-        ctx.out.bulk(b"pong")
-        ctx.out.bulk(argv.at(1) if argv.n == 2 else b"")
+        ctx.reply.array(2)
+        ctx.reply.bulk(b"pong")
+        ctx.reply.bulk(argv.at(1) if argv.n == 2 else b"")
     elif argv.n == 2:
-        ctx.out.bulk(argv.at(1))
+        ctx.reply.bulk(argv.at(1))
     else:
-        ctx.out.raw(b"+PONG\r\n")
+        ctx.reply.raw(b"+PONG\r\n")
 
 
 def echo(ctx: Context, argv: Argv) -> None:
     """ECHO message."""
-    ctx.out.bulk(argv.at(1))
+    ctx.reply.bulk(argv.at(1))
 
 
 def select(ctx: Context, argv: Argv) -> None:
     """SELECT index."""
     ctx.session.db = database_of(ctx, argv[1])
     ctx.use(ctx.session)
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def quit_(ctx: Context, argv: Argv) -> None:
     """QUIT: answer, then close."""
-    ctx.out.ok()
+    ctx.reply.ok()
     ctx.services.sessions.close(ctx.session)
 
 
@@ -90,7 +90,7 @@ def auth(ctx: Context, argv: Argv) -> None:
     user = argv[1] if len(argv) == 3 else DEFAULT_USER
     check_password(ctx, user, argv[len(argv) - 1])
     log_in(ctx.session, user)
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def check_password(ctx: Context, user: bytes, password: bytes) -> None:
@@ -152,11 +152,11 @@ def hello_options(args: Args) -> tuple[tuple[bytes, bytes] | None, bytes | None]
 
 def say_hello(ctx: Context) -> None:
     """Who we are."""
-    ctx.out.value(
+    ctx.reply.value(
         {
             b"server": b"redis",
             b"version": REDIS_VERSION.encode(),
-            b"proto": ctx.out.resp,
+            b"proto": ctx.reply.resp,
             b"id": ctx.session.id,
             b"mode": b"standalone",
             b"role": b"master",
@@ -182,7 +182,7 @@ def reset(ctx: Context, argv: Argv) -> None:
     session.out.resp = 2
     session.refresh_subscribed()
     ctx.use(session)
-    ctx.out.status(b"RESET")
+    ctx.reply.status(b"RESET")
 
 
 _AT_THE_DOOR = NOSCRIPT | LOADING | STALE | FAST | NO_AUTH | ALLOW_BUSY
@@ -190,29 +190,88 @@ _CATEGORIES = "@fast @connection"
 
 
 def _row(
-    name: str, handler: Handler, arity: int, flags: int, since: str, summary: str, syntax: str = ""
+    *,
+    name: str,
+    handler: Handler,
+    arity: int,
+    flags: int,
+    since: str,
+    summary: str,
+    syntax: str = "",
 ) -> Command:
     return Command(
-        name, handler, arity, flags, _CATEGORIES, since=since, summary=summary,
-        group="connection", syntax=syntax,
-    )  # fmt: skip
+        name=name,
+        handler=handler,
+        arity=arity,
+        flags=flags,
+        categories=_CATEGORIES,
+        since=since,
+        summary=summary,
+        group="connection",
+        syntax=syntax,
+    )
 
 
 ROWS = [
-    _row("ping", ping, -1, FAST, "1.0.0", "Answers PONG, or the message.", "[message]"),
-    _row("echo", echo, 2, LOADING | STALE | FAST, "1.0.0", "Answers with its argument.", "message"),
     _row(
-        "select", select, 2, LOADING | STALE | FAST, "1.0.0", "Goes to another database.",
-        "index",
-    ),
-    _row("quit", quit_, -1, _AT_THE_DOOR, "1.0.0", "Ends the connection after an answer."),
-    _row(
-        "auth", auth, -2, _AT_THE_DOOR, "1.0.0", "Logs in.",
-        "[username] password",
+        name="ping",
+        handler=ping,
+        arity=-1,
+        flags=FAST,
+        since="1.0.0",
+        summary="Answers PONG, or the message.",
+        syntax="[message]",
     ),
     _row(
-        "hello", hello, -1, _AT_THE_DOOR, "6.0.0", "Chooses the protocol; may log in.",
-        "[protover [AUTH username password] [SETNAME clientname]]",
+        name="echo",
+        handler=echo,
+        arity=2,
+        flags=LOADING | STALE | FAST,
+        since="1.0.0",
+        summary="Answers with its argument.",
+        syntax="message",
     ),
-    _row("reset", reset, 1, _AT_THE_DOOR, "6.2.0", "Makes the connection as it was when it began."),
-]  # fmt: skip
+    _row(
+        name="select",
+        handler=select,
+        arity=2,
+        flags=LOADING | STALE | FAST,
+        since="1.0.0",
+        summary="Goes to another database.",
+        syntax="index",
+    ),
+    _row(
+        name="quit",
+        handler=quit_,
+        arity=-1,
+        flags=_AT_THE_DOOR,
+        since="1.0.0",
+        summary="Ends the connection after an answer.",
+    ),
+    _row(
+        name="auth",
+        handler=auth,
+        arity=-2,
+        flags=_AT_THE_DOOR,
+        since="1.0.0",
+        summary="Logs in.",
+        syntax="[username] password",
+    ),
+    _row(
+        name="hello",
+        handler=hello,
+        arity=-1,
+        flags=_AT_THE_DOOR,
+        since="6.0.0",
+        summary="Chooses the protocol; may log in.",
+        syntax="[protover [AUTH username password] [SETNAME clientname]]",
+    ),
+    _row(
+        name="reset",
+        handler=reset,
+        arity=1,
+        flags=_AT_THE_DOOR,
+        since="6.2.0",
+        summary="Makes the connection as it was when it began.",
+    ),
+]

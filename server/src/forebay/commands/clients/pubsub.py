@@ -86,7 +86,7 @@ def _confirm(ctx: Context, kind: bytes, name: bytes | None) -> None:
     is_shard = kind in (b"ssubscribe", b"sunsubscribe")
     count = shards if is_shard else ctx.session.subscriptions() - shards
     muted = ctx.session.gate & (gates.REPLY_OFF | gates.REPLY_SKIP)
-    out = ctx.services.pubsub.output(ctx.session) if muted else ctx.out
+    out = ctx.services.pubsub.output(ctx.session) if muted else ctx.reply
     out.push(3)
     out.bulk(kind)
     out.value(name)
@@ -95,12 +95,12 @@ def _confirm(ctx: Context, kind: bytes, name: bytes | None) -> None:
 
 def publish(ctx: Context, argv: Argv) -> None:
     """PUBLISH channel message: to how many it was sent."""
-    ctx.out.integer(ctx.services.pubsub.publish(argv[1], argv[2]))
+    ctx.reply.integer(ctx.services.pubsub.publish(argv[1], argv[2]))
 
 
 def spublish(ctx: Context, argv: Argv) -> None:
     """SPUBLISH shardchannel message: to how many it was sent."""
-    ctx.out.integer(ctx.services.pubsub.spublish(argv[1], argv[2]))
+    ctx.reply.integer(ctx.services.pubsub.spublish(argv[1], argv[2]))
 
 
 # PUBSUB
@@ -120,7 +120,7 @@ def _names(ctx: Context, argv: Argv, shard: bool) -> None:
     if len(argv) > 3:
         raise bad_subcommand(argv)
     pattern = argv[2] if len(argv) == 3 else None
-    ctx.out.value(ctx.services.pubsub.channel_names(pattern, shard))
+    ctx.reply.value(ctx.services.pubsub.channel_names(pattern, shard))
 
 
 def numsub(ctx: Context, argv: Argv) -> None:
@@ -135,15 +135,15 @@ def shardnumsub(ctx: Context, argv: Argv) -> None:
 
 def _counts(ctx: Context, argv: Argv, shard: bool) -> None:
     names = argv.list()[2:]
-    ctx.out.array(2 * len(names))
+    ctx.reply.array(2 * len(names))
     for name in names:
-        ctx.out.bulk(name)
-        ctx.out.integer(ctx.services.pubsub.subscribers(name, shard))
+        ctx.reply.bulk(name)
+        ctx.reply.integer(ctx.services.pubsub.subscribers(name, shard))
 
 
 def numpat(ctx: Context, argv: Argv) -> None:
     """PUBSUB NUMPAT."""
-    ctx.out.integer(ctx.services.pubsub.pattern_count())
+    ctx.reply.integer(ctx.services.pubsub.pattern_count())
 
 
 _HELP = """
@@ -164,89 +164,170 @@ _LISTEN = PUBSUB | NOSCRIPT | LOADING | STALE
 _ASK = PUBSUB | LOADING | STALE
 
 
-def _listener(name: str, handler: Handler, arity: int, summary: str, syntax: str) -> Command:
+def _listener(*, name: str, handler: Handler, arity: int, summary: str, syntax: str) -> Command:
     flags = _LISTEN if "unsub" in name else _LISTEN | DENYOOM
     return Command(
-        name, handler, arity, flags, "@pubsub @slow", since="2.0.0", summary=summary,
-        group="pubsub", syntax=syntax,
-    )  # fmt: skip
+        name=name,
+        handler=handler,
+        arity=arity,
+        flags=flags,
+        categories="@pubsub @slow",
+        since="2.0.0",
+        summary=summary,
+        group="pubsub",
+        syntax=syntax,
+    )
 
 
 def _shard_row(
-    name: str, handler: Handler, arity: int, flags: int, last: int, summary: str, syntax: str
+    *, name: str, handler: Handler, arity: int, flags: int, last: int, summary: str, syntax: str
 ) -> Command:
     """A shard channel stands where a key would: it decides the slot."""
     return Command(
-        name, handler, arity, flags, "@pubsub", Keys(1, last, 1, "not_key"), "7.0.0", summary,
-        "pubsub", syntax,
-    )  # fmt: skip
+        name=name,
+        handler=handler,
+        arity=arity,
+        flags=flags,
+        categories="@pubsub",
+        keys=Keys(1, last, 1, "not_key"),
+        since="7.0.0",
+        summary=summary,
+        group="pubsub",
+        syntax=syntax,
+    )
 
 
 def _question(
-    name: str, handler: Handler, arity: int, summary: str, syntax: str, since: str = "2.8.0"
+    *, name: str, handler: Handler, arity: int, summary: str, syntax: str, since: str = "2.8.0"
 ) -> Command:
     return Command(
-        name, handler, arity, _ASK, "@pubsub @slow", since=since, summary=summary,
-        group="pubsub", syntax=syntax,
-    )  # fmt: skip
+        name=name,
+        handler=handler,
+        arity=arity,
+        flags=_ASK,
+        categories="@pubsub @slow",
+        since=since,
+        summary=summary,
+        group="pubsub",
+        syntax=syntax,
+    )
 
 
 ROWS = [
     _listener(
-        "subscribe", subscribe, -2, "Hears what is published to channels.",
-        "channel [channel ...]",
+        name="subscribe",
+        handler=subscribe,
+        arity=-2,
+        summary="Hears what is published to channels.",
+        syntax="channel [channel ...]",
     ),
     _listener(
-        "psubscribe", psubscribe, -2, "Hears what is published to channels that match.",
-        "pattern [pattern ...]",
+        name="psubscribe",
+        handler=psubscribe,
+        arity=-2,
+        summary="Hears what is published to channels that match.",
+        syntax="pattern [pattern ...]",
     ),
     _listener(
-        "unsubscribe", unsubscribe, -1, "Hears some channels, or all, no longer.",
-        "[channel [channel ...]]",
+        name="unsubscribe",
+        handler=unsubscribe,
+        arity=-1,
+        summary="Hears some channels, or all, no longer.",
+        syntax="[channel [channel ...]]",
     ),
     _listener(
-        "punsubscribe", punsubscribe, -1, "Hears some patterns, or all, no longer.",
-        "[pattern [pattern ...]]",
+        name="punsubscribe",
+        handler=punsubscribe,
+        arity=-1,
+        summary="Hears some patterns, or all, no longer.",
+        syntax="[pattern [pattern ...]]",
     ),
     Command(
-        "publish", publish, 3, PUBSUB | LOADING | STALE | FAST | MAY_REPLICATE, "@pubsub @fast",
-        since="2.0.0", summary="Sends a message to whoever hears a channel.", group="pubsub",
+        name="publish",
+        handler=publish,
+        arity=3,
+        flags=PUBSUB | LOADING | STALE | FAST | MAY_REPLICATE,
+        categories="@pubsub @fast",
+        since="2.0.0",
+        summary="Sends a message to whoever hears a channel.",
+        group="pubsub",
         syntax="channel message",
     ),
     _shard_row(
-        "ssubscribe", ssubscribe, -2, _LISTEN | DENYOOM, -1,
-        "Hears what is published to shard channels.", "shardchannel [shardchannel ...]",
+        name="ssubscribe",
+        handler=ssubscribe,
+        arity=-2,
+        flags=_LISTEN | DENYOOM,
+        last=-1,
+        summary="Hears what is published to shard channels.",
+        syntax="shardchannel [shardchannel ...]",
     ),
     _shard_row(
-        "sunsubscribe", sunsubscribe, -1, _LISTEN, -1,
-        "Hears some shard channels, or all, no longer.",
-        "[shardchannel [shardchannel ...]]",
+        name="sunsubscribe",
+        handler=sunsubscribe,
+        arity=-1,
+        flags=_LISTEN,
+        last=-1,
+        summary="Hears some shard channels, or all, no longer.",
+        syntax="[shardchannel [shardchannel ...]]",
     ),
     _shard_row(
-        "spublish", spublish, 3, PUBSUB | LOADING | STALE | FAST | MAY_REPLICATE, 1,
-        "Sends a message to whoever hears a shard channel.", "shardchannel message",
+        name="spublish",
+        handler=spublish,
+        arity=3,
+        flags=PUBSUB | LOADING | STALE | FAST | MAY_REPLICATE,
+        last=1,
+        summary="Sends a message to whoever hears a shard channel.",
+        syntax="shardchannel message",
     ),
     Command(
-        "pubsub", None, -2, 0, "@slow", since="2.8.0",
-        summary="Questions about channels and who hears them.", group="pubsub",
+        name="pubsub",
+        handler=None,
+        arity=-2,
+        flags=0,
+        categories="@slow",
+        since="2.8.0",
+        summary="Questions about channels and who hears them.",
+        group="pubsub",
         subcommands=[
-            _question("channels", channels, -2, "The channels that somebody hears.", "[pattern]"),
             _question(
-                "numsub", numsub, -2, "How many hear each of the channels.",
-                "[channel [channel ...]]",
+                name="channels",
+                handler=channels,
+                arity=-2,
+                summary="The channels that somebody hears.",
+                syntax="[pattern]",
             ),
             _question(
-                "numpat", numpat, 2, "How many patterns are heard.", ""
+                name="numsub",
+                handler=numsub,
+                arity=-2,
+                summary="How many hear each of the channels.",
+                syntax="[channel [channel ...]]",
             ),
             _question(
-                "shardchannels", shardchannels, -2, "The shard channels that somebody hears.",
-                "[pattern]", "7.0.0",
+                name="numpat",
+                handler=numpat,
+                arity=2,
+                summary="How many patterns are heard.",
+                syntax="",
             ),
             _question(
-                "shardnumsub", shardnumsub, -2, "How many hear each of the shard channels.",
-                "[shardchannel [shardchannel ...]]", "7.0.0",
+                name="shardchannels",
+                handler=shardchannels,
+                arity=-2,
+                summary="The shard channels that somebody hears.",
+                syntax="[pattern]",
+                since="7.0.0",
             ),
-            help_row("pubsub", _HELP, "6.2.0", group="pubsub"),
+            _question(
+                name="shardnumsub",
+                handler=shardnumsub,
+                arity=-2,
+                summary="How many hear each of the shard channels.",
+                syntax="[shardchannel [shardchannel ...]]",
+                since="7.0.0",
+            ),
+            help_row(container="pubsub", text=_HELP, since="6.2.0", group="pubsub"),
         ],
     ),
-]  # fmt: skip
+]

@@ -41,7 +41,7 @@ def multi(ctx: Context, argv: Argv) -> None:
         raise CommandError(NESTED_MULTI)
     session.queue = []
     session.set_gate(gates.IN_MULTI, on=True)
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def discard(ctx: Context, argv: Argv) -> None:
@@ -49,7 +49,7 @@ def discard(ctx: Context, argv: Argv) -> None:
     if ctx.session.queue is None:
         raise CommandError(DISCARD_WITHOUT_MULTI)
     leave(ctx.session)
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def execute(ctx: Context, argv: Argv) -> None:
@@ -64,9 +64,9 @@ def execute(ctx: Context, argv: Argv) -> None:
     if broken:
         raise CommandError(EXEC_ABORTED)
     if changed:
-        ctx.out.null_array()
+        ctx.reply.null_array()
         return
-    ctx.out.array(len(queue))
+    ctx.reply.array(len(queue))
     ctx.may_block = False
     try:
         for row, kept in queue:
@@ -106,66 +106,66 @@ def watch(ctx: Context, argv: Argv) -> None:
             watching = Watch(session, db, key, is_past(db, key, ctx.now_ms))
             session.watched[db.index, key] = watching
             db.watchers.setdefault(key, {})[watching] = None
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def unwatch(ctx: Context, argv: Argv) -> None:
     """Forget what is watched."""
     ctx.session.unwatch()
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 _FLAGS = NOSCRIPT | LOADING | STALE | FAST | ALLOW_BUSY
 
 ROWS = [
     Command(
-        "multi",
-        multi,
-        1,
-        _FLAGS,
-        "@fast @transaction",
+        name="multi",
+        handler=multi,
+        arity=1,
+        flags=_FLAGS,
+        categories="@fast @transaction",
         since="1.2.0",
         summary="Begins to keep commands for EXEC.",
         group="transactions",
     ),
     Command(
-        "exec",
-        execute,
-        1,
-        NOSCRIPT | LOADING | STALE | SKIP_SLOWLOG,
-        "@slow @transaction",
+        name="exec",
+        handler=execute,
+        arity=1,
+        flags=NOSCRIPT | LOADING | STALE | SKIP_SLOWLOG,
+        categories="@slow @transaction",
         since="1.2.0",
         summary="Runs the kept commands as one.",
         group="transactions",
     ),
     Command(
-        "discard",
-        discard,
-        1,
-        _FLAGS,
-        "@fast @transaction",
+        name="discard",
+        handler=discard,
+        arity=1,
+        flags=_FLAGS,
+        categories="@fast @transaction",
         since="2.0.0",
         summary="Forgets the kept commands.",
         group="transactions",
     ),
     Command(
-        "watch",
-        watch,
-        -2,
-        _FLAGS,
-        "@fast @transaction",
-        Keys(1, -1, 1, "RO"),
+        name="watch",
+        handler=watch,
+        arity=-2,
+        flags=_FLAGS,
+        categories="@fast @transaction",
+        keys=Keys(1, -1, 1, "RO"),
         since="2.2.0",
         summary="Lets EXEC fail if one of the keys changes before it.",
         group="transactions",
         syntax="key [key ...]",
     ),
     Command(
-        "unwatch",
-        unwatch,
-        1,
-        _FLAGS,
-        "@fast @transaction",
+        name="unwatch",
+        handler=unwatch,
+        arity=1,
+        flags=_FLAGS,
+        categories="@fast @transaction",
         since="2.2.0",
         summary="Watches no key any longer.",
         group="transactions",

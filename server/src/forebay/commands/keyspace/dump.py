@@ -30,9 +30,9 @@ def dump(ctx: Context, argv: Argv) -> None:
     """DUMP key: the payload, null if there is no such key."""
     value = read(ctx, argv[1])
     if value is None:
-        ctx.out.null()
+        ctx.reply.null()
     else:
-        ctx.out.bulk(ctx.services.payloads.dump(value))
+        ctx.reply.bulk(ctx.services.payloads.dump(value))
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ def restore(ctx: Context, argv: Argv) -> None:
         ctx.notify(NOTIFY_GENERIC, b"restore", key)
         overwritten(ctx, key, before, value)
         _propagate(ctx, argv, options, when_ms)
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def _born_expired(ctx: Context, key: bytes, replaced: bool) -> None:
@@ -98,38 +98,38 @@ def _born_expired(ctx: Context, key: bytes, replaced: bool) -> None:
     ctx.services.stats.expired_keys += 1
     if replaced:
         ctx.notify(NOTIFY_GENERIC, b"del", key)
-        ctx.effects.command(b"DEL", key)
+        ctx.effects.record_command((b"DEL", key))
 
 
 def _propagate(ctx: Context, argv: Argv, options: Options, when_ms: int) -> None:
     if when_ms == 0 or options.absolute:
-        ctx.propagate(argv)
+        ctx.effects.record_call(argv)
     else:
         args = argv.list()
-        ctx.effects.command(b"RESTORE", args[1], b"%d" % when_ms, *args[3:], b"ABSTTL")
+        ctx.effects.record_command((b"RESTORE", args[1], b"%d" % when_ms, *args[3:], b"ABSTTL"))
 
 
 ROWS = [
     Command(
-        "dump",
-        dump,
-        2,
-        READONLY,
-        "@keyspace @read @slow",
-        Keys(1, 1, 1, "RO ACCESS"),
-        "2.6.0",
-        "The value at a key as bytes that RESTORE takes, here or on a Redis.",
+        name="dump",
+        handler=dump,
+        arity=2,
+        flags=READONLY,
+        categories="@keyspace @read @slow",
+        keys=Keys(1, 1, 1, "RO ACCESS"),
+        since="2.6.0",
+        summary="The value at a key as bytes that RESTORE takes, here or on a Redis.",
         syntax="key",
     ),
     Command(
-        "restore",
-        restore,
-        -4,
-        WRITE | DENYOOM,
-        "@keyspace @write @slow @dangerous",
-        Keys(1, 1, 1, "OW UPDATE"),
-        "2.6.0",
-        "Makes a key from the bytes that DUMP answered.",
+        name="restore",
+        handler=restore,
+        arity=-4,
+        flags=WRITE | DENYOOM,
+        categories="@keyspace @write @slow @dangerous",
+        keys=Keys(1, 1, 1, "OW UPDATE"),
+        since="2.6.0",
+        summary="Makes a key from the bytes that DUMP answered.",
         syntax="key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
     ),
 ]

@@ -57,15 +57,15 @@ def _setter(name: bytes, unit_ms: int, from_now: bool) -> Callable[[Context, Arg
             raise bad_expire_time(name)
         known = ctx.lookup(key) is not None
         if not known or not _allowed(conditions, ctx.db.expires.get(key), when_ms):
-            ctx.out.integer(0)
+            ctx.reply.integer(0)
             return
         if when_ms <= ctx.now_ms and not ctx.session.is_replaying:
             remove(ctx, key)
-            ctx.effects.command(b"DEL", key)
+            ctx.effects.record_command((b"DEL", key))
         else:
             expire_key(ctx, key, when_ms)
             _propagate_time(ctx, argv, name, when_ms)
-        ctx.out.integer(1)
+        ctx.reply.integer(1)
 
     return handler
 
@@ -97,10 +97,10 @@ def _allowed(conditions: set[bytes], current_ms: int | None, when_ms: int) -> bo
 
 def _propagate_time(ctx: Context, argv: Argv, name: bytes, when_ms: int) -> None:
     if name == b"pexpireat":
-        ctx.propagate(argv)
+        ctx.effects.record_call(argv)
     else:
         args = argv.list()
-        ctx.effects.command(b"PEXPIREAT", args[1], b"%d" % when_ms, *args[3:])
+        ctx.effects.record_command((b"PEXPIREAT", args[1], b"%d" % when_ms, *args[3:]))
 
 
 def persist(ctx: Context, argv: Argv) -> None:
@@ -108,8 +108,8 @@ def persist(ctx: Context, argv: Argv) -> None:
     key = argv[1]
     changed = ctx.lookup(key) is not None and persist_key(ctx, key)
     if changed:
-        ctx.propagate(argv)
-    ctx.out.integer(int(changed))
+        ctx.effects.record_call(argv)
+    ctx.reply.integer(int(changed))
 
 
 # Asking
@@ -121,14 +121,14 @@ def _getter(unit_ms: int, from_now: bool) -> Callable[[Context, Argv], None]:
     def handler(ctx: Context, argv: Argv) -> None:
         key = argv[1]
         if read(ctx, key) is None:
-            ctx.out.integer(-2)
+            ctx.reply.integer(-2)
             return
         when_ms = ctx.db.expires.get(key)
         if when_ms is None:
-            ctx.out.integer(-1)
+            ctx.reply.integer(-1)
             return
         time_ms = max(when_ms - ctx.now_ms, 0) if from_now else when_ms
-        ctx.out.integer((time_ms + unit_ms // 2) // unit_ms)
+        ctx.reply.integer((time_ms + unit_ms // 2) // unit_ms)
 
     return handler
 
@@ -180,52 +180,76 @@ _WRITE_KEY = Keys(1, 1, 1, "RW UPDATE")
 _CONDITION = "[NX | XX | GT | LT]"
 
 
-def _setter_row(name: str, unit_ms: int, from_now: bool, since: str, unit: str) -> Command:
+def _setter_row(*, name: str, unit_ms: int, from_now: bool, since: str, unit: str) -> Command:
     return Command(
-        name,
-        _setter(name.encode(), unit_ms, from_now),
-        -3,
-        WRITE | FAST,
-        "@keyspace @write @fast",
-        _WRITE_KEY,
-        since,
-        f"Lets a key expire {'after so many' if from_now else 'at a Unix time in'} {unit}.",
+        name=name,
+        handler=_setter(name.encode(), unit_ms, from_now),
+        arity=-3,
+        flags=WRITE | FAST,
+        categories="@keyspace @write @fast",
+        keys=_WRITE_KEY,
+        since=since,
+        summary=f"Lets a key expire {'after so many' if from_now else 'at a Unix time in'} {unit}.",
         syntax=f"key {unit if from_now else 'unix-time-' + unit} {_CONDITION}",
     )
 
 
-def _getter_row(name: str, unit_ms: int, from_now: bool, since: str, summary: str) -> Command:
+def _getter_row(*, name: str, unit_ms: int, from_now: bool, since: str, summary: str) -> Command:
     return Command(
-        name,
-        _getter(unit_ms, from_now),
-        2,
-        READONLY | FAST,
-        "@keyspace @read @fast",
-        _READ_KEY,
-        since,
-        summary,
+        name=name,
+        handler=_getter(unit_ms, from_now),
+        arity=2,
+        flags=READONLY | FAST,
+        categories="@keyspace @read @fast",
+        keys=_READ_KEY,
+        since=since,
+        summary=summary,
         syntax="key",
     )
 
 
 ROWS = [
-    _setter_row("expire", SECOND_MS, True, "1.0.0", "seconds"),
-    _setter_row("pexpire", 1, True, "2.6.0", "milliseconds"),
-    _setter_row("expireat", SECOND_MS, False, "1.2.0", "seconds"),
-    _setter_row("pexpireat", 1, False, "2.6.0", "milliseconds"),
-    _getter_row("ttl", SECOND_MS, True, "1.0.0", "How many seconds a key has left."),
-    _getter_row("pttl", 1, True, "2.6.0", "How many milliseconds a key has left."),
-    _getter_row("expiretime", SECOND_MS, False, "7.0.0", "The Unix second a key expires at."),
-    _getter_row("pexpiretime", 1, False, "7.0.0", "The Unix millisecond a key expires at."),
+    _setter_row(name="expire", unit_ms=SECOND_MS, from_now=True, since="1.0.0", unit="seconds"),
+    _setter_row(name="pexpire", unit_ms=1, from_now=True, since="2.6.0", unit="milliseconds"),
+    _setter_row(name="expireat", unit_ms=SECOND_MS, from_now=False, since="1.2.0", unit="seconds"),
+    _setter_row(name="pexpireat", unit_ms=1, from_now=False, since="2.6.0", unit="milliseconds"),
+    _getter_row(
+        name="ttl",
+        unit_ms=SECOND_MS,
+        from_now=True,
+        since="1.0.0",
+        summary="How many seconds a key has left.",
+    ),
+    _getter_row(
+        name="pttl",
+        unit_ms=1,
+        from_now=True,
+        since="2.6.0",
+        summary="How many milliseconds a key has left.",
+    ),
+    _getter_row(
+        name="expiretime",
+        unit_ms=SECOND_MS,
+        from_now=False,
+        since="7.0.0",
+        summary="The Unix second a key expires at.",
+    ),
+    _getter_row(
+        name="pexpiretime",
+        unit_ms=1,
+        from_now=False,
+        since="7.0.0",
+        summary="The Unix millisecond a key expires at.",
+    ),
     Command(
-        "persist",
-        persist,
-        2,
-        WRITE | FAST,
-        "@keyspace @write @fast",
-        _WRITE_KEY,
-        "2.2.0",
-        "Takes the expiry time of a key away.",
+        name="persist",
+        handler=persist,
+        arity=2,
+        flags=WRITE | FAST,
+        categories="@keyspace @write @fast",
+        keys=_WRITE_KEY,
+        since="2.2.0",
+        summary="Takes the expiry time of a key away.",
         syntax="key",
     ),
 ]

@@ -43,18 +43,18 @@ FUNCTION_FLUSH_OPTION = b"ERR FUNCTION FLUSH only supports SYNC|ASYNC option"
 
 def dbsize(ctx: Context, argv: Argv) -> None:
     """DBSIZE: how many keys, those included that are expired but not yet removed."""
-    ctx.out.integer(len(ctx.db))
+    ctx.reply.integer(len(ctx.db))
 
 
 def exists(ctx: Context, argv: Argv) -> None:
     """EXISTS key [key ...]: how many are there; a key named twice counts twice."""
-    ctx.out.integer(sum(read(ctx, argv[i]) is not None for i in range(1, len(argv))))
+    ctx.reply.integer(sum(read(ctx, argv[i]) is not None for i in range(1, len(argv))))
 
 
 def type_(ctx: Context, argv: Argv) -> None:
     """TYPE key."""
     value = read(ctx, argv[1])
-    ctx.out.status(b"none" if value is None else type_name(value))
+    ctx.reply.status(b"none" if value is None else type_name(value))
 
 
 # Deleting
@@ -82,8 +82,8 @@ def _delete(ctx: Context, argv: Argv, is_lazy: bool) -> None:
             remove(ctx, key)
             count += 1
     if count:
-        ctx.propagate(argv, count)
-    ctx.out.integer(count)
+        ctx.effects.record_call(argv, count)
+    ctx.reply.integer(count)
 
 
 def flushall(ctx: Context, argv: Argv) -> None:
@@ -93,20 +93,20 @@ def flushall(ctx: Context, argv: Argv) -> None:
     if ctx.settings.save_points and not ctx.session.is_replaying:
         # An old snapshot must not bring back what was flushed.
         ctx.services.durability.save_flushed()
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def flushdb(ctx: Context, argv: Argv) -> None:
     """FLUSHDB [ASYNC|SYNC]."""
     _read_flush_mode(argv)
     _flush(ctx, argv, [ctx.db])
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def _flush(ctx: Context, argv: Argv, databases: list[Database]) -> None:
     count = sum(db.clear() for db in databases)
     ctx.services.stats.lazyfreed_objects += count
-    ctx.propagate(argv, count)
+    ctx.effects.record_call(argv, count)
 
 
 def _read_flush_mode(argv: Argv) -> None:
@@ -124,7 +124,7 @@ def function_flush(ctx: Context, argv: Argv) -> None:
         raise bad_subcommand(argv)
     if args.more() and not (args.word(b"ASYNC") or args.word(b"SYNC")):
         raise CommandError(FUNCTION_FLUSH_OPTION)
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 # Renaming, copying, moving
@@ -136,17 +136,17 @@ def rename(ctx: Context, argv: Argv) -> None:
     value = _must_lookup(ctx, old)
     if old != new:
         _rename(ctx, argv, value)
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def renamenx(ctx: Context, argv: Argv) -> None:
     """RENAMENX key newkey: only if there is no newkey."""
     value = _must_lookup(ctx, argv[1])
     if ctx.lookup(argv[2]) is not None:
-        ctx.out.integer(0)
+        ctx.reply.integer(0)
         return
     _rename(ctx, argv, value)
-    ctx.out.integer(1)
+    ctx.reply.integer(1)
 
 
 def _must_lookup(ctx: Context, key: bytes) -> Value:
@@ -164,7 +164,7 @@ def _rename(ctx: Context, argv: Argv, value: Value) -> None:
     ctx.notify(NOTIFY_GENERIC, b"rename_from", old)
     ctx.notify(NOTIFY_GENERIC, b"rename_to", new)
     overwritten(ctx, new, before, value)
-    ctx.propagate(argv)
+    ctx.effects.record_call(argv)
 
 
 def _place(ctx: Context, db: Database, key: bytes, value: Value, when_ms: int | None) -> None:
@@ -184,13 +184,13 @@ def copy(ctx: Context, argv: Argv) -> None:
     value = read(ctx, old)
     before = None if value is None else lookup_in(ctx, target, new)
     if value is None or (before is not None and not replace):
-        ctx.out.integer(0)
+        ctx.reply.integer(0)
         return
     _place(ctx, target, new, copy_value(value), ctx.db.expires.get(old))
     ctx.notify_in(target, NOTIFY_GENERIC, b"copy_to", new)
     overwritten(ctx, new, before, value, target)
-    ctx.propagate(argv)
-    ctx.out.integer(1)
+    ctx.effects.record_call(argv)
+    ctx.reply.integer(1)
 
 
 def _read_copy_options(ctx: Context, args: Args) -> tuple[Database, bool]:
@@ -213,14 +213,14 @@ def move(ctx: Context, argv: Argv) -> None:
         raise CommandError(SAME_OBJECT)
     value = ctx.lookup(key)
     if value is None or lookup_in(ctx, target, key) is not None:
-        ctx.out.integer(0)
+        ctx.reply.integer(0)
         return
     _place(ctx, target, key, value, ctx.db.expires.get(key))
     ctx.delete(key)
     ctx.notify(NOTIFY_GENERIC, b"move_from", key)
     ctx.notify_in(target, NOTIFY_GENERIC, b"move_to", key)
-    ctx.propagate(argv)
-    ctx.out.integer(1)
+    ctx.effects.record_call(argv)
+    ctx.reply.integer(1)
 
 
 def swapdb(ctx: Context, argv: Argv) -> None:
@@ -232,8 +232,8 @@ def swapdb(ctx: Context, argv: Argv) -> None:
         raise CommandError(DB_OUT_OF_RANGE)
     if first != second:
         databases[first].exchange(databases[second], ctx.now_ms)
-    ctx.propagate(argv)
-    ctx.out.ok()
+    ctx.effects.record_call(argv)
+    ctx.reply.ok()
 
 
 def _swap_index(text: bytes, error: bytes) -> int:
@@ -250,74 +250,168 @@ _DANGEROUS = "@keyspace @write @slow @dangerous"
 
 ROWS = [
     Command(
-        "dbsize", dbsize, 1, READONLY | FAST, "@keyspace @read @fast",
-        since="1.0.0", summary="How many keys the database holds.", group="server",
+        name="dbsize",
+        handler=dbsize,
+        arity=1,
+        flags=READONLY | FAST,
+        categories="@keyspace @read @fast",
+        since="1.0.0",
+        summary="How many keys the database holds.",
+        group="server",
     ),
     Command(
-        "exists", exists, -2, READONLY | FAST, "@keyspace @read @fast", _ALL_KEYS,
-        "1.0.0", "How many of the keys are there.", syntax="key [key ...]",
+        name="exists",
+        handler=exists,
+        arity=-2,
+        flags=READONLY | FAST,
+        categories="@keyspace @read @fast",
+        keys=_ALL_KEYS,
+        since="1.0.0",
+        summary="How many of the keys are there.",
+        syntax="key [key ...]",
     ),
     Command(
-        "touch", exists, -2, READONLY | FAST, "@keyspace @read @fast", _ALL_KEYS,
-        "3.2.1", "How many of the keys are there; counts as use of each.", syntax="key [key ...]",
+        name="touch",
+        handler=exists,
+        arity=-2,
+        flags=READONLY | FAST,
+        categories="@keyspace @read @fast",
+        keys=_ALL_KEYS,
+        since="3.2.1",
+        summary="How many of the keys are there; counts as use of each.",
+        syntax="key [key ...]",
     ),
     Command(
-        "type", type_, 2, READONLY | FAST, "@keyspace @read @fast", _ONE_KEY,
-        "1.0.0", "The type of the value at a key.", syntax="key",
+        name="type",
+        handler=type_,
+        arity=2,
+        flags=READONLY | FAST,
+        categories="@keyspace @read @fast",
+        keys=_ONE_KEY,
+        since="1.0.0",
+        summary="The type of the value at a key.",
+        syntax="key",
     ),
     Command(
-        "del", delete, -2, WRITE, "@keyspace @write @slow", _DELETED,
-        "1.0.0", "Deletes keys.", syntax="key [key ...]",
+        name="del",
+        handler=delete,
+        arity=-2,
+        flags=WRITE,
+        categories="@keyspace @write @slow",
+        keys=_DELETED,
+        since="1.0.0",
+        summary="Deletes keys.",
+        syntax="key [key ...]",
     ),
     Command(
-        "unlink", unlink, -2, WRITE | FAST, "@keyspace @write @fast", _DELETED,
-        "4.0.0", "Deletes keys.", syntax="key [key ...]",
+        name="unlink",
+        handler=unlink,
+        arity=-2,
+        flags=WRITE | FAST,
+        categories="@keyspace @write @fast",
+        keys=_DELETED,
+        since="4.0.0",
+        summary="Deletes keys.",
+        syntax="key [key ...]",
     ),
     Command(
-        "rename", rename, 3, WRITE, "@keyspace @write @slow",
-        Keys(1, 2, 1, "RW ACCESS DELETE; OW UPDATE"), "1.0.0",
-        "Gives a key another name and overwrites what had it.", syntax="key newkey",
+        name="rename",
+        handler=rename,
+        arity=3,
+        flags=WRITE,
+        categories="@keyspace @write @slow",
+        keys=Keys(1, 2, 1, "RW ACCESS DELETE; OW UPDATE"),
+        since="1.0.0",
+        summary="Gives a key another name and overwrites what had it.",
+        syntax="key newkey",
     ),
     Command(
-        "renamenx", renamenx, 3, WRITE | FAST, "@keyspace @write @fast",
-        Keys(1, 2, 1, "RW ACCESS DELETE; OW INSERT"), "1.0.0",
-        "Gives a key another name that must be free.", syntax="key newkey",
+        name="renamenx",
+        handler=renamenx,
+        arity=3,
+        flags=WRITE | FAST,
+        categories="@keyspace @write @fast",
+        keys=Keys(1, 2, 1, "RW ACCESS DELETE; OW INSERT"),
+        since="1.0.0",
+        summary="Gives a key another name that must be free.",
+        syntax="key newkey",
     ),
     Command(
-        "copy", copy, -3, WRITE | DENYOOM, "@keyspace @write @slow",
-        Keys(1, 2, 1, "RO ACCESS; OW UPDATE"), "6.2.0", "Copies a value to another key.",
+        name="copy",
+        handler=copy,
+        arity=-3,
+        flags=WRITE | DENYOOM,
+        categories="@keyspace @write @slow",
+        keys=Keys(1, 2, 1, "RO ACCESS; OW UPDATE"),
+        since="6.2.0",
+        summary="Copies a value to another key.",
         syntax="source destination [DB destination-db] [REPLACE]",
     ),
     Command(
-        "move", move, 3, WRITE | FAST, "@keyspace @write @fast",
-        Keys(1, 1, 1, "RW ACCESS UPDATE"), "1.0.0", "Takes a key over to another database.",
+        name="move",
+        handler=move,
+        arity=3,
+        flags=WRITE | FAST,
+        categories="@keyspace @write @fast",
+        keys=Keys(1, 1, 1, "RW ACCESS UPDATE"),
+        since="1.0.0",
+        summary="Takes a key over to another database.",
         syntax="key db",
     ),
     Command(
-        "swapdb", swapdb, 3, WRITE | FAST, "@keyspace @write @fast @dangerous",
-        since="4.0.0", summary="Swaps the keys of two databases.", group="server",
+        name="swapdb",
+        handler=swapdb,
+        arity=3,
+        flags=WRITE | FAST,
+        categories="@keyspace @write @fast @dangerous",
+        since="4.0.0",
+        summary="Swaps the keys of two databases.",
+        group="server",
         syntax="index1 index2",
     ),
     Command(
-        "flushall", flushall, -1, WRITE, _DANGEROUS,
-        since="1.0.0", summary="Deletes the keys of all databases.", group="server",
+        name="flushall",
+        handler=flushall,
+        arity=-1,
+        flags=WRITE,
+        categories=_DANGEROUS,
+        since="1.0.0",
+        summary="Deletes the keys of all databases.",
+        group="server",
         syntax="[ASYNC | SYNC]",
     ),
     Command(
-        "flushdb", flushdb, -1, WRITE, _DANGEROUS,
-        since="1.0.0", summary="Deletes the keys of this database.", group="server",
+        name="flushdb",
+        handler=flushdb,
+        arity=-1,
+        flags=WRITE,
+        categories=_DANGEROUS,
+        since="1.0.0",
+        summary="Deletes the keys of this database.",
+        group="server",
         syntax="[ASYNC | SYNC]",
     ),
     Command(
-        "function", None, -2, 0, "@slow",
-        since="7.0.0", summary="A container; there are no functions to manage.",
+        name="function",
+        handler=None,
+        arity=-2,
+        flags=0,
+        categories="@slow",
+        since="7.0.0",
+        summary="A container; there are no functions to manage.",
         group="scripting",
         subcommands=[
             Command(
-                "flush", function_flush, -2, WRITE | NOSCRIPT, "@write @slow @scripting",
-                since="7.0.0", summary="Answers OK.", group="scripting",
+                name="flush",
+                handler=function_flush,
+                arity=-2,
+                flags=WRITE | NOSCRIPT,
+                categories="@write @slow @scripting",
+                since="7.0.0",
+                summary="Answers OK.",
+                group="scripting",
                 syntax="[ASYNC | SYNC]",
             ),
         ],
     ),
-]  # fmt: skip
+]

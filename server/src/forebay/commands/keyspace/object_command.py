@@ -32,17 +32,17 @@ def object_encoding(ctx: Context, argv: Argv) -> None:
     """OBJECT ENCODING key."""
     value = ctx.lookup(argv[KEY])
     if value is None:
-        ctx.out.null()
+        ctx.reply.null()
     else:
-        ctx.out.bulk(encoding(argv[KEY], value, ctx.settings))
+        ctx.reply.bulk(encoding(argv[KEY], value, ctx.settings))
 
 
 def object_refcount(ctx: Context, argv: Argv) -> None:
     """OBJECT REFCOUNT key."""
     if ctx.lookup(argv[KEY]) is None:
-        ctx.out.null()
+        ctx.reply.null()
     else:
-        ctx.out.integer(1)
+        ctx.reply.integer(1)
 
 
 def object_idletime(ctx: Context, argv: Argv) -> None:
@@ -57,11 +57,11 @@ def object_freq(ctx: Context, argv: Argv) -> None:
 
 def _untracked(ctx: Context, argv: Argv, error: bytes) -> None:
     if ctx.lookup(argv[KEY]) is None:
-        ctx.out.null()
+        ctx.reply.null()
     elif error:
         raise CommandError(error)
     else:
-        ctx.out.integer(0)
+        ctx.reply.integer(0)
 
 
 def _is_lfu(ctx: Context) -> bool:
@@ -84,38 +84,58 @@ REFCOUNT <key>
 """
 
 
-def _row(name: str, handler: Handler, since: str, summary: str) -> Command:
+def _row(*, name: str, handler: Handler, since: str, summary: str) -> Command:
     return Command(
-        name,
-        handler,
-        3,
-        READONLY,
-        "keyspace read slow",
-        Keys(2, 2, 1, "RO"),
-        since,
-        summary,
-        "generic",
-        "key",
+        name=name,
+        handler=handler,
+        arity=3,
+        flags=READONLY,
+        categories="keyspace read slow",
+        keys=Keys(2, 2, 1, "RO"),
+        since=since,
+        summary=summary,
+        group="generic",
+        syntax="key",
     )
 
 
 _SUBCOMMANDS = [
-    _row("encoding", object_encoding, "2.2.3", "Returns the internal encoding of a value."),
-    _row("freq", object_freq, "4.0.0", "Returns the logarithmic access frequency of a value."),
     _row(
-        "idletime", object_idletime, "2.2.3", "Returns the time since the last access to a value."
+        name="encoding",
+        handler=object_encoding,
+        since="2.2.3",
+        summary="Returns the internal encoding of a value.",
     ),
-    _row("refcount", object_refcount, "2.2.3", "Returns the reference count of a value."),
-    help_row("object", _HELP, "6.2.0", "generic", "keyspace slow"),
+    _row(
+        name="freq",
+        handler=object_freq,
+        since="4.0.0",
+        summary="Returns the logarithmic access frequency of a value.",
+    ),
+    _row(
+        name="idletime",
+        handler=object_idletime,
+        since="2.2.3",
+        summary="Returns the time since the last access to a value.",
+    ),
+    _row(
+        name="refcount",
+        handler=object_refcount,
+        since="2.2.3",
+        summary="Returns the reference count of a value.",
+    ),
+    help_row(
+        container="object", text=_HELP, since="6.2.0", group="generic", categories="keyspace slow"
+    ),
 ]
 
 ROWS = [
     Command(
-        "object",
-        None,
-        -2,
-        0,
-        "slow",
+        name="object",
+        handler=None,
+        arity=-2,
+        flags=0,
+        categories="slow",
         since="2.2.3",
         summary="Tells how a value is stored.",
         group="generic",

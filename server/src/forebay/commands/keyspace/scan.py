@@ -29,8 +29,8 @@ def scan(ctx: Context, argv: Argv) -> None:
     options = ScanOptions.read(Args(argv, 2), with_type=True)
     rest, some = walk(ctx.db.order, cursor, options.count)
     found = [key for key in some if options.fits(key) and _is_there(ctx, key, options.wanted)]
-    ctx.out.array(2)
-    ctx.out.bulk(b"%d" % rest)
+    ctx.reply.array(2)
+    ctx.reply.bulk(b"%d" % rest)
     _reply_keys(ctx, found)
 
 
@@ -52,29 +52,45 @@ def randomkey(ctx: Context, argv: Argv) -> None:
         if not found and key in ctx.db.values:
             tries -= 1
         if found or tries == 0:
-            ctx.out.bulk(key)
+            ctx.reply.bulk(key)
             return
-    ctx.out.null()
+    ctx.reply.null()
 
 
 def _reply_keys(ctx: Context, found: list[bytes]) -> None:
-    ctx.out.array(len(found))
+    ctx.reply.array(len(found))
     for key in found:
-        ctx.out.bulk(key)
+        ctx.reply.bulk(key)
 
 
 ROWS = [
     Command(
-        "keys", keys, 2, READONLY, "@keyspace @read @slow @dangerous",
-        since="1.0.0", summary="All keys that match a pattern.", syntax="pattern",
+        name="keys",
+        handler=keys,
+        arity=2,
+        flags=READONLY,
+        categories="@keyspace @read @slow @dangerous",
+        since="1.0.0",
+        summary="All keys that match a pattern.",
+        syntax="pattern",
     ),
     Command(
-        "scan", scan, -2, READONLY, "@keyspace @read @slow",
-        since="2.8.0", summary="Walks over the keys, a few at a time.",
+        name="scan",
+        handler=scan,
+        arity=-2,
+        flags=READONLY,
+        categories="@keyspace @read @slow",
+        since="2.8.0",
+        summary="Walks over the keys, a few at a time.",
         syntax="cursor [MATCH pattern] [COUNT count] [TYPE type]",
     ),
     Command(
-        "randomkey", randomkey, 1, READONLY, "@keyspace @read @slow",
-        since="1.0.0", summary="Any one key.",
+        name="randomkey",
+        handler=randomkey,
+        arity=1,
+        flags=READONLY,
+        categories="@keyspace @read @slow",
+        since="1.0.0",
+        summary="Any one key.",
     ),
-]  # fmt: skip
+]

@@ -94,9 +94,9 @@ def _sort(ctx: Context, argv: Argv, asked: Sorting) -> None:
     chosen = _limited(_in_order(ctx, value or Elements(), asked), asked)
     if asked.destination is None:
         found = _looked_up(ctx, chosen, asked.gets)
-        ctx.out.array(len(found))
+        ctx.reply.array(len(found))
         for item in found:
-            ctx.out.value(item)
+            ctx.reply.value(item)
     else:
         stored = Elements(item or b"" for item in _looked_up(ctx, chosen, asked.gets))
         store_result(ctx, argv, asked.destination, stored, NOTIFY_LIST, b"sortstore")
@@ -191,14 +191,25 @@ _CATEGORIES = "@set @sortedset @list @slow @dangerous"
 
 ROWS = [
     Command(
-        "sort", sort, -2, WRITE | DENYOOM | MOVABLEKEYS, f"@write {_CATEGORIES}",
-        Keys(1, 1, 1, "RO ACCESS; RO ACCESS; OW UPDATE", finder=sort_keys), "1.0.0",
-        "The elements of a list or set in order, answered or stored.",
+        name="sort",
+        handler=sort,
+        arity=-2,
+        flags=WRITE | DENYOOM | MOVABLEKEYS,
+        categories=f"@write {_CATEGORIES}",
+        keys=Keys(1, 1, 1, "RO ACCESS; RO ACCESS; OW UPDATE", finder=sort_keys),
+        since="1.0.0",
+        summary="The elements of a list or set in order, answered or stored.",
         syntax=f"{_OPTIONS} [ALPHA] [STORE destination]",
     ),
     Command(
-        "sort_ro", sort_ro, -2, READONLY | MOVABLEKEYS, f"@read {_CATEGORIES}",
-        Keys(1, 1, 1, "RO ACCESS; RO ACCESS", finder=first_key), "7.0.0",
-        "The elements of a list or set in order.", syntax=f"{_OPTIONS} [ALPHA]",
+        name="sort_ro",
+        handler=sort_ro,
+        arity=-2,
+        flags=READONLY | MOVABLEKEYS,
+        categories=f"@read {_CATEGORIES}",
+        keys=Keys(1, 1, 1, "RO ACCESS; RO ACCESS", finder=first_key),
+        since="7.0.0",
+        summary="The elements of a list or set in order.",
+        syntax=f"{_OPTIONS} [ALPHA]",
     ),
-]  # fmt: skip
+]

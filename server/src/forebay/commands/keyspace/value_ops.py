@@ -130,8 +130,8 @@ def store_result(
         remove(ctx, key)
     if value or before is not None:
         # Redis counts the elements of a list that it stores, and a set as one.
-        ctx.propagate(argv, len(value) if kind == NOTIFY_LIST and value else 1)
-    ctx.out.integer(len(value))
+        ctx.effects.record_call(argv, len(value) if kind == NOTIFY_LIST and value else 1)
+    ctx.reply.integer(len(value))
 
 
 def remove(ctx: Context, key: bytes) -> None:
@@ -210,6 +210,7 @@ def database_of(ctx: Context, text: bytes) -> Database:
 
 def family_row(
     family: str,
+    *,
     name: str,
     handler: Handler,
     arity: int,
@@ -220,4 +221,15 @@ def family_row(
     summary: str,
 ) -> Command:
     """The row of a command on lists, or on sets; what else it belongs to follows from its flags."""
-    return Command(name, handler, arity, flags, family, keys, since, summary, family, syntax)
+    return Command(
+        name=name,
+        handler=handler,
+        arity=arity,
+        flags=flags,
+        categories=family,
+        keys=keys,
+        since=since,
+        summary=summary,
+        group=family,
+        syntax=syntax,
+    )

@@ -35,13 +35,13 @@ def lindex(ctx: Context, argv: Argv) -> None:
     """LINDEX key index."""
     items = read_list(ctx, argv[1])
     if items is None:
-        ctx.out.null()
+        ctx.reply.null()
         return
     index = integer_of(argv[2])
     if -len(items) <= index < len(items):
-        ctx.out.bulk(items[index])
+        ctx.reply.bulk(items[index])
     else:
-        ctx.out.null()
+        ctx.reply.null()
 
 
 def lpos(ctx: Context, argv: Argv) -> None:
@@ -51,11 +51,11 @@ def lpos(ctx: Context, argv: Argv) -> None:
     wanted = 1 if count is None else count
     found = _positions(items, argv[2], rank, wanted or len(items), most or len(items))
     if count is not None:
-        ctx.out.value(found)
+        ctx.reply.value(found)
     elif found:
-        ctx.out.integer(found[0])
+        ctx.reply.integer(found[0])
     else:
-        ctx.out.null()
+        ctx.reply.null()
 
 
 def _read_lpos_options(args: Args) -> tuple[int, int | None, int]:
@@ -99,8 +99,8 @@ def lset(ctx: Context, argv: Argv) -> None:
     items.put_at(index, element, ctx.settings.list_max_listpack_size)
     ctx.db.touch(key)
     ctx.notify(NOTIFY_LIST, b"lset", key)
-    ctx.propagate(argv)
-    ctx.out.ok()
+    ctx.effects.record_call(argv)
+    ctx.reply.ok()
 
 
 def linsert(ctx: Context, argv: Argv) -> None:
@@ -110,18 +110,18 @@ def linsert(ctx: Context, argv: Argv) -> None:
         raise CommandError(SYNTAX)
     items = list_at(ctx, key)
     if items is None:
-        ctx.out.integer(0)
+        ctx.reply.integer(0)
         return
     fill = ctx.settings.list_max_listpack_size
     items.make_room([element], fill)
     if pivot not in items:
-        ctx.out.integer(-1)
+        ctx.reply.integer(-1)
         return
     items.insert_at(items.index(pivot) + (where == b"AFTER"), element, fill)
     ctx.db.touch(key)
     ctx.notify(NOTIFY_LIST, b"linsert", key)
-    ctx.propagate(argv)
-    ctx.out.integer(len(items))
+    ctx.effects.record_call(argv)
+    ctx.reply.integer(len(items))
 
 
 def lrem(ctx: Context, argv: Argv) -> None:
@@ -135,8 +135,8 @@ def lrem(ctx: Context, argv: Argv) -> None:
     if items is not None and removed:
         ctx.notify(NOTIFY_LIST, b"lrem", key)
         drop_if_empty(ctx, key, items)
-        ctx.propagate(argv, removed)
-    ctx.out.integer(removed)
+        ctx.effects.record_call(argv, removed)
+    ctx.reply.integer(removed)
 
 
 def ltrim(ctx: Context, argv: Argv) -> None:
@@ -154,8 +154,8 @@ def ltrim(ctx: Context, argv: Argv) -> None:
         ctx.notify(NOTIFY_LIST, b"ltrim", key)
         drop_if_empty(ctx, key, items)
         if removed:
-            ctx.propagate(argv, removed)
-    ctx.out.ok()
+            ctx.effects.record_call(argv, removed)
+    ctx.reply.ok()
 
 
 _READ = Keys(1, 1, 1, "RO ACCESS")
@@ -164,17 +164,64 @@ _INSERTED = Keys(1, 1, 1, "RW INSERT")
 _DELETED = Keys(1, 1, 1, "RW DELETE")
 
 ROWS = [
-    row("lindex", lindex, 3, READONLY, _READ, "1.0.0",
-        "key index", "The element of a list at an index."),
-    row("lpos", lpos, -3, READONLY, _READ, "6.0.6",
-        "key element [RANK rank] [COUNT num-matches] [MAXLEN len]",
-        "Where an element is in a list."),
-    row("lset", lset, 4, WRITE | DENYOOM, _UPDATED, "1.0.0",
-        "key index element", "Replaces the element of a list at an index."),
-    row("linsert", linsert, 5, WRITE | DENYOOM, _INSERTED, "2.2.0",
-        "key <BEFORE | AFTER> pivot element", "Puts an element before or after another one."),
-    row("lrem", lrem, 4, WRITE, _DELETED, "1.0.0",
-        "key count element", "Removes elements that are equal to a given one."),
-    row("ltrim", ltrim, 4, WRITE, _DELETED, "1.0.0",
-        "key start stop", "Removes all elements outside of a range."),
-]  # fmt: skip
+    row(
+        name="lindex",
+        handler=lindex,
+        arity=3,
+        flags=READONLY,
+        keys=_READ,
+        since="1.0.0",
+        syntax="key index",
+        summary="The element of a list at an index.",
+    ),
+    row(
+        name="lpos",
+        handler=lpos,
+        arity=-3,
+        flags=READONLY,
+        keys=_READ,
+        since="6.0.6",
+        syntax="key element [RANK rank] [COUNT num-matches] [MAXLEN len]",
+        summary="Where an element is in a list.",
+    ),
+    row(
+        name="lset",
+        handler=lset,
+        arity=4,
+        flags=WRITE | DENYOOM,
+        keys=_UPDATED,
+        since="1.0.0",
+        syntax="key index element",
+        summary="Replaces the element of a list at an index.",
+    ),
+    row(
+        name="linsert",
+        handler=linsert,
+        arity=5,
+        flags=WRITE | DENYOOM,
+        keys=_INSERTED,
+        since="2.2.0",
+        syntax="key <BEFORE | AFTER> pivot element",
+        summary="Puts an element before or after another one.",
+    ),
+    row(
+        name="lrem",
+        handler=lrem,
+        arity=4,
+        flags=WRITE,
+        keys=_DELETED,
+        since="1.0.0",
+        syntax="key count element",
+        summary="Removes elements that are equal to a given one.",
+    ),
+    row(
+        name="ltrim",
+        handler=ltrim,
+        arity=4,
+        flags=WRITE,
+        keys=_DELETED,
+        since="1.0.0",
+        syntax="key start stop",
+        summary="Removes all elements outside of a range.",
+    ),
+]

@@ -48,10 +48,10 @@ def brpoplpush(ctx: Context, argv: Argv) -> None:
 def _move_or_null(ctx: Context, argv: Argv, from_left: bool, to_left: bool) -> None:
     items = list_at(ctx, argv[1])
     if items is None:
-        ctx.out.null()
+        ctx.reply.null()
     else:
         _move(ctx, argv[1], argv[2], items, from_left, to_left)
-        ctx.propagate(argv)
+        ctx.effects.record_call(argv)
 
 
 def _move_or_wait(
@@ -66,11 +66,11 @@ def _move_or_wait(
     items = list_at(ctx, argv[1])
     if items is not None:
         _move(ctx, argv[1], argv[2], items, from_left, to_left)
-        ctx.effects.command(*plain)
+        ctx.effects.record_command(plain)
     elif ctx.may_block:
         ctx.block(BLOCK_LIST, [argv[1]], timeout_ms, argv.kept())
     else:
-        ctx.out.null()
+        ctx.reply.null()
 
 
 def _move(
@@ -87,7 +87,7 @@ def _move(
     push(ctx, destination, others, [element], to_left)
     ctx.notify(NOTIFY_LIST, pop_name(from_left), source)
     drop_if_empty(ctx, source, items)
-    ctx.out.bulk(element)
+    ctx.reply.bulk(element)
 
 
 _MOVED = Keys(1, 2, 1, "RW ACCESS DELETE; RW INSERT")
@@ -95,14 +95,44 @@ _MOVES = WRITE | DENYOOM
 _ENDS = "<LEFT | RIGHT> <LEFT | RIGHT>"
 
 ROWS = [
-    row("lmove", lmove, 5, _MOVES, _MOVED, "6.2.0",
-        f"source destination {_ENDS}", "Moves an element from one list to another."),
-    row("rpoplpush", rpoplpush, 3, _MOVES, _MOVED, "1.2.0",
-        "source destination", "Moves the tail of one list to the head of another."),
-    row("blmove", blmove, 6, _MOVES | BLOCKING, _MOVED, "6.2.0",
-        f"source destination {_ENDS} timeout",
-        "Moves an element from one list to another, or waits for it."),
-    row("brpoplpush", brpoplpush, 4, _MOVES | BLOCKING, _MOVED, "2.2.0",
-        "source destination timeout",
-        "Moves the tail of one list to the head of another, or waits for it."),
-]  # fmt: skip
+    row(
+        name="lmove",
+        handler=lmove,
+        arity=5,
+        flags=_MOVES,
+        keys=_MOVED,
+        since="6.2.0",
+        syntax=f"source destination {_ENDS}",
+        summary="Moves an element from one list to another.",
+    ),
+    row(
+        name="rpoplpush",
+        handler=rpoplpush,
+        arity=3,
+        flags=_MOVES,
+        keys=_MOVED,
+        since="1.2.0",
+        syntax="source destination",
+        summary="Moves the tail of one list to the head of another.",
+    ),
+    row(
+        name="blmove",
+        handler=blmove,
+        arity=6,
+        flags=_MOVES | BLOCKING,
+        keys=_MOVED,
+        since="6.2.0",
+        syntax=f"source destination {_ENDS} timeout",
+        summary="Moves an element from one list to another, or waits for it.",
+    ),
+    row(
+        name="brpoplpush",
+        handler=brpoplpush,
+        arity=4,
+        flags=_MOVES | BLOCKING,
+        keys=_MOVED,
+        since="2.2.0",
+        syntax="source destination timeout",
+        summary="Moves the tail of one list to the head of another, or waits for it.",
+    ),
+]

@@ -31,7 +31,7 @@ class Pop:
 def lmpop(ctx: Context, argv: Argv) -> None:
     """LMPOP numkeys key [key ...] LEFT|RIGHT [COUNT count]."""
     if not _pop_first(ctx, _read_pop(Args(argv))):
-        ctx.out.null_array()
+        ctx.reply.null_array()
 
 
 def blmpop(ctx: Context, argv: Argv) -> None:
@@ -43,7 +43,7 @@ def blmpop(ctx: Context, argv: Argv) -> None:
     if ctx.may_block:
         ctx.block(BLOCK_LIST, wanted.keys, timeout_ms, argv.kept())
     else:
-        ctx.out.null_array()
+        ctx.reply.null_array()
 
 
 def _read_pop(args: Args) -> Pop:
@@ -62,9 +62,9 @@ def _pop_first(ctx: Context, wanted: Pop) -> bool:
         items = list_at(ctx, key)
         if items is not None:
             taken = take(ctx, key, items, wanted.count, wanted.left)
-            ctx.effects.record(pop_name(wanted.left).upper(), key, b"%d" % len(taken))
-            ctx.effects.changes += len(taken)
-            ctx.out.value([key, taken])
+            words = (pop_name(wanted.left).upper(), key, b"%d" % len(taken))
+            ctx.effects.record_command(words, changes=len(taken))
+            ctx.reply.value([key, taken])
             return True
     return False
 
@@ -73,11 +73,24 @@ _ENDS = "<LEFT | RIGHT> [COUNT count]"
 _POPPED = "RW ACCESS DELETE"
 
 ROWS = [
-    row("lmpop", lmpop, -4, WRITE | MOVABLEKEYS,
-        Keys(flags=_POPPED, finder=numbered_keys_at(1)), "7.0.0",
-        f"numkeys key [key ...] {_ENDS}", "Takes elements of the first list that has any."),
-    row("blmpop", blmpop, -5, WRITE | BLOCKING | MOVABLEKEYS,
-        Keys(flags=_POPPED, finder=numbered_keys_at(2)), "7.0.0",
-        f"timeout numkeys key [key ...] {_ENDS}",
-        "Takes elements of the first list that has any, or waits."),
-]  # fmt: skip
+    row(
+        name="lmpop",
+        handler=lmpop,
+        arity=-4,
+        flags=WRITE | MOVABLEKEYS,
+        keys=Keys(flags=_POPPED, finder=numbered_keys_at(1)),
+        since="7.0.0",
+        syntax=f"numkeys key [key ...] {_ENDS}",
+        summary="Takes elements of the first list that has any.",
+    ),
+    row(
+        name="blmpop",
+        handler=blmpop,
+        arity=-5,
+        flags=WRITE | BLOCKING | MOVABLEKEYS,
+        keys=Keys(flags=_POPPED, finder=numbered_keys_at(2)),
+        since="7.0.0",
+        syntax=f"timeout numkeys key [key ...] {_ENDS}",
+        summary="Takes elements of the first list that has any, or waits.",
+    ),
+]

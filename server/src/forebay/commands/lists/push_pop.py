@@ -42,11 +42,11 @@ def _push(left: bool, only_if_there: bool = False) -> Handler:
         key = argv[1]
         items = list_at(ctx, key)
         if items is None and only_if_there:
-            ctx.out.integer(0)
+            ctx.reply.integer(0)
             return
         items = push(ctx, key, items, argv.list()[2:], left)
-        ctx.propagate(argv, len(argv) - 2)
-        ctx.out.integer(len(items))
+        ctx.effects.record_call(argv, len(argv) - 2)
+        ctx.reply.integer(len(items))
 
     return handler
 
@@ -64,15 +64,15 @@ def _pop(left: bool) -> Handler:
         before = len(items or ())
         if count is None:
             if items is None:
-                ctx.out.null()
+                ctx.reply.null()
             else:
-                ctx.out.bulk(take(ctx, key, items, 1, left)[0])
+                ctx.reply.bulk(take(ctx, key, items, 1, left)[0])
         elif items is None:
-            ctx.out.null_array()
+            ctx.reply.null_array()
         else:
-            ctx.out.value(take(ctx, key, items, count, left))
+            ctx.reply.value(take(ctx, key, items, count, left))
         if items is not None and count != 0:
-            ctx.propagate(argv, before - len(items))
+            ctx.effects.record_call(argv, before - len(items))
 
     return handler
 
@@ -92,13 +92,13 @@ def _blocking_pop(left: bool) -> Handler:
         for key in keys:
             items = list_at(ctx, key)
             if items is not None:
-                ctx.out.value([key, *take(ctx, key, items, 1, left)])
-                ctx.effects.command(pop_name(left).upper(), key)
+                ctx.reply.value([key, *take(ctx, key, items, 1, left)])
+                ctx.effects.record_command((pop_name(left).upper(), key))
                 return
         if ctx.may_block:
             ctx.block(BLOCK_LIST, keys, timeout_ms, argv.kept())
         else:
-            ctx.out.null_array()
+            ctx.reply.null_array()
 
     return handler
 
@@ -108,7 +108,7 @@ def _blocking_pop(left: bool) -> Handler:
 
 def llen(ctx: Context, argv: Argv) -> None:
     """LLEN key."""
-    ctx.out.integer(len(read_list(ctx, argv[1]) or ()))
+    ctx.reply.integer(len(read_list(ctx, argv[1]) or ()))
 
 
 def lrange(ctx: Context, argv: Argv) -> None:
@@ -118,7 +118,7 @@ def lrange(ctx: Context, argv: Argv) -> None:
     size = len(items or ())
     start = max(start + size if start < 0 else start, 0)
     stop = min(stop + size if stop < 0 else stop, size - 1)
-    ctx.out.value(items.between(start, stop + 1) if items and start <= stop else [])
+    ctx.reply.value(items.between(start, stop + 1) if items and start <= stop else [])
 
 
 _PUSHED = Keys(1, 1, 1, "RW INSERT")
@@ -128,24 +128,104 @@ _PUSHES = WRITE | DENYOOM | FAST
 _WAITS = WRITE | BLOCKING
 
 ROWS = [
-    row("lpush", _push(left=True), -3, _PUSHES, _PUSHED, "1.0.0",
-        "key element [element ...]", "Puts elements before the head of a list."),
-    row("rpush", _push(left=False), -3, _PUSHES, _PUSHED, "1.0.0",
-        "key element [element ...]", "Puts elements after the tail of a list."),
-    row("lpushx", _push(left=True, only_if_there=True), -3, _PUSHES, _PUSHED, "2.2.0",
-        "key element [element ...]", "Puts elements before the head of a list that is there."),
-    row("rpushx", _push(left=False, only_if_there=True), -3, _PUSHES, _PUSHED, "2.2.0",
-        "key element [element ...]", "Puts elements after the tail of a list that is there."),
-    row("lpop", _pop(left=True), -2, WRITE | FAST, _POPPED, "1.0.0",
-        "key [count]", "Takes elements from the head of a list."),
-    row("rpop", _pop(left=False), -2, WRITE | FAST, _POPPED, "1.0.0",
-        "key [count]", "Takes elements from the tail of a list."),
-    row("blpop", _blocking_pop(left=True), -3, _WAITS, _AWAITED, "2.0.0",
-        "key [key ...] timeout", "Takes the head of the first list that has one, or waits."),
-    row("brpop", _blocking_pop(left=False), -3, _WAITS, _AWAITED, "2.0.0",
-        "key [key ...] timeout", "Takes the tail of the first list that has one, or waits."),
-    row("llen", llen, 2, READONLY | FAST, Keys(1, 1, 1, "RO"), "1.0.0",
-        "key", "The length of a list."),
-    row("lrange", lrange, 4, READONLY, Keys(1, 1, 1, "RO ACCESS"), "1.0.0",
-        "key start stop", "The elements of a list from one index to another."),
-]  # fmt: skip
+    row(
+        name="lpush",
+        handler=_push(left=True),
+        arity=-3,
+        flags=_PUSHES,
+        keys=_PUSHED,
+        since="1.0.0",
+        syntax="key element [element ...]",
+        summary="Puts elements before the head of a list.",
+    ),
+    row(
+        name="rpush",
+        handler=_push(left=False),
+        arity=-3,
+        flags=_PUSHES,
+        keys=_PUSHED,
+        since="1.0.0",
+        syntax="key element [element ...]",
+        summary="Puts elements after the tail of a list.",
+    ),
+    row(
+        name="lpushx",
+        handler=_push(left=True, only_if_there=True),
+        arity=-3,
+        flags=_PUSHES,
+        keys=_PUSHED,
+        since="2.2.0",
+        syntax="key element [element ...]",
+        summary="Puts elements before the head of a list that is there.",
+    ),
+    row(
+        name="rpushx",
+        handler=_push(left=False, only_if_there=True),
+        arity=-3,
+        flags=_PUSHES,
+        keys=_PUSHED,
+        since="2.2.0",
+        syntax="key element [element ...]",
+        summary="Puts elements after the tail of a list that is there.",
+    ),
+    row(
+        name="lpop",
+        handler=_pop(left=True),
+        arity=-2,
+        flags=WRITE | FAST,
+        keys=_POPPED,
+        since="1.0.0",
+        syntax="key [count]",
+        summary="Takes elements from the head of a list.",
+    ),
+    row(
+        name="rpop",
+        handler=_pop(left=False),
+        arity=-2,
+        flags=WRITE | FAST,
+        keys=_POPPED,
+        since="1.0.0",
+        syntax="key [count]",
+        summary="Takes elements from the tail of a list.",
+    ),
+    row(
+        name="blpop",
+        handler=_blocking_pop(left=True),
+        arity=-3,
+        flags=_WAITS,
+        keys=_AWAITED,
+        since="2.0.0",
+        syntax="key [key ...] timeout",
+        summary="Takes the head of the first list that has one, or waits.",
+    ),
+    row(
+        name="brpop",
+        handler=_blocking_pop(left=False),
+        arity=-3,
+        flags=_WAITS,
+        keys=_AWAITED,
+        since="2.0.0",
+        syntax="key [key ...] timeout",
+        summary="Takes the tail of the first list that has one, or waits.",
+    ),
+    row(
+        name="llen",
+        handler=llen,
+        arity=2,
+        flags=READONLY | FAST,
+        keys=Keys(1, 1, 1, "RO"),
+        since="1.0.0",
+        syntax="key",
+        summary="The length of a list.",
+    ),
+    row(
+        name="lrange",
+        handler=lrange,
+        arity=4,
+        flags=READONLY,
+        keys=Keys(1, 1, 1, "RO ACCESS"),
+        since="1.0.0",
+        syntax="key start stop",
+        summary="The elements of a list from one index to another.",
+    ),
+]

@@ -79,22 +79,22 @@ def _eval(by_sha: bool, read_only: bool) -> Handler:
         script = _find(ctx, words[1]) if by_sha else _load(ctx, words[1])
         first = NUMKEYS + 1
         run = Run(ctx, script, words[first : first + count], words[first + count :], read_only)
-        write_value(ctx.out, script.run(run))
+        write_value(ctx.reply, script.run(run))
 
     return handler
 
 
 def script_load(ctx: Context, argv: Argv) -> None:
     """SCRIPT LOAD script: its SHA1."""
-    ctx.out.bulk(_load(ctx, argv[2]).sha)
+    ctx.reply.bulk(_load(ctx, argv[2]).sha)
 
 
 def script_exists(ctx: Context, argv: Argv) -> None:
     """SCRIPT EXISTS sha1 [sha1 ...]: which of them are loaded."""
     names = argv.list()[2:]
-    ctx.out.array(len(names))
+    ctx.reply.array(len(names))
     for name in names:
-        ctx.out.integer(int(name.lower() in ctx.services.loaded_scripts))
+        ctx.reply.integer(int(name.lower() in ctx.services.loaded_scripts))
 
 
 def script_flush(ctx: Context, argv: Argv) -> None:
@@ -103,7 +103,7 @@ def script_flush(ctx: Context, argv: Argv) -> None:
     if len(words) > 1 or (words and words[0].upper() not in (b"ASYNC", b"SYNC")):
         raise CommandError(BAD_FLUSH)
     ctx.services.loaded_scripts.clear()
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def script_kill(ctx: Context, argv: Argv) -> None:
@@ -118,7 +118,7 @@ def script_debug(ctx: Context, argv: Argv) -> None:
         raise CommandError(BAD_DEBUG)
     if mode != b"NO":
         raise CommandError(NO_DEBUGGER)
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def _key_positions(argv: Sequence[bytes]) -> list[int]:
@@ -145,31 +145,42 @@ LOAD <script>
 """
 
 
-def _eval_row(name: str, what: str, since: str, by_sha: bool, read_only: bool) -> Command:
+def _eval_row(*, name: str, what: str, since: str, by_sha: bool, read_only: bool) -> Command:
     return Command(
-        name,
-        _eval(by_sha, read_only),
-        -3,
-        NOSCRIPT | STALE | SKIP_MONITOR | NO_MANDATORY_KEYS | MOVABLEKEYS
+        name=name,
+        handler=_eval(by_sha, read_only),
+        arity=-3,
+        flags=NOSCRIPT
+        | STALE
+        | SKIP_MONITOR
+        | NO_MANDATORY_KEYS
+        | MOVABLEKEYS
         | (READONLY if read_only else MAY_REPLICATE),
-        "slow scripting",
-        Keys(flags="RO ACCESS" if read_only else "RW ACCESS UPDATE", finder=_key_positions),
-        since,
-        f"Runs a well-known script{' that only reads' if read_only else ''}, {what}.",
-        "scripting",
-        f"{'sha1' if by_sha else 'script'} numkeys [key [key ...]] [arg [arg ...]]",
-    )  # fmt: skip
+        categories="slow scripting",
+        keys=Keys(flags="RO ACCESS" if read_only else "RW ACCESS UPDATE", finder=_key_positions),
+        since=since,
+        summary=f"Runs a well-known script{' that only reads' if read_only else ''}, {what}.",
+        group="scripting",
+        syntax=f"{'sha1' if by_sha else 'script'} numkeys [key [key ...]] [arg [arg ...]]",
+    )
 
 
 def _script_row(
-    name: str, handler: Handler, arity: int, flags: int, since: str, summary: str, syntax: str = ""
+    *,
+    name: str,
+    handler: Handler,
+    arity: int,
+    flags: int,
+    since: str,
+    summary: str,
+    syntax: str = "",
 ) -> Command:
     return Command(
-        name,
-        handler,
-        arity,
-        NOSCRIPT | flags,
-        "slow scripting",
+        name=name,
+        handler=handler,
+        arity=arity,
+        flags=NOSCRIPT | flags,
+        categories="slow scripting",
         since=since,
         summary=summary,
         group="scripting",
@@ -178,30 +189,74 @@ def _script_row(
 
 
 _SUBCOMMANDS = [
-    _script_row("debug", script_debug, 3, 0, "3.2.0",
-                "Sets the debug mode of scripts; there is none but NO.", "<YES | SYNC | NO>"),
-    _script_row("exists", script_exists, -3, 0, "2.6.0",
-                "Tells which scripts are loaded.", "sha1 [sha1 ...]"),
-    _script_row("flush", script_flush, -2, 0, "2.6.0",
-                "Forgets which scripts are loaded.", "[ASYNC | SYNC]"),
-    _script_row("kill", script_kill, 2, ALLOW_BUSY, "2.6.0",
-                "Ends a script that is being run; there never is one."),
-    _script_row("load", script_load, 3, STALE, "2.6.0",
-                "Makes a well-known script ready to be run by its SHA1.", "script"),
-    help_row("script", _HELP, "5.0.0", "scripting", "slow scripting"),
-]  # fmt: skip
+    _script_row(
+        name="debug",
+        handler=script_debug,
+        arity=3,
+        flags=0,
+        since="3.2.0",
+        summary="Sets the debug mode of scripts; there is none but NO.",
+        syntax="<YES | SYNC | NO>",
+    ),
+    _script_row(
+        name="exists",
+        handler=script_exists,
+        arity=-3,
+        flags=0,
+        since="2.6.0",
+        summary="Tells which scripts are loaded.",
+        syntax="sha1 [sha1 ...]",
+    ),
+    _script_row(
+        name="flush",
+        handler=script_flush,
+        arity=-2,
+        flags=0,
+        since="2.6.0",
+        summary="Forgets which scripts are loaded.",
+        syntax="[ASYNC | SYNC]",
+    ),
+    _script_row(
+        name="kill",
+        handler=script_kill,
+        arity=2,
+        flags=ALLOW_BUSY,
+        since="2.6.0",
+        summary="Ends a script that is being run; there never is one.",
+    ),
+    _script_row(
+        name="load",
+        handler=script_load,
+        arity=3,
+        flags=STALE,
+        since="2.6.0",
+        summary="Makes a well-known script ready to be run by its SHA1.",
+        syntax="script",
+    ),
+    help_row(
+        container="script",
+        text=_HELP,
+        since="5.0.0",
+        group="scripting",
+        categories="slow scripting",
+    ),
+]
 
 ROWS = [
-    _eval_row("eval", "given as text", "2.6.0", by_sha=False, read_only=False),
-    _eval_row("evalsha", "given by its SHA1", "2.6.0", by_sha=True, read_only=False),
-    _eval_row("eval_ro", "given as text", "7.0.0", by_sha=False, read_only=True),
-    _eval_row("evalsha_ro", "given by its SHA1", "7.0.0", by_sha=True, read_only=True),
+    _eval_row(name="eval", what="given as text", since="2.6.0", by_sha=False, read_only=False),
+    _eval_row(
+        name="evalsha", what="given by its SHA1", since="2.6.0", by_sha=True, read_only=False
+    ),
+    _eval_row(name="eval_ro", what="given as text", since="7.0.0", by_sha=False, read_only=True),
+    _eval_row(
+        name="evalsha_ro", what="given by its SHA1", since="7.0.0", by_sha=True, read_only=True
+    ),
     Command(
-        "script",
-        None,
-        -2,
-        0,
-        "slow",
+        name="script",
+        handler=None,
+        arity=-2,
+        flags=0,
+        categories="slow",
         since="2.6.0",
         summary="A container for commands about scripts.",
         group="scripting",

@@ -79,14 +79,14 @@ class Run:
             refusal = READ_ONLY
         if refusal is not None:
             self.fail(place, refusal)
-        out = self.ctx.out
-        self.ctx.out = reply = RespWriter()
+        answer = self.ctx.reply
+        self.ctx.reply = reply = RespWriter(2, self.ctx.writer_pool)
         try:
             row.handler(self.ctx, argv)  # type: ignore[misc]
         except CommandError as error:
             self.fail(place, error.text)
         finally:
-            self.ctx.out = out
+            self.ctx.reply = answer
         return _Parser(reply.take()).value()
 
     def try_call(self, place: int, name: bytes, *words: Value) -> Value:

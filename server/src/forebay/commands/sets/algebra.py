@@ -55,7 +55,7 @@ def _answer(operation: Operation) -> Handler:
     """SINTER, SUNION and SDIFF key [key ...]."""
 
     def handler(ctx: Context, argv: Argv) -> None:
-        ctx.out.value(operation(_read_sets(ctx, argv.list()[1:])))
+        ctx.reply.value(operation(_read_sets(ctx, argv.list()[1:])))
 
     return handler
 
@@ -80,7 +80,7 @@ def sintercard(ctx: Context, argv: Argv) -> None:
             raise CommandError(SYNTAX)
         limit = positive(args.next(), LIMIT_NEGATIVE, least=0)
     sets = _read_sets(ctx, keys)
-    ctx.out.integer(_count_common(sets, limit) if limit else len(intersection(sets)))
+    ctx.reply.integer(_count_common(sets, limit) if limit else len(intersection(sets)))
 
 
 def _count_common(sets: Sets, limit: int) -> int:
@@ -96,19 +96,74 @@ _STORES = WRITE | DENYOOM
 _SOURCES = "key [key ...]"
 
 ROWS = [
-    row("sinter", _answer(intersection), -2, READONLY, _ALL_READ, "1.0.0",
-        _SOURCES, "What several sets have in common."),
-    row("sunion", _answer(union), -2, READONLY, _ALL_READ, "1.0.0",
-        _SOURCES, "What any of several sets has."),
-    row("sdiff", _answer(difference), -2, READONLY, _ALL_READ, "1.0.0",
-        _SOURCES, "What the first set has and no other."),
-    row("sinterstore", _store(intersection, b"sinterstore"), -3, _STORES, _STORED, "1.0.0",
-        f"destination {_SOURCES}", "Stores what several sets have in common."),
-    row("sunionstore", _store(union, b"sunionstore"), -3, _STORES, _STORED, "1.0.0",
-        f"destination {_SOURCES}", "Stores what any of several sets has."),
-    row("sdiffstore", _store(difference, b"sdiffstore"), -3, _STORES, _STORED, "1.0.0",
-        f"destination {_SOURCES}", "Stores what the first set has and no other."),
-    row("sintercard", sintercard, -3, READONLY | MOVABLEKEYS,
-        Keys(flags="RO ACCESS", finder=numbered_keys_at(1)), "7.0.0",
-        f"numkeys {_SOURCES} [LIMIT limit]", "How much several sets have in common."),
-]  # fmt: skip
+    row(
+        name="sinter",
+        handler=_answer(intersection),
+        arity=-2,
+        flags=READONLY,
+        keys=_ALL_READ,
+        since="1.0.0",
+        syntax=_SOURCES,
+        summary="What several sets have in common.",
+    ),
+    row(
+        name="sunion",
+        handler=_answer(union),
+        arity=-2,
+        flags=READONLY,
+        keys=_ALL_READ,
+        since="1.0.0",
+        syntax=_SOURCES,
+        summary="What any of several sets has.",
+    ),
+    row(
+        name="sdiff",
+        handler=_answer(difference),
+        arity=-2,
+        flags=READONLY,
+        keys=_ALL_READ,
+        since="1.0.0",
+        syntax=_SOURCES,
+        summary="What the first set has and no other.",
+    ),
+    row(
+        name="sinterstore",
+        handler=_store(intersection, b"sinterstore"),
+        arity=-3,
+        flags=_STORES,
+        keys=_STORED,
+        since="1.0.0",
+        syntax=f"destination {_SOURCES}",
+        summary="Stores what several sets have in common.",
+    ),
+    row(
+        name="sunionstore",
+        handler=_store(union, b"sunionstore"),
+        arity=-3,
+        flags=_STORES,
+        keys=_STORED,
+        since="1.0.0",
+        syntax=f"destination {_SOURCES}",
+        summary="Stores what any of several sets has.",
+    ),
+    row(
+        name="sdiffstore",
+        handler=_store(difference, b"sdiffstore"),
+        arity=-3,
+        flags=_STORES,
+        keys=_STORED,
+        since="1.0.0",
+        syntax=f"destination {_SOURCES}",
+        summary="Stores what the first set has and no other.",
+    ),
+    row(
+        name="sintercard",
+        handler=sintercard,
+        arity=-3,
+        flags=READONLY | MOVABLEKEYS,
+        keys=Keys(flags="RO ACCESS", finder=numbered_keys_at(1)),
+        since="7.0.0",
+        syntax=f"numkeys {_SOURCES} [LIMIT limit]",
+        summary="How much several sets have in common.",
+    ),
+]

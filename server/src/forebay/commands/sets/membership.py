@@ -24,8 +24,8 @@ def sadd(ctx: Context, argv: Argv) -> None:
     key = argv[1]
     added = include(ctx, key, set_at(ctx, key), argv.list()[2:])
     if added:
-        ctx.propagate(argv, added)
-    ctx.out.integer(added)
+        ctx.effects.record_call(argv, added)
+    ctx.reply.integer(added)
 
 
 def srem(ctx: Context, argv: Argv) -> None:
@@ -36,8 +36,8 @@ def srem(ctx: Context, argv: Argv) -> None:
     if members is not None and removed:
         ctx.notify(NOTIFY_SET, b"srem", key)
         drop_if_empty(ctx, key, members)
-        ctx.propagate(argv, removed)
-    ctx.out.integer(removed)
+        ctx.effects.record_call(argv, removed)
+    ctx.reply.integer(removed)
 
 
 def smove(ctx: Context, argv: Argv) -> None:
@@ -47,18 +47,18 @@ def smove(ctx: Context, argv: Argv) -> None:
     ctx.lookup(destination)
     members = set_at(ctx, source)
     if members is None:
-        ctx.out.integer(0)
+        ctx.reply.integer(0)
         return
     others = set_at(ctx, destination)
     if members is others or member not in members:
-        ctx.out.integer(int(member in members))
+        ctx.reply.integer(int(member in members))
         return
     members.exclude([member], ctx.settings)
     ctx.notify(NOTIFY_SET, b"srem", source)
     drop_if_empty(ctx, source, members)
     added = include(ctx, destination, others, [member])
-    ctx.propagate(argv, 1 + added)
-    ctx.out.integer(1)
+    ctx.effects.record_call(argv, 1 + added)
+    ctx.reply.integer(1)
 
 
 # Asking
@@ -66,25 +66,25 @@ def smove(ctx: Context, argv: Argv) -> None:
 
 def sismember(ctx: Context, argv: Argv) -> None:
     """SISMEMBER key member."""
-    ctx.out.integer(int(argv[2] in _members(ctx, argv)))
+    ctx.reply.integer(int(argv[2] in _members(ctx, argv)))
 
 
 def smismember(ctx: Context, argv: Argv) -> None:
     """SMISMEMBER key member [member ...]."""
     members = _members(ctx, argv)
-    ctx.out.array(len(argv) - 2)
+    ctx.reply.array(len(argv) - 2)
     for i in range(2, len(argv)):
-        ctx.out.integer(int(argv[i] in members))
+        ctx.reply.integer(int(argv[i] in members))
 
 
 def smembers(ctx: Context, argv: Argv) -> None:
     """SMEMBERS key."""
-    ctx.out.value(_members(ctx, argv))
+    ctx.reply.value(_members(ctx, argv))
 
 
 def scard(ctx: Context, argv: Argv) -> None:
     """SCARD key."""
-    ctx.out.integer(len(_members(ctx, argv)))
+    ctx.reply.integer(len(_members(ctx, argv)))
 
 
 def sscan(ctx: Context, argv: Argv) -> None:
@@ -101,9 +101,9 @@ def sscan(ctx: Context, argv: Argv) -> None:
         found = [member for member in some if options.fits(member)]
     else:
         cursor = 0
-    ctx.out.array(2)
-    ctx.out.bulk(b"%d" % cursor)
-    ctx.out.value(found)
+    ctx.reply.array(2)
+    ctx.reply.bulk(b"%d" % cursor)
+    ctx.reply.value(found)
 
 
 def _members(ctx: Context, argv: Argv) -> Members:
@@ -114,20 +114,84 @@ _MOVED = Keys(1, 2, 1, "RW ACCESS DELETE; RW INSERT")
 _READ = Keys(1, 1, 1, "RO ACCESS")
 
 ROWS = [
-    row("sadd", sadd, -3, WRITE | DENYOOM | FAST, Keys(1, 1, 1, "RW INSERT"), "1.0.0",
-        "key member [member ...]", "Adds members to a set."),
-    row("srem", srem, -3, WRITE | FAST, Keys(1, 1, 1, "RW DELETE"), "1.0.0",
-        "key member [member ...]", "Removes members from a set."),
-    row("smove", smove, 4, WRITE | FAST, _MOVED, "1.0.0",
-        "source destination member", "Takes a member out of one set and puts it into another."),
-    row("sismember", sismember, 3, READONLY | FAST, Keys(1, 1, 1, "RO"), "1.0.0",
-        "key member", "Whether a set has a member."),
-    row("smismember", smismember, -3, READONLY | FAST, _READ, "6.2.0",
-        "key member [member ...]", "Which of several members a set has."),
-    row("smembers", smembers, 2, READONLY, _READ, "1.0.0", "key", "All members of a set."),
-    row("scard", scard, 2, READONLY | FAST, Keys(1, 1, 1, "RO"), "1.0.0",
-        "key", "How many members a set has."),
-    row("sscan", sscan, -3, READONLY, _READ, "2.8.0",
-        "key cursor [MATCH pattern] [COUNT count]",
-        "Walks over the members of a set, a few at a time."),
-]  # fmt: skip
+    row(
+        name="sadd",
+        handler=sadd,
+        arity=-3,
+        flags=WRITE | DENYOOM | FAST,
+        keys=Keys(1, 1, 1, "RW INSERT"),
+        since="1.0.0",
+        syntax="key member [member ...]",
+        summary="Adds members to a set.",
+    ),
+    row(
+        name="srem",
+        handler=srem,
+        arity=-3,
+        flags=WRITE | FAST,
+        keys=Keys(1, 1, 1, "RW DELETE"),
+        since="1.0.0",
+        syntax="key member [member ...]",
+        summary="Removes members from a set.",
+    ),
+    row(
+        name="smove",
+        handler=smove,
+        arity=4,
+        flags=WRITE | FAST,
+        keys=_MOVED,
+        since="1.0.0",
+        syntax="source destination member",
+        summary="Takes a member out of one set and puts it into another.",
+    ),
+    row(
+        name="sismember",
+        handler=sismember,
+        arity=3,
+        flags=READONLY | FAST,
+        keys=Keys(1, 1, 1, "RO"),
+        since="1.0.0",
+        syntax="key member",
+        summary="Whether a set has a member.",
+    ),
+    row(
+        name="smismember",
+        handler=smismember,
+        arity=-3,
+        flags=READONLY | FAST,
+        keys=_READ,
+        since="6.2.0",
+        syntax="key member [member ...]",
+        summary="Which of several members a set has.",
+    ),
+    row(
+        name="smembers",
+        handler=smembers,
+        arity=2,
+        flags=READONLY,
+        keys=_READ,
+        since="1.0.0",
+        syntax="key",
+        summary="All members of a set.",
+    ),
+    row(
+        name="scard",
+        handler=scard,
+        arity=2,
+        flags=READONLY | FAST,
+        keys=Keys(1, 1, 1, "RO"),
+        since="1.0.0",
+        syntax="key",
+        summary="How many members a set has.",
+    ),
+    row(
+        name="sscan",
+        handler=sscan,
+        arity=-3,
+        flags=READONLY,
+        keys=_READ,
+        since="2.8.0",
+        syntax="key cursor [MATCH pattern] [COUNT count]",
+        summary="Walks over the members of a set, a few at a time.",
+    ),
+]

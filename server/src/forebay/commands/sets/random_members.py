@@ -63,28 +63,28 @@ def spop(ctx: Context, argv: Argv) -> None:
 def _pop_one(ctx: Context, key: bytes) -> None:
     members = set_at(ctx, key)
     if members is None:
-        ctx.out.null()
+        ctx.reply.null()
         return
     names = members.listed()
     member = names[ctx.services.random_below(len(names))]
     members.exclude([member], ctx.settings)
     ctx.notify(NOTIFY_SET, b"spop", key)
     drop_if_empty(ctx, key, members)
-    ctx.effects.command(b"SREM", key, member)
-    ctx.out.bulk(member)
+    ctx.effects.record_command((b"SREM", key, member))
+    ctx.reply.bulk(member)
 
 
 def _pop_many(ctx: Context, key: bytes, count: int) -> None:
     members = set_at(ctx, key)
     if members is None or count == 0:
-        ctx.out.set(0)
+        ctx.reply.set(0)
         return
     ctx.notify(NOTIFY_SET, b"spop", key)
     ctx.effects.changes += min(count, len(members))
     if count >= len(members):
         remove(ctx, key)
-        ctx.effects.record(b"DEL", key)
-        ctx.out.value(members)
+        ctx.effects.record_command((b"DEL", key), changes=0)
+        ctx.reply.value(members)
         return
     names = members.listed()
     taken = [names[i] for i in sample(len(names), count, ctx.services.random_below)]
@@ -92,10 +92,11 @@ def _pop_many(ctx: Context, key: bytes, count: int) -> None:
     _make_anew(ctx, members, count)
     ctx.db.touch(key)
     for i in range(0, count, REMOVED_AT_ONCE):
-        ctx.effects.record(b"SREM", key, *taken[i : i + REMOVED_AT_ONCE])
-    ctx.out.set(count)
+        members_gone = taken[i : i + REMOVED_AT_ONCE]
+        ctx.effects.record_command((b"SREM", key, *members_gone), changes=0)
+    ctx.reply.set(count)
     for member in taken:
-        ctx.out.bulk(member)
+        ctx.reply.bulk(member)
 
 
 def _make_anew(ctx: Context, members: Members, taken: int) -> None:
@@ -116,10 +117,10 @@ def srandmember(ctx: Context, argv: Argv) -> None:
         return
     members = read_set(ctx, argv[1])
     if members is None:
-        ctx.out.null()
+        ctx.reply.null()
     else:
         names = members.listed()
-        ctx.out.bulk(names[ctx.services.random_below(len(names))])
+        ctx.reply.bulk(names[ctx.services.random_below(len(names))])
 
 
 def _read_count(ctx: Context, text: bytes) -> int:
@@ -135,24 +136,40 @@ def _show_many(ctx: Context, key: bytes, count: int) -> None:
     """So many different ones; or, below zero, so many that may be the same."""
     members = read_set(ctx, key)
     if members is None or count == 0:
-        ctx.out.array(0)
+        ctx.reply.array(0)
         return
     names = members.listed()
     size = len(names)
     random_below = ctx.services.random_below
     if count >= size:
-        ctx.out.value(names)
+        ctx.reply.value(names)
     elif count > 0:
-        ctx.out.value([names[i] for i in sample(size, count, random_below)])
+        ctx.reply.value([names[i] for i in sample(size, count, random_below)])
     else:
-        ctx.out.array(-count)
+        ctx.reply.array(-count)
         for _ in range(-count):
-            ctx.out.bulk(names[random_below(size)])
+            ctx.reply.bulk(names[random_below(size)])
 
 
 ROWS = [
-    row("spop", spop, -2, WRITE | FAST, Keys(1, 1, 1, "RW ACCESS DELETE"), "1.0.0",
-        "key [count]", "Takes members of a set by chance."),
-    row("srandmember", srandmember, -2, READONLY, Keys(1, 1, 1, "RO ACCESS"), "1.0.0",
-        "key [count]", "Members of a set by chance, which stay."),
-]  # fmt: skip
+    row(
+        name="spop",
+        handler=spop,
+        arity=-2,
+        flags=WRITE | FAST,
+        keys=Keys(1, 1, 1, "RW ACCESS DELETE"),
+        since="1.0.0",
+        syntax="key [count]",
+        summary="Takes members of a set by chance.",
+    ),
+    row(
+        name="srandmember",
+        handler=srandmember,
+        arity=-2,
+        flags=READONLY,
+        keys=Keys(1, 1, 1, "RO ACCESS"),
+        since="1.0.0",
+        syntax="key [count]",
+        summary="Members of a set by chance, which stay.",
+    ),
+]

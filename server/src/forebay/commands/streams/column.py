@@ -24,7 +24,7 @@ from __future__ import annotations
 from forebay import mem
 from forebay.commands.streams import block
 from forebay.commands.streams.block import Block
-from forebay.commands.streams.column_options import DOUBLES, TEXTS, WHOLES
+from forebay.commands.streams.columns_options import DOUBLES, TEXTS, WHOLES
 from forebay.core import listpack
 from forebay.wire.chars import DASH
 

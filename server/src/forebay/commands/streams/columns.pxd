@@ -21,10 +21,9 @@ cdef int SHORT_STRING, WIDE
 cdef Py_ssize_t KEPT_COLUMNS, KEPT_BYTES, RUN_ROWS, RUN_VALUES, STEM_ROOM
 
 
-cdef list SPARE
 @cython.locals(column=Column)
-cdef Column borrow()
-cdef keep(Column column)
+cdef Column borrow(list spare)
+cdef keep(list spare, Column column)
 
 
 @cython.final
@@ -79,7 +78,7 @@ cdef class Ids:
 cdef class Sheet:
     cdef Py_ssize_t rows, held, most_held
     cdef i64 size
-    cdef list names, columns
+    cdef list spare, names, columns
     cdef Node node
     cdef const u8* p
     cdef array.array wanted, spots
@@ -107,6 +106,9 @@ cdef class Sheet:
     cdef give_back(self)
 
 
-@cython.locals(w="const u64*", start_ms=u64, start_seq=u64, end_ms=u64, end_seq=u64, sheet=Sheet, stream=Stream, cursor=Cursor)
 cpdef columns(Context ctx, Argv argv)
+@cython.locals(w="const u64*", start_ms=u64, start_seq=u64, end_ms=u64, end_seq=u64)
+cdef (u64, u64, u64, u64) parse_bounds(Argv argv) except *
+@cython.locals(start_ms=u64, start_seq=u64, end_ms=u64, end_seq=u64, sheet=Sheet, stream=Stream, cursor=Cursor)
+cdef apply_columns(Context ctx, Argv argv, (u64, u64, u64, u64) bounds, object options)
 cdef int fill(Sheet sheet, Cursor cursor, i64 count) except -1

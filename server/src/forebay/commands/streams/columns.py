@@ -28,8 +28,8 @@ Rules
   3. The fields of a node's master entry are compared with the wanted ones once
      per node: ``wanted[i]`` is the column of its i-th field, or NOWHERE.  Entries with
      these fields are held for a while, then written a column at a time.
-  4. Buffers that have grown are kept for the next answer: fresh memory costs
-     more than all that is written into it.
+  4. Buffers that have grown are kept for the next answer (Context.spare_columns):
+     fresh memory costs more than all that is written into it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from forebay.commands.api.spec import READONLY, Command, Keys
 from forebay.commands.streams import block
 from forebay.commands.streams.block import Block
 from forebay.commands.streams.column import STEM_ROOM, Column
-from forebay.commands.streams.column_options import TEXTS, ColumnOptions
+from forebay.commands.streams.columns_options import TEXTS, ColumnsOptions, parse_columns
 from forebay.core import ids, listpack
 from forebay.core.cursor import Cursor
 from forebay.core.node import Node
@@ -58,35 +58,33 @@ KEPT_BYTES = 4 << 20
 RUN_ROWS, RUN_VALUES = 128, 8192
 #: First bytes of listpack elements: below, a small integer; from here, what has a longer head.
 SHORT_STRING, WIDE = 128, 192
-
-#: Columns of earlier answers.
-SPARE: list[Column] = []
+Bounds = tuple[int, int, int, int]
 
 
-def borrow() -> Column:
+def borrow(spare: list[Column]) -> Column:
     """An empty column, with the buffers of an earlier one if there are any."""
-    if not SPARE:
+    if not spare:
         return Column()
-    column = SPARE.pop()
+    column = spare.pop()
     column.clear()
     return column
 
 
-def keep(column: Column) -> None:
+def keep(spare: list[Column], column: Column) -> None:
     """Keep the buffers of a column, unless they are many or large."""
-    if len(SPARE) < KEPT_COLUMNS and column.room + 4 * column.row_room <= KEPT_BYTES:
-        SPARE.append(column)
+    if len(spare) < KEPT_COLUMNS and column.room + 4 * column.row_room <= KEPT_BYTES:
+        spare.append(column)
 
 
 class Pairs:
     """All fields of each entry, as a map; the keys once as long as they are the same."""
 
-    def __init__(self) -> None:
+    def __init__(self, spare: list[Column]) -> None:
         self.rows = 0
-        self.keys = borrow()
-        self.values = borrow()
+        self.keys = borrow(spare)
+        self.values = borrow(spare)
         #: Once entries differ, a row for each: where its pairs end.
-        self.edges = borrow()
+        self.edges = borrow(spare)
         self.alike = True
         self.width = 0
         #: The node whose master entry has the fields of all entries so far.
@@ -188,12 +186,12 @@ def next_key(cursor: Cursor, at: int) -> int:
 class Ids:
     """The IDs of an answer: as two numbers, as text, or only the last one."""
 
-    def __init__(self, as_numbers: bool, as_text: bool) -> None:
+    def __init__(self, spare: list[Column], as_numbers: bool, as_text: bool) -> None:
         self.as_numbers = as_numbers
         self.as_text = as_text
-        self.ms = borrow()
-        self.seq = borrow()
-        self.texts = borrow()
+        self.ms = borrow(spare)
+        self.seq = borrow(spare)
+        self.texts = borrow(spare)
         #: IDs that are not written yet, two words each.
         self.run = array("Q", bytes(16 * RUN_ROWS))
         self.w = mem.words(self.run)
@@ -253,14 +251,15 @@ class Ids:
 class Sheet:
     """One answer: the IDs, and a column for each wanted field or a map of all."""
 
-    def __init__(self, wish: ColumnOptions) -> None:
+    def __init__(self, spare: list[Column], wish: ColumnsOptions) -> None:
+        self.spare = spare
         self.rows = 0
         #: How long the fields are by now, near enough to know when to stop.
         self.size = 0
-        self.ids = Ids(wish.with_times, wish.with_ids)
+        self.ids = Ids(spare, wish.with_times, wish.with_ids)
         self.as_map = wish.as_map
         self.names = wish.names
-        self.columns = [borrow() for _ in wish.names]
+        self.columns = [borrow(spare) for _ in wish.names]
         self.choose(wish.kinds)
         #: The column of numbers that met something else; NOWHERE if there is none.
         self.misfit = NOWHERE
@@ -272,7 +271,7 @@ class Sheet:
         self.spots = array("I")
         self.held = 0
         self.most_held = 0
-        self.pairs = Pairs()
+        self.pairs = Pairs(spare)
 
     def choose(self, kinds: list[int]) -> None:
         """What each column is made of."""
@@ -394,20 +393,30 @@ class Sheet:
         """Keep the buffers for the next answer."""
         ids, pairs = self.ids, self.pairs
         for column in (ids.ms, ids.seq, ids.texts, pairs.keys, pairs.values, pairs.edges):
-            keep(column)
+            keep(self.spare, column)
         for column in self.columns:
-            keep(column)
+            keep(self.spare, column)
 
 
 def columns(ctx: Context, argv: Argv) -> None:
     """FB.COLUMNS key start end [COUNT n] [IDS] [TIMES] [FIELDS n field ... [KINDS kinds]]."""
+    apply_columns(ctx, argv, parse_bounds(argv), parse_columns(argv))
+
+
+def parse_bounds(argv: Argv) -> Bounds:
+    """The first and the last ID."""
     w = argv.w
     start_ms, start_seq = ids.interval_start(argv.p, w[4], w[5])
     end_ms, end_seq = ids.interval_end(argv.p, w[6], w[7])
-    wish = ColumnOptions(argv)
-    stream = ctx.read_stream(argv, 1)
+    return start_ms, start_seq, end_ms, end_seq
+
+
+def apply_columns(ctx: Context, argv: Argv, bounds: Bounds, wish: ColumnsOptions) -> None:
+    """Look the range up and answer with its columns; nothing changes, so nothing is recorded."""
+    start_ms, start_seq, end_ms, end_seq = bounds
+    stream = ctx.read_stream(argv, 1).stream
     while True:
-        sheet = Sheet(wish)
+        sheet = Sheet(ctx.spare_columns, wish)
         if stream is not None:
             cursor = stream.cursor()
             cursor.open(start_ms, start_seq, end_ms, end_seq, False)
@@ -416,7 +425,7 @@ def columns(ctx: Context, argv: Argv) -> None:
             break
         wish.kinds[sheet.misfit] = TEXTS
         sheet.give_back()
-    sheet.write(ctx.out)
+    sheet.write(ctx.reply)
     sheet.give_back()
 
 
@@ -430,16 +439,16 @@ def fill(sheet: Sheet, cursor: Cursor, count: int) -> None:
 
 ROWS = [
     Command(
-        "fb.columns",
-        columns,
-        -4,
-        READONLY,
-        "@read @stream @slow",
-        Keys(1, 1, 1, "RO ACCESS"),
-        "8.10.0",
-        "Returns a range of entries as column buffers, in the layout of Apache Arrow.",
-        "stream",
-        "key start end [COUNT count] [IDS] [TIMES] "
+        name="fb.columns",
+        handler=columns,
+        arity=-4,
+        flags=READONLY,
+        categories="@read @stream @slow",
+        keys=Keys(1, 1, 1, "RO ACCESS"),
+        since="8.10.0",
+        summary="Returns a range of entries as column buffers, in the layout of Apache Arrow.",
+        group="stream",
+        syntax="key start end [COUNT count] [IDS] [TIMES] "
         "[FIELDS numfields field [field ...] [KINDS kinds]]",
     ),
 ]

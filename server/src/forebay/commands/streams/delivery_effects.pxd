@@ -4,6 +4,7 @@ from cpython cimport array
 
 from forebay cimport mem
 from forebay.commands.api.effects cimport Effects
+from forebay.core cimport ids
 from forebay.core.group cimport Group
 from forebay.mem cimport i64, u64
 from forebay.wire.resp_writer cimport RespWriter
@@ -21,6 +22,7 @@ cdef class DeliveryEffects:
     cdef i64 time_ms, deliveries     # of the run being collected
     cdef Py_ssize_t n, room          # IDs in the run; IDs that fit
     cdef public Py_ssize_t records   # written so far
+    cdef public Group moved
     cdef array.array ids
     cdef u64* w
 
@@ -32,3 +34,9 @@ cdef class DeliveryEffects:
     cpdef int flush(self) except -1
     @cython.locals(effects=Effects, out=RespWriter, i=Py_ssize_t)
     cdef int record(self) except -1
+    cdef int finish(self) except -1
+
+
+@cython.locals(out=RespWriter)
+cpdef int record_position(Effects effects, bytes key, Group group) except -1
+cpdef record_consumer(Effects effects, bytes key, bytes group, bytes consumer)

@@ -12,7 +12,7 @@ record here, which any Redis can load.
     note 3-0 alice t 2   -> XCLAIM ... alice 0 3-0     TIME t RETRYCOUNT 2 ...
 
 Rules
-  1. Make one only if effects are enabled; flush() once at the end.
+  1. Make one only if effects are enabled; finish() it once, or flush().
   2. LASTID is the group's last ID when the AOF was made.
   3. An entry that is gone from the stream is noted with its old owner: the
      reader does not find it either and drops the record.
@@ -47,6 +47,8 @@ class DeliveryEffects:
         self.deliveries = 0
         self.n = 0
         self.records = 0
+        #: Set when the group has read on: its position is recorded at the end.
+        self.moved: Group | None = None
         #: The first ID of the run; most deliveries to a reader that waited are of one entry.
         self.first_ms = self.first_seq = 0
         #: The IDs after it.
@@ -96,7 +98,7 @@ class DeliveryEffects:
     def record(self) -> None:
         """One XCLAIM for the run."""
         effects = self.effects
-        effects.head(FIXED_ARGS + self.n)
+        effects.begin_command(FIXED_ARGS + self.n)
         out = effects.out
         out.bulk(b"XCLAIM")
         out.bulk(self.key)
@@ -114,3 +116,27 @@ class DeliveryEffects:
         out.bulk(b"JUSTID")
         out.bulk(b"LASTID")
         out.stream_id(self.last_ms, self.last_seq)
+
+    def finish(self) -> None:
+        """Record what is left: the last run, and how far the group has read."""
+        self.flush()
+        if self.moved is not None:
+            record_position(self.effects, self.key, self.moved)
+
+
+def record_position(effects: Effects, key: bytes, group: Group) -> None:
+    """How far a group has read; the caller has tested ``enabled``."""
+    effects.begin_command(7)
+    out = effects.out
+    out.bulk(b"XGROUP")
+    out.bulk(b"SETID")
+    out.bulk(key)
+    out.bulk(group.name)
+    out.stream_id(group.last_ms, group.last_seq)
+    out.bulk(b"ENTRIESREAD")
+    out.number(group.entries_read)
+
+
+def record_consumer(effects: Effects, key: bytes, group: bytes, consumer: bytes) -> None:
+    """A consumer that was made and got nothing."""
+    effects.record_command((b"XGROUP", b"CREATECONSUMER", key, group, consumer), 0)

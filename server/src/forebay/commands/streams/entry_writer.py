@@ -109,7 +109,7 @@ def entry(out: RespWriter, cursor: Cursor, size: int) -> None:
     d[o + 1] = 48 + size
     d[o + 2] = 13
     d[o + 3] = 10
-    o = resp_writer.put_id(d, o + 4, cursor.ms, cursor.seq)
+    o = out.pool.put_id(d, o + 4, cursor.ms, cursor.seq)
     d[o] = STAR
     o = mem.put_uint(d, o + 1, 2 * pairs)
     d[o] = 13

@@ -1,7 +1,7 @@
 # Types of parsing.py; see there.
 cimport cython
 
-from forebay.commands.api.context cimport Context
+from forebay.commands.api.context cimport Context, Found
 from forebay.core cimport ids
 from forebay.core.group cimport Group
 from forebay.core.stream cimport Stream
@@ -17,14 +17,14 @@ cpdef i64 integer(Argv argv, Py_ssize_t i, bytes error=*) except? -1
 cpdef (u64, u64) strict_id(Argv argv, Py_ssize_t i) except *
 
 @cython.locals(ok=bint, i=Py_ssize_t, _=u64)
-cpdef int strict_ids(Argv argv, Py_ssize_t first, Py_ssize_t end) except -1
+cpdef int parse_ids(Argv argv, Py_ssize_t first, Py_ssize_t end) except -1
 
 @cython.locals(policy=int, word_policy=int, ok=bint, first=Py_ssize_t, numids=i64)
-cpdef (int, Py_ssize_t, i64) delete_options(Argv argv, Py_ssize_t at) except *
+cpdef (int, Py_ssize_t, i64) parse_delete(Argv argv, Py_ssize_t at) except *
 
 cpdef int policy_word(Argv argv, Py_ssize_t i) except -2
 
 cpdef Group group_of(Stream stream, Argv argv, Py_ssize_t i)
 
-@cython.locals(stream=Stream, group=Group)
+@cython.locals(found=Found, stream=Stream, group=Group)
 cpdef tuple need_group(Context ctx, Argv argv)

@@ -42,7 +42,7 @@ def strict_id(argv: Argv, i: int) -> tuple[int, int]:
     return ms, seq
 
 
-def strict_ids(argv: Argv, first: int, end: int) -> None:
+def parse_ids(argv: Argv, first: int, end: int) -> None:
     """Raise if any of the arguments from ``first`` up to ``end`` is no ID."""
     for i in range(first, end):
         ok, _, _ = ids.parse(argv.p, argv.w[2 * i], argv.w[2 * i + 1], 0)
@@ -50,7 +50,7 @@ def strict_ids(argv: Argv, first: int, end: int) -> None:
             raise CommandError(INVALID_ID)
 
 
-def delete_options(argv: Argv, at: int) -> tuple[int, int, int]:
+def parse_delete(argv: Argv, at: int) -> tuple[int, int, int]:
     """``[KEEPREF|DELREF|ACKED] IDS numids id ...`` from ``at`` on: policy, first ID, how many."""
     policy, first, numids = NO_POLICY, 0, 0
     while at < argv.n:
@@ -92,15 +92,16 @@ def group_of(stream: Stream | None, argv: Argv, i: int) -> Group | None:
     return group
 
 
-def need_group(ctx: Context, argv: Argv) -> tuple[Stream, Group]:
-    """The stream in argument 1 and the group in argument 2."""
-    stream = ctx.read_stream(argv, 1)
+def need_group(ctx: Context, argv: Argv) -> tuple[bytes, Stream, Group]:
+    """The key in argument 1, its stream, and the group in argument 2."""
+    found = ctx.read_stream(argv, 1)
+    stream = found.stream
     group = group_of(stream, argv, 2)
     if stream is None or group is None:
         raise CommandError(
             b"NOGROUP No such key '%s' or consumer group '%s'" % (shown(argv[1]), shown(argv[2]))
         )
-    return stream, group
+    return found.key, stream, group
 
 
 def no_such_group(key: bytes, group: bytes) -> CommandError:

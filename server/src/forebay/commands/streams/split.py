@@ -37,14 +37,14 @@ def split(ctx: Context, argv: Argv) -> None:
     if not 0 < parts <= MOST_PARTS:
         raise CommandError(b"ERR parts must be between 1 and %d" % MOST_PARTS)
     most = read_most(argv)
-    stream = ctx.read_stream(argv, 1)
+    stream = ctx.read_stream(argv, 1).stream
     found = [] if stream is None else Ruler(stream, start, end, most).cut(parts)
-    ctx.out.array(len(found))
+    ctx.reply.array(len(found))
     for first, last, count in found:
-        ctx.out.array(3)
-        ctx.out.stream_id(first[0], first[1])
-        ctx.out.stream_id(last[0], last[1])
-        ctx.out.integer(count)
+        ctx.reply.array(3)
+        ctx.reply.stream_id(first[0], first[1])
+        ctx.reply.stream_id(last[0], last[1])
+        ctx.reply.integer(count)
 
 
 def read_most(argv: Argv) -> int:
@@ -119,15 +119,15 @@ class Ruler:
 
 ROWS = [
     Command(
-        "fb.split",
-        split,
-        -5,
-        READONLY,
-        "@read @stream @slow",
-        Keys(1, 1, 1, "RO ACCESS"),
-        "8.10.0",
-        "Cuts a range of a stream into parts with equal numbers of entries.",
-        "stream",
-        "key start end parts [COUNT count]",
+        name="fb.split",
+        handler=split,
+        arity=-5,
+        flags=READONLY,
+        categories="@read @stream @slow",
+        keys=Keys(1, 1, 1, "RO ACCESS"),
+        since="8.10.0",
+        summary="Cuts a range of a stream into parts with equal numbers of entries.",
+        group="stream",
+        syntax="key start end parts [COUNT count]",
     ),
 ]

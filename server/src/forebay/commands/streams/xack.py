@@ -13,6 +13,8 @@ Rules
   2. An ID may come twice: XACK counts it once, XNACK each time.
   3. The number of IDs is bounded by nothing but the request: no buffer of fixed
      size is filled with them.
+  4. The group is looked up before the words are read: as in Redis, XACK of a group
+     that is missing answers 0, whatever the IDs are.  Then parse_…, apply_…, record_….
 """
 
 from __future__ import annotations
@@ -41,61 +43,77 @@ NO_RETRYCOUNT = -1
 
 def xack(ctx: Context, argv: Argv) -> None:
     """Forget that entries are pending; answers how many were."""
-    group = parsing.group_of(ctx.read_stream(argv, 1), argv, 2)
+    group = parsing.group_of(ctx.read_stream(argv, 1).stream, argv, 2)
     if group is None:
-        ctx.out.integer(0)
+        ctx.reply.integer(0)
         return
-    parsing.strict_ids(argv, FIRST_ID, argv.n)
+    parsing.parse_ids(argv, FIRST_ID, argv.n)
+    acked = apply_xack(group, argv)
+    record_acks(ctx, argv, acked)
+    ctx.reply.integer(acked)
+
+
+def apply_xack(group: Group, argv: Argv) -> int:
+    """Forget; how many were pending."""
     acked = 0
     for i in range(FIRST_ID, argv.n):
         _, ms, seq = ids.parse(argv.p, argv.w[2 * i], argv.w[2 * i + 1], 0)
         if group.ack(ms, seq):
             acked += 1
+    return acked
+
+
+def record_acks(ctx: Context, argv: Argv, acked: int) -> None:
+    """The call as it came, if it changed something."""
     if acked > 0:
-        ctx.propagate(argv, acked)
-    ctx.out.integer(acked)
+        ctx.effects.record_call(argv, acked)
 
 
 def xackdel(ctx: Context, argv: Argv) -> None:
     """Forget that entries are pending and delete them; answers what became of each."""
-    stream = ctx.read_stream(argv, 1)
-    policy, first, numids = parsing.delete_options(argv, FIRST_ID)
+    found = ctx.read_stream(argv, 1)
+    stream = found.stream
+    policy, first, numids = parsing.parse_delete(argv, FIRST_ID)
     group = parsing.group_of(stream, argv, 2)
     if stream is None or group is None:
-        ctx.out.array(numids)
+        ctx.reply.array(numids)
         for _ in range(numids):
-            ctx.out.integer(NOT_PENDING)
+            ctx.reply.integer(NOT_PENDING)
         return
-    parsing.strict_ids(argv, first, first + numids)
+    parsing.parse_ids(argv, first, first + numids)
     length = stream.length
-    acked = ack_and_delete(ctx, argv, stream, group, policy, first, numids)
-    if acked > 0:
-        ctx.propagate(argv, acked)
+    acked = apply_xackdel(ctx, argv, stream, group, policy, first, numids)
+    record_acks(ctx, argv, acked)
     if stream.length < length:
-        ctx.db.touch(ctx.key)
-        ctx.notify(NOTIFY_STREAM, b"xdel", ctx.key)
+        record_shorter(ctx, found.key)
 
 
-def ack_and_delete(
+def record_shorter(ctx: Context, key: bytes) -> None:
+    """Entries went: WATCH and events."""
+    ctx.db.touch(key)
+    ctx.notify(NOTIFY_STREAM, b"xdel", key)
+
+
+def apply_xackdel(
     ctx: Context, argv: Argv, stream: Stream, group: Group, policy: int, first: int, numids: int
 ) -> int:
     """Do it and write the answers; how many were pending."""
     acked = 0
     low_ms, low_seq = core_group.min_last_id(stream)
-    ctx.out.array(numids)
+    ctx.reply.array(numids)
     for i in range(first, first + numids):
         _, ms, seq = ids.parse(argv.p, argv.w[2 * i], argv.w[2 * i + 1], 0)
         if not group.ack(ms, seq):
-            ctx.out.integer(NOT_PENDING)
+            ctx.reply.integer(NOT_PENDING)
             continue
         acked += 1
         if policy == ACKED and core_group.is_referenced(stream, ms, seq, low_ms, low_seq):
-            ctx.out.integer(KEPT)
+            ctx.reply.integer(KEPT)
             continue
         if policy == DELREF:
             core_group.drop_references(stream, ms, seq)
         stream.delete(ms, seq)
-        ctx.out.integer(DONE)
+        ctx.reply.integer(DONE)
     return acked
 
 
@@ -127,7 +145,7 @@ class Release:
                 raise CommandError(b"ERR ERR Unrecognized XNACK option '%s'" % shown(argv[at]))
         if self.numids == 0:
             raise CommandError(b"ERR ERR syntax error, expected IDS keyword")
-        parsing.strict_ids(argv, self.first, self.first + self.numids)
+        parsing.parse_ids(argv, self.first, self.first + self.numids)
 
     def read_mode(self, argv: Argv) -> int:
         """The word after the group."""
@@ -168,18 +186,35 @@ class Release:
 
 def xnack(ctx: Context, argv: Argv) -> None:
     """Give entries back: owned by nobody, to be claimed before all others."""
-    stream, group = parsing.need_group(ctx, argv)
+    key, stream, group = parsing.need_group(ctx, argv)
+    release = parse_xnack(argv)
+    released = apply_xnack(argv, stream, group, release)
+    record_xnack(ctx, argv, key, released)
+    ctx.reply.integer(released)
+
+
+def parse_xnack(argv: Argv) -> Release:
+    """The words after the group."""
     release = Release()
     release.read(argv)
+    return release
+
+
+def apply_xnack(argv: Argv, stream: Stream, group: Group, release: Release) -> int:
+    """Release; how many were."""
     released = 0
     for i in range(release.first, release.first + release.numids):
         _, ms, seq = ids.parse(argv.p, argv.w[2 * i], argv.w[2 * i + 1], 0)
         if release_one(stream, group, release, ms, seq):
             released += 1
+    return released
+
+
+def record_xnack(ctx: Context, argv: Argv, key: bytes, released: int) -> None:
+    """The AOF, and clients that wait for something to claim."""
     if released > 0:
-        ctx.propagate(argv, released)
-        ctx.db.signal(ctx.key)
-    ctx.out.integer(released)
+        ctx.effects.record_call(argv, released)
+        ctx.db.signal(key)
 
 
 def release_one(stream: Stream, group: Group, release: Release, ms: int, seq: int) -> bool:
@@ -199,39 +234,40 @@ _CATEGORIES = "@write @stream @fast"
 
 ROWS = [
     Command(
-        "xack",
-        xack,
-        -4,
-        WRITE | FAST,
-        _CATEGORIES,
-        Keys(1, 1, 1, "RW UPDATE"),
-        "5.0.0",
-        "Acknowledges entries: the group is done with them.",
-        "stream",
-        "key group id [id ...]",
+        name="xack",
+        handler=xack,
+        arity=-4,
+        flags=WRITE | FAST,
+        categories=_CATEGORIES,
+        keys=Keys(1, 1, 1, "RW UPDATE"),
+        since="5.0.0",
+        summary="Acknowledges entries: the group is done with them.",
+        group="stream",
+        syntax="key group id [id ...]",
     ),
     Command(
-        "xackdel",
-        xackdel,
-        -6,
-        WRITE | FAST,
-        _CATEGORIES,
-        Keys(1, 1, 1, "RW UPDATE DELETE"),
-        "8.2.0",
-        "Acknowledges entries and deletes them.",
-        "stream",
-        "key group [KEEPREF | DELREF | ACKED] IDS numids id [id ...]",
+        name="xackdel",
+        handler=xackdel,
+        arity=-6,
+        flags=WRITE | FAST,
+        categories=_CATEGORIES,
+        keys=Keys(1, 1, 1, "RW UPDATE DELETE"),
+        since="8.2.0",
+        summary="Acknowledges entries and deletes them.",
+        group="stream",
+        syntax="key group [KEEPREF | DELREF | ACKED] IDS numids id [id ...]",
     ),
     Command(
-        "xnack",
-        xnack,
-        -7,
-        WRITE | FAST,
-        _CATEGORIES,
-        Keys(1, 1, 1, "RW UPDATE"),
-        "8.8.0",
-        "Gives pending entries back, to be claimed before all others.",
-        "stream",
-        "key group <SILENT | FAIL | FATAL> IDS numids id [id ...] [RETRYCOUNT count] [FORCE]",
+        name="xnack",
+        handler=xnack,
+        arity=-7,
+        flags=WRITE | FAST,
+        categories=_CATEGORIES,
+        keys=Keys(1, 1, 1, "RW UPDATE"),
+        since="8.8.0",
+        summary="Gives pending entries back, to be claimed before all others.",
+        group="stream",
+        syntax="key group <SILENT | FAIL | FATAL> IDS numids id [id ...] "
+        "[RETRYCOUNT count] [FORCE]",
     ),
 ]

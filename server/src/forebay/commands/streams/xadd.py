@@ -1,61 +1,273 @@
-"""XADD: a new entry at the end of a stream.
+"""XADD and XTRIM: a new entry at one end of a stream, old ones gone from the other.
 
-    XADD key [options] <* | ms-* | ms-seq> field value [field value ...]
-             |          |                  |
-             |          id_at              first_field
-             add_options.py reads everything up to the ID
+    XADD key [NOMKSTREAM] [KEEPREF|DELREF|ACKED] [IDMPAUTO pid | IDMP pid iid]
+             [MAXLEN|MINID [=|~] threshold [LIMIT count]]
+             <* | ms-* | ms-seq> field value [field value ...]
+             id_at               id_at + 1
+    XTRIM key MAXLEN|MINID [=|~] threshold [LIMIT count] [KEEPREF|DELREF|ACKED]
+
+    parse_xadd    words, in any order up to the ID; touches nothing
+    apply_xadd    look up, choose the ID, append, trim, reply
+    record_xadd   events, the AOF, WATCH, clients that wait
 
 The order of checks is part of the contract, because a failing command must leave
 nothing behind: words and ID, then pairs, then 0-0, then the type of the key,
 then a duplicate message, then whether the ID may follow the last one.  Only then
 is a key created.
+
+A word that XADD does not know is read as the ID, so that it is refused as one; XTRIM
+calls it a syntax error.
+
+A trim that depends on where nodes are cut (``~``; by length with ACKED) must not
+be repeated elsewhere as it was asked for: record_words() writes its result instead.
 """
 
 from __future__ import annotations
 
 from forebay import mem
-from forebay.commands.api.context import Context
+from forebay.commands.api.context import Context, Found
 from forebay.commands.api.notify_flags import NOTIFY_NEW, NOTIFY_STREAM
 from forebay.commands.api.spec import DENYOOM, FAST, WRITE, Command, Keys
-from forebay.commands.streams.add_options import AddOptions
+from forebay.commands.streams.parsing import integer, policy_word
 from forebay.core import ids
 from forebay.core.idmp import Idmp, auto_iid
 from forebay.core.stream import Stream
-from forebay.errors import CommandError, wrong_arity
+from forebay.core.trim import NO_POLICY, Trimmer
+from forebay.errors import INVALID_ID, SYNTAX, CommandError, wrong_arity
 from forebay.wire.argv import Argv
+from forebay.wire.chars import DASH, EQUALS, STAR, TILDE
 
 #: An entry's fields and values may not be longer than this together.
 ENTRY_BYTES_MAX = 1 << 30
 TOO_LARGE = b"ERR Elements are too large to be stored"
 NOT_ABOVE_TOP = b"ERR The ID specified in XADD is equal or smaller than the target stream top item"
 ZERO_ID = b"ERR The ID specified in XADD must be greater than 0-0"
-#: The options of the XADD that is running: handlers do not nest.
-SCRATCH = AddOptions()
 EXHAUSTED = b"ERR The stream has exhausted the last possible ID, unable to add more items"
+# "~" without LIMIT removes at most this many nodes' worth of entries, within bounds,
+# so that one command cannot stall the server.
+DEFAULT_LIMIT_NODES = 100
+DEFAULT_LIMIT = 10_000
+DEFAULT_LIMIT_MAX = 1_000_000
+
+BOTH_STRATEGIES = b"ERR syntax error, MAXLEN and MINID options at the same time are not compatible"
+LIMIT_ALONE = b"ERR syntax error, LIMIT cannot be used without specifying a trimming strategy"
+LIMIT_EXACT = b"ERR syntax error, LIMIT cannot be used without the special ~ option"
+NO_STRATEGY = b"ERR syntax error, XTRIM must be called with a trimming strategy"
+IDMP_TWICE = b"ERR syntax error, IDMP/IDMPAUTO specified multiple times"
+IDMP_EXPLICIT_ID = b"ERR syntax error, IDMP/IDMPAUTO can be used only with auto-generated IDs"
 
 
 def xadd(ctx: Context, argv: Argv) -> None:
     """Append an entry."""
-    options = SCRATCH
+    options = parse_xadd(ctx, argv)
+    found = ctx.find_stream(argv, 1)
+    stream = apply_xadd(ctx, argv, found, options)
+    if stream is not None:
+        record_xadd(ctx, argv, found.key, stream, options)
+
+
+# Parse
+
+
+def parse_xadd(ctx: Context, argv: Argv) -> AddOptions:
+    """All words of a call, checked as far as that goes without a look at the data."""
+    options: AddOptions | None = ctx.xadd_options
+    if options is None:
+        options = ctx.xadd_options = AddOptions()
     options.reset()
-    first = options.read(ctx, argv, 2, True) + 1
+    options.read(ctx, argv, True)
+    first = options.id_at + 1
     if argv.n - first < 2 or (argv.n - first) % 2 == 1:
         raise wrong_arity(b"xadd")
     if options.id_given and options.seq_given and options.ms == 0 and options.seq == 0:
         raise CommandError(ZERO_ID)
-    stream = ctx.stream_at(argv, 1)
-    is_new = stream is None
+    return options
+
+
+class AddOptions:
+    """What the words say, and what came of them.
+
+    Making one costs as much as a short XADD, so it can be used again.
+    """
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything, for the next command."""
+        self.ms = self.seq = 0
+        self.id_given = False
+        self.seq_given = False
+        self.nomkstream = False
+        self.trimmer: Trimmer | None = None
+        #: Where the ID stands; 0 for XTRIM.
+        self.id_at = 0
+        #: Where the threshold of the trim stands, 0 without one.
+        self.threshold_at = 0
+        self.policy = NO_POLICY
+        self.limit = -1
+        #: Where producer and message ID stand; iid_at is 0 for IDMPAUTO.
+        self.pid_at = 0
+        self.iid_at = 0
+        #: How many entries the trim removed.
+        self.trimmed = 0
+
+    def read(self, ctx: Context, argv: Argv, is_add: bool) -> None:
+        """Read the words after the key; of XADD, up to the ID and with it."""
+        at = 2
+        while at < argv.n:
+            if is_add and argv.w[2 * at + 1] == 1 and argv.p[argv.w[2 * at]] == STAR:
+                break
+            after = self.read_word(argv, at, is_add)
+            if after == 0:
+                if not is_add:
+                    raise CommandError(SYNTAX)
+                self.read_id(argv, at)
+                if self.pid_at != 0 and not ctx.session.is_replaying:
+                    raise CommandError(IDMP_EXPLICIT_ID)
+                break
+            at = after
+        if self.trimmer is not None or self.limit != -1 or not is_add:
+            self.settle_limit(ctx, is_add)
+        if is_add:
+            self.id_at = at
+
+    def read_word(self, argv: Argv, at: int, is_add: bool) -> int:
+        """Read one option; the index after it, or 0 if it is none."""
+        left = argv.n - 1 - at
+        if left >= 1 and argv.word(at, b"MAXLEN"):
+            return self.read_threshold(argv, at + 1, True)
+        if left >= 1 and argv.word(at, b"MINID"):
+            return self.read_threshold(argv, at + 1, False)
+        if left >= 1 and argv.word(at, b"LIMIT"):
+            return self.read_limit(argv, at + 1)
+        if self.policy == NO_POLICY:
+            self.policy = policy_word(argv, at)
+            if self.policy != NO_POLICY:
+                return at + 1
+        if not is_add:
+            return 0
+        if argv.word(at, b"NOMKSTREAM"):
+            self.nomkstream = True
+            return at + 1
+        if left >= 1 and argv.word(at, b"IDMPAUTO"):
+            return self.read_producer(argv, at + 1, b"IDMPAUTO")
+        if left >= 2 and argv.word(at, b"IDMP"):
+            return self.read_message(argv, at + 1)
+        return 0
+
+    def read_threshold(self, argv: Argv, at: int, by_length: bool) -> int:
+        """[= | ~] and a length or an ID."""
+        if self.trimmer is not None:
+            raise CommandError(BOTH_STRATEGIES)
+        trimmer = Trimmer()
+        trimmer.by_length = by_length
+        if at + 1 < argv.n and argv.w[2 * at + 1] == 1:
+            sign = argv.p[argv.w[2 * at]]
+            if sign == TILDE or sign == EQUALS:
+                trimmer.approx = sign == TILDE
+                at += 1
+        if by_length:
+            maxlen = integer(argv, at)
+            if maxlen < 0:
+                raise CommandError(b"ERR The MAXLEN argument must be >= 0.")
+            trimmer.maxlen = maxlen
+        else:
+            ok, ms, seq = ids.parse(argv.p, argv.w[2 * at], argv.w[2 * at + 1], 0)
+            if not ok:
+                raise CommandError(INVALID_ID)
+            trimmer.min_ms = ms
+            trimmer.min_seq = seq
+        self.trimmer = trimmer
+        self.threshold_at = at
+        return at + 1
+
+    def read_limit(self, argv: Argv, at: int) -> int:
+        """How many entries may go at most."""
+        limit = integer(argv, at)
+        if limit < 0:
+            raise CommandError(b"ERR The LIMIT argument must be >= 0.")
+        self.limit = limit
+        return at + 1
+
+    def read_producer(self, argv: Argv, at: int, word: bytes) -> int:
+        """The producer's ID after IDMP or IDMPAUTO."""
+        if self.pid_at != 0:
+            raise CommandError(IDMP_TWICE)
+        if argv.size(at) == 0:
+            raise CommandError(b"ERR syntax error, %s requires a non-empty producer ID" % word)
+        self.pid_at = at
+        return at + 1
+
+    def read_message(self, argv: Argv, at: int) -> int:
+        """The producer's ID and the message's after IDMP."""
+        at = self.read_producer(argv, at, b"IDMP")
+        if argv.size(at) == 0:
+            raise CommandError(b"ERR syntax error, IDMP requires a non-empty idempotent ID")
+        self.iid_at = at
+        return at + 1
+
+    def read_id(self, argv: Argv, at: int) -> None:
+        """ms-seq, ms, or ms-* (the sequence is then chosen by the stream)."""
+        start = argv.w[2 * at]
+        n = argv.w[2 * at + 1]
+        p = argv.p
+        self.id_given = True
+        self.seq_given = True
+        if 2 < n <= ids.MAX_TEXT and p[start + n - 1] == STAR and p[start + n - 2] == DASH:
+            self.seq_given = False
+            n -= 2
+        ok, self.ms, self.seq = ids.parse(p, start, n, 0)
+        # "1-2-*" has a sequence already, so its star is no part of an ID.
+        if not ok or (not self.seq_given and mem.find(p, start, start + n, DASH) >= 0):
+            raise CommandError(INVALID_ID)
+
+    def settle_limit(self, ctx: Context, is_add: bool) -> int:
+        """Check LIMIT against the strategy, or choose one."""
+        trimmer = self.trimmer
+        if trimmer is None:
+            return self.refuse_without_strategy(is_add)
+        if self.policy != NO_POLICY:
+            trimmer.policy = self.policy
+        if ctx.session.is_replaying:
+            trimmer.by_node = False
+            return 0
+        if self.limit != -1:
+            if not trimmer.approx:
+                raise CommandError(LIMIT_EXACT)
+            trimmer.limit = self.limit
+        elif trimmer.approx:
+            limit = DEFAULT_LIMIT_NODES * ctx.node_entries
+            if limit <= 0:
+                limit = DEFAULT_LIMIT
+            trimmer.limit = min(limit, DEFAULT_LIMIT_MAX)
+        return 0
+
+    def refuse_without_strategy(self, is_add: bool) -> int:
+        """Why LIMIT, or XTRIM, makes no sense without MAXLEN or MINID."""
+        if self.limit > 0:
+            raise CommandError(LIMIT_ALONE)
+        raise CommandError(LIMIT_EXACT if is_add else NO_STRATEGY)
+
+
+# Apply
+
+
+def apply_xadd(ctx: Context, argv: Argv, found: Found, options: AddOptions) -> Stream | None:
+    """Append, trim and reply; the stream, or None if no entry was added."""
+    stream = found.stream
+    first = options.id_at + 1
     if stream is None:
         if options.nomkstream:
-            ctx.out.null()
-            return
+            ctx.reply.null()
+            return None
         stream = new_stream(ctx)
-    elif options.pid_at != 0 and is_duplicate(ctx, argv, stream, options, first):
-        return
+    elif options.pid_at != 0 and is_duplicate(ctx, argv, stream, options):
+        return None
     choose_id(ctx, stream, options)
     size = payload_size(argv, first)
-    if is_new:
-        create(ctx, stream)
+    if found.stream is None:
+        create(ctx, found.key, stream)
     stream.append(
         options.ms,
         options.seq,
@@ -68,25 +280,11 @@ def xadd(ctx: Context, argv: Argv) -> None:
         ctx.node_entries,
     )
     if options.pid_at != 0:
-        record_message(argv, stream, options, first)
-    ctx.out.stream_id(options.ms, options.seq)
-    finish_add(ctx, argv, stream, options, first - 1)
-
-
-def finish_add(ctx: Context, argv: Argv, stream: Stream, options: AddOptions, id_at: int) -> None:
-    """All that follows an append: trimming, events, effects, wake-ups."""
-    trimmed = 0
+        remember_message(argv, stream, options)
     if options.trimmer is not None:
-        trimmed = options.trimmer.apply(stream)
-    if ctx.notify_flags != 0:
-        ctx.notify(NOTIFY_STREAM, b"xadd", ctx.key)
-        if trimmed > 0:
-            ctx.notify(NOTIFY_STREAM, b"xtrim", ctx.key)
-    ctx.effects.changes += 1
-    if ctx.effects.enabled:
-        options.record(ctx, argv, stream, id_at)
-    ctx.db.touch(ctx.key)
-    ctx.db.signal(ctx.key)
+        options.trimmed = options.trimmer.apply(stream)
+    ctx.reply.stream_id(options.ms, options.seq)
+    return stream
 
 
 def new_stream(ctx: Context) -> Stream:
@@ -97,10 +295,10 @@ def new_stream(ctx: Context) -> Stream:
     return stream
 
 
-def create(ctx: Context, stream: Stream) -> None:
-    """Put a new stream under the key that was just looked up."""
-    ctx.db.put(ctx.key, stream)
-    ctx.notify(NOTIFY_NEW, b"new", ctx.key)
+def create(ctx: Context, key: bytes, stream: Stream) -> None:
+    """Put a new stream under a key that has nothing."""
+    ctx.db.put(key, stream)
+    ctx.notify(NOTIFY_NEW, b"new", key)
 
 
 def choose_id(ctx: Context, stream: Stream, options: AddOptions) -> None:
@@ -134,15 +332,15 @@ def payload_size(argv: Argv, first: int) -> int:
     return total
 
 
-def message_key(argv: Argv, options: AddOptions, first: int) -> tuple[bytes, bytes]:
+def message_key(argv: Argv, options: AddOptions) -> tuple[bytes, bytes]:
     """The producer's ID and the message's, given or made from the content."""
     pid = argv[options.pid_at]
     if options.iid_at != 0:
         return pid, argv[options.iid_at]
-    return pid, auto_iid([argv[i] for i in range(first, argv.n)])
+    return pid, auto_iid([argv[i] for i in range(options.id_at + 1, argv.n)])
 
 
-def is_duplicate(ctx: Context, argv: Argv, stream: Stream, options: AddOptions, first: int) -> bool:
+def is_duplicate(ctx: Context, argv: Argv, stream: Stream, options: AddOptions) -> bool:
     """Whether this message came before; if so, answer with the entry that it became.
 
     An AOF has settled that: an ID is given for a new message, and ``*`` stands in a repeated
@@ -153,37 +351,133 @@ def is_duplicate(ctx: Context, argv: Argv, stream: Stream, options: AddOptions, 
         return not options.id_given
     if stream.idmp is None:
         return False
-    pid, iid = message_key(argv, options, first)
+    pid, iid = message_key(argv, options)
     found, ms, seq = stream.idmp.lookup(pid, iid)
     if found:
         stream.iids_duplicates += 1
-        ctx.out.stream_id(ms, seq)
-        ctx.propagate(argv)
+        ctx.reply.stream_id(ms, seq)
+        ctx.effects.record_call(argv)
     return found
 
 
-def record_message(argv: Argv, stream: Stream, options: AddOptions, first: int) -> None:
+def remember_message(argv: Argv, stream: Stream, options: AddOptions) -> None:
     """Remember which entry this message became."""
     if stream.idmp is None:
         stream.idmp = Idmp()
-    pid, iid = message_key(argv, options, first)
+    pid, iid = message_key(argv, options)
     stream.idmp.record(pid, iid, options.ms, options.seq, stream.idmp_maxsize)
     stream.iids_added += 1
 
 
+# Record
+
+
+def record_xadd(ctx: Context, argv: Argv, key: bytes, stream: Stream, options: AddOptions) -> None:
+    """All that follows an append: events, effects, wake-ups."""
+    if ctx.notify_flags != 0:
+        ctx.notify(NOTIFY_STREAM, b"xadd", key)
+        if options.trimmed > 0:
+            ctx.notify(NOTIFY_STREAM, b"xtrim", key)
+    ctx.effects.changes += 1
+    if ctx.effects.enabled:
+        record_words(ctx, argv, stream, options)
+    ctx.db.touch(key)
+    ctx.db.signal(key)
+
+
+def record_words(ctx: Context, argv: Argv, stream: Stream, options: AddOptions) -> None:
+    """Leave the command for AOF and replicas; an XADD has the ID that was made."""
+    makes_id = options.id_at != 0 and not options.seq_given
+    trimmer = options.trimmer
+    if trimmer is None or not trimmer.depends_on_nodes():
+        if makes_id:
+            ctx.effects.record_call_with_id(argv, options.id_at, options.ms, options.seq, 0)
+        else:
+            ctx.effects.record_call(argv, 0)
+        return
+    words = argv.list()
+    if makes_id:
+        words[options.id_at] = ids.text(options.ms, options.seq)
+    if trimmer.approx:
+        words[options.threshold_at - 1] = b"="
+    words[options.threshold_at] = exact_threshold(trimmer, stream)
+    ctx.effects.record_command(words, 0)
+
+
+def exact_threshold(trimmer: Trimmer, stream: Stream) -> bytes:
+    """The threshold that an exact trim would need to get where this one got.
+
+    Not the first entry that is left: what ACKED kept may stand before where it stopped.
+    """
+    if trimmer.by_length:
+        return b"%d" % stream.length
+    node = trimmer.stop
+    if node is None:
+        return ids.text(trimmer.min_ms, trimmer.min_seq)
+    return ids.text(node.ms, node.seq)
+
+
+# XTRIM
+
+
+def xtrim(ctx: Context, argv: Argv) -> None:
+    """Shorten a stream from its old end."""
+    options = parse_xtrim(ctx, argv)
+    found = ctx.find_stream(argv, 1)
+    if found.stream is not None:
+        apply_xtrim(found.stream, options)
+        record_xtrim(ctx, argv, found, options)
+    ctx.reply.integer(options.trimmed)
+
+
+def parse_xtrim(ctx: Context, argv: Argv) -> AddOptions:
+    """The words of the trim, which XADD has too."""
+    options = AddOptions()
+    options.read(ctx, argv, False)
+    return options
+
+
+def apply_xtrim(stream: Stream, options: AddOptions) -> None:
+    """Remove entries from the old end."""
+    assert options.trimmer is not None, "XTRIM has a strategy"
+    options.trimmed = options.trimmer.apply(stream)
+
+
+def record_xtrim(ctx: Context, argv: Argv, found: Found, options: AddOptions) -> None:
+    """What follows when entries were trimmed away."""
+    if options.trimmed > 0 and found.stream is not None:
+        ctx.notify(NOTIFY_STREAM, b"xtrim", found.key)
+        ctx.effects.changes += options.trimmed
+        if ctx.effects.enabled:
+            record_words(ctx, argv, found.stream, options)
+        ctx.db.touch(found.key)
+
+
 ROWS = [
     Command(
-        "xadd",
-        xadd,
-        -5,
-        WRITE | DENYOOM | FAST,
-        "@write @stream @fast",
-        Keys(1, 1, 1, "RW UPDATE"),
-        "5.0.0",
-        "Adds an entry to the end of a stream, which is made if it is missing.",
-        "stream",
-        "key [NOMKSTREAM] [KEEPREF | DELREF | ACKED] [IDMPAUTO pid | IDMP pid iid] "
+        name="xadd",
+        handler=xadd,
+        arity=-5,
+        flags=WRITE | DENYOOM | FAST,
+        categories="@write @stream @fast",
+        keys=Keys(1, 1, 1, "RW UPDATE"),
+        since="5.0.0",
+        summary="Adds an entry to the end of a stream, which is made if it is missing.",
+        group="stream",
+        syntax="key [NOMKSTREAM] [KEEPREF | DELREF | ACKED] [IDMPAUTO pid | IDMP pid iid] "
         "[<MAXLEN | MINID> [= | ~] threshold [LIMIT count]] <* | id> field value "
         "[field value ...]",
+    ),
+    Command(
+        name="xtrim",
+        handler=xtrim,
+        arity=-4,
+        flags=WRITE,
+        categories="@write @stream @slow",
+        keys=Keys(1, 1, 1, "RW DELETE"),
+        since="5.0.0",
+        summary="Removes the oldest entries of a stream.",
+        group="stream",
+        syntax="key <MAXLEN | MINID> [= | ~] threshold [LIMIT count] [KEEPREF | DELREF | ACKED]",
     ),
 ]

@@ -27,7 +27,11 @@ from forebay.commands.api.context import Context
 from forebay.commands.api.notify_flags import NOTIFY_STREAM
 from forebay.commands.api.spec import FAST, WRITE, Command, Keys
 from forebay.commands.streams import entry_writer, parsing
-from forebay.commands.streams.delivery_effects import DeliveryEffects
+from forebay.commands.streams.delivery_effects import (
+    DeliveryEffects,
+    record_consumer,
+    record_position,
+)
 from forebay.core import ids
 from forebay.core.finder import Finder
 from forebay.core.group import Consumer, Group
@@ -43,20 +47,23 @@ DEFAULT_COUNT = 100
 # Records looked at for each that may be claimed.
 ATTEMPTS_FACTOR = 10
 # What Redis takes at most, so that the attempts fit in 64 bits.
-MOST_COUNT = mem.I64_MAX // 16
+MOST_COUNT = ((1 << 63) - 1) // 16
 NO_RETRYCOUNT = -1
 
 
 class Claim:
     """One call: what was asked for, who claims, and what came of it."""
 
-    def __init__(self, ctx: Context, stream: Stream, group: Group) -> None:
+    def __init__(self, ctx: Context, key: bytes, stream: Stream, group: Group) -> None:
         self.ctx = ctx
-        self.out = ctx.out
+        self.out = ctx.reply
+        self.key = key
         self.group = group
         self.pending = group.pending
         self.finder = Finder(stream)
         self.now_ms = ctx.now_ms
+        #: Where the IDs of XCLAIM end.
+        self.ids_end = FIRST_ID
         self.min_idle_ms = 0
         self.time_ms = ctx.now_ms
         self.retrycount = NO_RETRYCOUNT
@@ -118,11 +125,11 @@ class Claim:
             consumer = group.create_consumer(name, self.now_ms)
             self.created = True
             self.ctx.effects.changes += 1
-            self.ctx.notify(NOTIFY_STREAM, b"xgroup-createconsumer", self.ctx.key)
+            self.ctx.notify(NOTIFY_STREAM, b"xgroup-createconsumer", self.key)
         consumer.seen_ms = self.now_ms
         self.consumer = consumer
         if self.ctx.effects.enabled:
-            self.recorder = DeliveryEffects(self.ctx.effects, self.ctx.key, group)
+            self.recorder = DeliveryEffects(self.ctx.effects, self.key, group)
 
     def is_ripe(self, slot: int) -> bool:
         """Whether a pending entry has been idle for long enough; nobody's entry always has."""
@@ -154,43 +161,28 @@ class Claim:
         self.changes += 1
         if self.recorder is not None:
             if pending.owner_no(slot) == 0:
-                self.ctx.effects.record(b"XACK", self.ctx.key, self.group.name, ids.text(ms, seq))
+                text = ids.text(ms, seq)
+                effects = self.ctx.effects
+                effects.record_command((b"XACK", self.key, self.group.name, text), 0)
             else:
                 owner = self.group.owner_name(slot)
                 time_ms = mem.signed(pending.time_ms(slot))
                 self.recorder.note(ms, seq, owner, time_ms, pending.deliveries(slot))
         pending.remove(slot)
 
-    def end(self) -> None:
+    def record(self) -> None:
         """Record what is not recorded yet."""
-        if self.claimed > 0:
-            self.consumer.active_ms = self.now_ms
         effects = self.ctx.effects
         effects.changes += self.changes
         if self.raised and self.changes == 0:
             effects.changes += 1
         if self.recorder is not None:
             self.recorder.flush()
-            self.record_rest(self.recorder)
-
-    def record_rest(self, recorder: DeliveryEffects) -> None:
-        """A consumer that got nothing, and a last ID that no record carries."""
-        effects = self.ctx.effects
-        group = self.group
-        if self.created and self.claimed == 0:
-            effects.record(
-                b"XGROUP", b"CREATECONSUMER", self.ctx.key, group.name, self.consumer.name
-            )
-        if self.raised and recorder.records == 0:
-            effects.record(
-                b"XGROUP",
-                b"SETID",
-                self.ctx.key,
-                group.name,
-                ids.text(group.last_ms, group.last_seq),
-                b"ENTRIESREAD",
-                b"%d" % group.entries_read,
-            )
+            group = self.group
+            if self.created and self.claimed == 0:
+                record_consumer(effects, self.key, group.name, self.consumer.name)
+            if self.raised and self.recorder.records == 0:
+                record_position(effects, self.key, group)
 
 
 def option_value(argv: Argv, i: int, option: bytes) -> int:
@@ -203,8 +195,15 @@ def option_value(argv: Argv, i: int, option: bytes) -> int:
 
 def xclaim(ctx: Context, argv: Argv) -> None:
     """Take over the pending entries with these IDs."""
-    stream, group = parsing.need_group(ctx, argv)
-    claim = Claim(ctx, stream, group)
+    key, stream, group = parsing.need_group(ctx, argv)
+    claim = Claim(ctx, key, stream, group)
+    parse_xclaim(claim, argv)
+    apply_xclaim(claim, argv)
+    record_claim(claim)
+
+
+def parse_xclaim(claim: Claim, argv: Argv) -> None:
+    """The idle time, the IDs, and the options from the first word on that is no ID."""
     claim.read_min_idle(argv, b"ERR Invalid min-idle-time argument for XCLAIM")
     end = FIRST_ID
     while end < argv.n:
@@ -212,14 +211,25 @@ def xclaim(ctx: Context, argv: Argv) -> None:
         if not ok:
             break
         end += 1
+    claim.ids_end = end
     claim.read_options(argv, end)
+
+
+def apply_xclaim(claim: Claim, argv: Argv) -> None:
+    """Claim ID after ID and reply."""
     claim.begin(argv)
-    mark = ctx.out.open_array(end - FIRST_ID)
-    for i in range(FIRST_ID, end):
+    mark = claim.out.open_array(claim.ids_end - FIRST_ID)
+    for i in range(FIRST_ID, claim.ids_end):
         _, ms, seq = ids.parse(argv.p, argv.w[2 * i], argv.w[2 * i + 1], 0)
         claim_one(claim, ms, seq)
-    ctx.out.close_array(mark, claim.claimed)
-    claim.end()
+    claim.out.close_array(mark, claim.claimed)
+
+
+def record_claim(claim: Claim) -> None:
+    """The consumer was active; what AOF and replicas have to repeat."""
+    if claim.claimed > 0:
+        claim.consumer.active_ms = claim.now_ms
+    claim.record()
 
 
 def claim_one(claim: Claim, ms: int, seq: int) -> None:
@@ -239,20 +249,23 @@ def claim_one(claim: Claim, ms: int, seq: int) -> None:
 
 def xautoclaim(ctx: Context, argv: Argv) -> None:
     """Take over whatever has been idle for long enough, from an ID on."""
-    text = b"ERR Invalid min-idle-time argument for XAUTOCLAIM"
-    min_idle_ms = parsing.integer(argv, MIN_IDLE, text)
-    ms, seq = ids.interval_start(argv.p, argv.w[2 * START], argv.w[2 * START + 1])
-    count, justid = auto_options(argv)
-    stream, group = parsing.need_group(ctx, argv)
-    claim = Claim(ctx, stream, group)
+    min_idle_ms, ms, seq, count, justid = parse_xautoclaim(argv)
+    key, stream, group = parsing.need_group(ctx, argv)
+    claim = Claim(ctx, key, stream, group)
     claim.min_idle_ms = min_idle_ms if min_idle_ms > 0 else 0
     claim.justid = justid
+    apply_xautoclaim(claim, argv, ms, seq, count)
+    record_claim(claim)
+
+
+def apply_xautoclaim(claim: Claim, argv: Argv, ms: int, seq: int, count: int) -> None:
+    """Claim and reply: where to go on, what was claimed, which entries are gone."""
     claim.begin(argv)
-    out = ctx.out
+    out = claim.out
     deleted = array("Q")
     out.array(3)
     front = out.size
-    records = group.pending.by_id.count
+    records = claim.pending.by_id.count
     mark = out.open_array(count if count < records else records)
     slot = scan(claim, ms, seq, count, deleted)
     out.close_array(mark, claim.claimed)
@@ -263,11 +276,13 @@ def xautoclaim(ctx: Context, argv: Argv) -> None:
     out.array(len(deleted) >> 1)
     for i in range(0, len(deleted), 2):
         out.stream_id(deleted[i], deleted[i + 1])
-    claim.end()
 
 
-def auto_options(argv: Argv) -> tuple[int, bool]:
-    """``[COUNT n] [JUSTID]``."""
+def parse_xautoclaim(argv: Argv) -> tuple[int, int, int, int, bool]:
+    """The idle time, the first ID (two numbers), ``[COUNT n] [JUSTID]``."""
+    text = b"ERR Invalid min-idle-time argument for XAUTOCLAIM"
+    min_idle_ms = parsing.integer(argv, MIN_IDLE, text)
+    ms, seq = ids.interval_start(argv.p, argv.w[2 * START], argv.w[2 * START + 1])
     count, justid = DEFAULT_COUNT, False
     at = AUTO_OPTIONS
     while at < argv.n:
@@ -281,7 +296,7 @@ def auto_options(argv: Argv) -> tuple[int, bool]:
         else:
             raise CommandError(SYNTAX)
         at += 1
-    return count, justid
+    return min_idle_ms, ms, seq, count, justid
 
 
 def scan(claim: Claim, ms: int, seq: int, count: int, deleted: array[int]) -> int:
@@ -316,28 +331,28 @@ _CATEGORIES = "@write @stream @fast"
 
 ROWS = [
     Command(
-        "xclaim",
-        xclaim,
-        -6,
-        WRITE | FAST,
-        _CATEGORIES,
-        Keys(1, 1, 1, "RW UPDATE"),
-        "5.0.0",
-        "Makes pending entries another consumer's.",
-        "stream",
-        "key group consumer min-idle-time id [id ...] [IDLE ms] [TIME unix-time-milliseconds]"
-        " [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID lastid]",
+        name="xclaim",
+        handler=xclaim,
+        arity=-6,
+        flags=WRITE | FAST,
+        categories=_CATEGORIES,
+        keys=Keys(1, 1, 1, "RW UPDATE"),
+        since="5.0.0",
+        summary="Makes pending entries another consumer's.",
+        group="stream",
+        syntax="key group consumer min-idle-time id [id ...] [IDLE ms] "
+        "[TIME unix-time-milliseconds] [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID lastid]",
     ),
     Command(
-        "xautoclaim",
-        xautoclaim,
-        -6,
-        WRITE | FAST,
-        _CATEGORIES,
-        Keys(1, 1, 1, "RW DELETE"),
-        "6.2.0",
-        "Makes pending entries that were idle for long a consumer's.",
-        "stream",
-        "key group consumer min-idle-time start [COUNT count] [JUSTID]",
+        name="xautoclaim",
+        handler=xautoclaim,
+        arity=-6,
+        flags=WRITE | FAST,
+        categories=_CATEGORIES,
+        keys=Keys(1, 1, 1, "RW DELETE"),
+        since="6.2.0",
+        summary="Makes pending entries that were idle for long a consumer's.",
+        group="stream",
+        syntax="key group consumer min-idle-time start [COUNT count] [JUSTID]",
     ),
 ]

@@ -1,11 +1,15 @@
-"""XDEL, XDELEX and XTRIM: taking entries out of a stream.
+"""XDEL and XDELEX: taking entries out of a stream by their IDs.
 
     XDEL    key id [id ...]                                how many went
     XDELEX  key [KEEPREF|DELREF|ACKED] IDS n id [id ...]    per ID: 1 gone, -1 not there, 2 kept
-    XTRIM   key MAXLEN|MINID [=|~] threshold [LIMIT n]      how many went
 
 XDELEX's words may come in any order.
-All IDs are read before the first is deleted, so a bad one leaves all as it was.
+All IDs are read before the first is deleted, so a bad one leaves all as it was; but
+not of a key that is missing: Redis looks that up first.
+
+    parse_…     IDs and options
+    apply_…     delete
+    record_…    events, the AOF, WATCH
 """
 
 from __future__ import annotations
@@ -13,8 +17,7 @@ from __future__ import annotations
 from forebay.commands.api.context import Context
 from forebay.commands.api.notify_flags import NOTIFY_STREAM
 from forebay.commands.api.spec import FAST, WRITE, Command, Keys
-from forebay.commands.streams.add_options import AddOptions
-from forebay.commands.streams.parsing import delete_options, strict_ids
+from forebay.commands.streams.parsing import parse_delete, parse_ids
 from forebay.core import ids
 from forebay.core.group import drop_references, is_referenced, min_last_id
 from forebay.core.stream import Stream
@@ -30,40 +33,55 @@ FORGOTTEN = 0
 
 def xdel(ctx: Context, argv: Argv) -> None:
     """Delete entries by ID."""
-    stream = ctx.stream_at(argv, 1)
-    if stream is None:
-        ctx.out.integer(0)
+    found = ctx.find_stream(argv, 1)
+    if found.stream is None:
+        ctx.reply.integer(0)
         return
-    strict_ids(argv, 2, argv.n)
+    parse_ids(argv, 2, argv.n)
+    deleted = apply_xdel(found.stream, argv)
+    record_deletion(ctx, argv, found.key, deleted)
+    ctx.reply.integer(deleted)
+
+
+def apply_xdel(stream: Stream, argv: Argv) -> int:
+    """Delete; how many were there."""
     deleted = 0
     for i in range(2, argv.n):
         _, ms, seq = ids.parse(argv.p, argv.w[2 * i], argv.w[2 * i + 1], 0)
         if stream.delete(ms, seq):
             deleted += 1
-    if deleted > 0:
-        entries_went(ctx, argv, deleted)
-    ctx.out.integer(deleted)
+    return deleted
 
 
-def entries_went(ctx: Context, argv: Argv, deleted: int) -> None:
+def record_deletion(ctx: Context, argv: Argv, key: bytes, deleted: int) -> None:
     """What follows when entries were deleted by ID."""
-    ctx.db.touch(ctx.key)
-    ctx.notify(NOTIFY_STREAM, b"xdel", ctx.key)
-    ctx.propagate(argv, deleted)
+    if deleted > 0:
+        ctx.db.touch(key)
+        ctx.notify(NOTIFY_STREAM, b"xdel", key)
+        ctx.effects.record_call(argv, deleted)
 
 
 def xdelex(ctx: Context, argv: Argv) -> None:
     """Delete entries by ID, with a say in what happens to consumer groups."""
-    stream = ctx.stream_at(argv, 1)
-    policy, first, count = delete_options(argv, 2)
-    end = first + count
-    if stream is None:
-        ctx.out.array(count)
+    found = ctx.find_stream(argv, 1)
+    policy, first, count = parse_delete(argv, 2)
+    ctx.reply.array(count)
+    if found.stream is None:
         for _ in range(count):
-            ctx.out.integer(MISSING)
+            ctx.reply.integer(MISSING)
         return
-    strict_ids(argv, first, end)
-    ctx.out.array(count)
+    parse_ids(argv, first, first + count)
+    deleted, forgotten = apply_xdelex(ctx, argv, found.stream, policy, first, first + count)
+    record_deletion(ctx, argv, found.key, deleted)
+    if deleted == 0 and forgotten > 0:
+        # Redis counts that as no change; a replica must hear of it all the same.
+        ctx.effects.record_call(argv, 0)
+
+
+def apply_xdelex(
+    ctx: Context, argv: Argv, stream: Stream, policy: int, first: int, end: int
+) -> tuple[int, int]:
+    """Delete and answer for each ID; how many went, and how many only groups still had."""
     low_ms, low_seq = min_last_id(stream)
     deleted = forgotten = 0
     for i in range(first, end):
@@ -74,12 +92,8 @@ def xdelex(ctx: Context, argv: Argv) -> None:
         elif outcome == FORGOTTEN:
             forgotten += 1
             outcome = MISSING
-        ctx.out.integer(outcome)
-    if deleted > 0:
-        entries_went(ctx, argv, deleted)
-    elif forgotten > 0:
-        # Redis counts that as no change; a replica must hear of it all the same.
-        ctx.propagate(argv, 0)
+        ctx.reply.integer(outcome)
+    return deleted, forgotten
 
 
 def delete_one(stream: Stream, ms: int, seq: int, policy: int, low_ms: int, low_seq: int) -> int:
@@ -92,61 +106,31 @@ def delete_one(stream: Stream, ms: int, seq: int, policy: int, low_ms: int, low_
     return FORGOTTEN if forgotten else MISSING
 
 
-def xtrim(ctx: Context, argv: Argv) -> None:
-    """Shorten a stream from its old end."""
-    options = AddOptions()
-    options.read(ctx, argv, 2, False)
-    stream = ctx.stream_at(argv, 1)
-    if stream is None or options.trimmer is None:
-        ctx.out.integer(0)
-        return
-    removed = options.trimmer.apply(stream)
-    if removed > 0:
-        ctx.notify(NOTIFY_STREAM, b"xtrim", ctx.key)
-        ctx.effects.changes += removed
-        if ctx.effects.enabled:
-            options.record(ctx, argv, stream, 0)
-        ctx.db.touch(ctx.key)
-    ctx.out.integer(removed)
-
-
 _DELETE_KEYS = Keys(1, 1, 1, "RW DELETE")
 
 ROWS = [
     Command(
-        "xdel",
-        xdel,
-        -3,
-        WRITE | FAST,
-        "@write @stream @fast",
-        _DELETE_KEYS,
-        "5.0.0",
-        "Deletes entries by ID and answers how many were there.",
-        "stream",
-        "key id [id ...]",
+        name="xdel",
+        handler=xdel,
+        arity=-3,
+        flags=WRITE | FAST,
+        categories="@write @stream @fast",
+        keys=_DELETE_KEYS,
+        since="5.0.0",
+        summary="Deletes entries by ID and answers how many were there.",
+        group="stream",
+        syntax="key id [id ...]",
     ),
     Command(
-        "xdelex",
-        xdelex,
-        -5,
-        WRITE | FAST,
-        "@write @stream @fast",
-        _DELETE_KEYS,
-        "8.2.0",
-        "Deletes entries by ID, with a rule for groups that still need them.",
-        "stream",
-        "key [KEEPREF | DELREF | ACKED] IDS numids id [id ...]",
-    ),
-    Command(
-        "xtrim",
-        xtrim,
-        -4,
-        WRITE,
-        "@write @stream @slow",
-        _DELETE_KEYS,
-        "5.0.0",
-        "Removes the oldest entries of a stream.",
-        "stream",
-        "key <MAXLEN | MINID> [= | ~] threshold [LIMIT count] [KEEPREF | DELREF | ACKED]",
+        name="xdelex",
+        handler=xdelex,
+        arity=-5,
+        flags=WRITE | FAST,
+        categories="@write @stream @fast",
+        keys=_DELETE_KEYS,
+        since="8.2.0",
+        summary="Deletes entries by ID, with a rule for groups that still need them.",
+        group="stream",
+        syntax="key [KEEPREF | DELREF | ACKED] IDS numids id [id ...]",
     ),
 ]

@@ -47,7 +47,7 @@ BAD_ENTRIES_READ = b"ERR value for ENTRIESREAD must be positive or -1"
 def xgroup_create(ctx: Context, argv: Argv) -> None:
     """Create a group, and the stream with MKSTREAM."""
     mkstream, entries_read = _options(argv, may_make_stream=True)
-    stream = ctx.stream_at(argv, KEY)
+    stream = ctx.find_stream(argv, KEY).stream
     if stream is None and not mkstream:
         raise CommandError(KEY_REQUIRED)
     if len(argv) > MOST_CREATE_ARGS:
@@ -58,13 +58,13 @@ def xgroup_create(ctx: Context, argv: Argv) -> None:
         ms, seq = (stream.last_ms, stream.last_seq) if stream is not None else (0, 0)
     if stream is None:
         stream = new_stream(ctx)
-        create(ctx, stream)
+        create(ctx, argv[KEY], stream)
     name = argv[GROUP]
     if stream.groups.find(name) is not None:
         raise CommandError(BUSYGROUP)
     stream.groups.insert(name, Group(name, ms, seq, min(entries_read, stream.entries_added)))
     _changed(ctx, argv, b"xgroup-create")
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def xgroup_setid(ctx: Context, argv: Argv) -> None:
@@ -84,40 +84,40 @@ def xgroup_setid(ctx: Context, argv: Argv) -> None:
     group.last_seq = seq
     group.entries_read = min(entries_read, stream.entries_added)
     _changed(ctx, argv, b"xgroup-setid")
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def xgroup_destroy(ctx: Context, argv: Argv) -> None:
     """Remove a group with all that is pending in it."""
     stream = _stream(ctx, argv)
     if not stream.groups.remove(argv[GROUP]):
-        ctx.out.integer(0)
+        ctx.reply.integer(0)
         return
     _changed(ctx, argv, b"xgroup-destroy")
-    ctx.db.signal(ctx.key)
-    ctx.out.integer(1)
+    ctx.db.signal(argv[KEY])
+    ctx.reply.integer(1)
 
 
 def xgroup_createconsumer(ctx: Context, argv: Argv) -> None:
     """Create a consumer that has read nothing yet."""
     _, group = _stream_and_group(ctx, argv)
     if group.consumer(argv[CONSUMER]) is not None:
-        ctx.out.integer(0)
+        ctx.reply.integer(0)
         return
     group.create_consumer(argv[CONSUMER], ctx.now_ms)
     _changed(ctx, argv, b"xgroup-createconsumer")
-    ctx.out.integer(1)
+    ctx.reply.integer(1)
 
 
 def xgroup_delconsumer(ctx: Context, argv: Argv) -> None:
     """Remove a consumer and forget what is pending for it."""
     _, group = _stream_and_group(ctx, argv)
     if group.consumer(argv[CONSUMER]) is None:
-        ctx.out.integer(0)
+        ctx.reply.integer(0)
         return
     dropped = group.delete_consumer(argv[CONSUMER])
     _changed(ctx, argv, b"xgroup-delconsumer")
-    ctx.out.integer(dropped)
+    ctx.reply.integer(dropped)
 
 
 def _options(argv: Argv, may_make_stream: bool) -> tuple[bool, int]:
@@ -137,7 +137,7 @@ def _options(argv: Argv, may_make_stream: bool) -> tuple[bool, int]:
 
 
 def _stream(ctx: Context, argv: Argv) -> Stream:
-    stream = ctx.stream_at(argv, KEY)
+    stream = ctx.find_stream(argv, KEY).stream
     if stream is None:
         raise CommandError(KEY_REQUIRED)
     return stream
@@ -153,8 +153,8 @@ def _stream_and_group(ctx: Context, argv: Argv) -> tuple[Stream, Group]:
 
 def _changed(ctx: Context, argv: Argv, event: bytes) -> None:
     """The group changed: record the command as it came, publish the event."""
-    ctx.propagate(argv)
-    ctx.notify(NOTIFY_STREAM, event, ctx.key)
+    ctx.effects.record_call(argv)
+    ctx.notify(NOTIFY_STREAM, event, argv[KEY])
 
 
 _HELP = """
@@ -177,76 +177,82 @@ _CATEGORIES = "@write @stream @slow"
 
 ROWS = [
     Command(
-        "xgroup",
-        None,
-        -2,
-        0,
-        "@slow",
+        name="xgroup",
+        handler=None,
+        arity=-2,
+        flags=0,
+        categories="@slow",
         since="5.0.0",
         summary="Makes, changes and deletes consumer groups.",
         group="stream",
         subcommands=[
             Command(
-                "create",
-                xgroup_create,
-                -5,
-                WRITE | DENYOOM,
-                _CATEGORIES,
-                Keys(2, 2, 1, "RW INSERT"),
-                "5.0.0",
-                "Makes a consumer group on a stream.",
-                "stream",
-                "key group <id | $> [MKSTREAM] [ENTRIESREAD entries-read]",
+                name="create",
+                handler=xgroup_create,
+                arity=-5,
+                flags=WRITE | DENYOOM,
+                categories=_CATEGORIES,
+                keys=Keys(2, 2, 1, "RW INSERT"),
+                since="5.0.0",
+                summary="Makes a consumer group on a stream.",
+                group="stream",
+                syntax="key group <id | $> [MKSTREAM] [ENTRIESREAD entries-read]",
             ),
             Command(
-                "setid",
-                xgroup_setid,
-                -5,
-                WRITE,
-                _CATEGORIES,
-                Keys(2, 2, 1, "RW UPDATE"),
-                "5.0.0",
-                "Moves a consumer group to another place in its stream.",
-                "stream",
-                "key group <id | $> [ENTRIESREAD entries-read]",
+                name="setid",
+                handler=xgroup_setid,
+                arity=-5,
+                flags=WRITE,
+                categories=_CATEGORIES,
+                keys=Keys(2, 2, 1, "RW UPDATE"),
+                since="5.0.0",
+                summary="Moves a consumer group to another place in its stream.",
+                group="stream",
+                syntax="key group <id | $> [ENTRIESREAD entries-read]",
             ),
             Command(
-                "destroy",
-                xgroup_destroy,
-                4,
-                WRITE,
-                _CATEGORIES,
-                Keys(2, 2, 1, "RW DELETE"),
-                "5.0.0",
-                "Removes a consumer group and all that is pending in it.",
-                "stream",
-                "key group",
+                name="destroy",
+                handler=xgroup_destroy,
+                arity=4,
+                flags=WRITE,
+                categories=_CATEGORIES,
+                keys=Keys(2, 2, 1, "RW DELETE"),
+                since="5.0.0",
+                summary="Removes a consumer group and all that is pending in it.",
+                group="stream",
+                syntax="key group",
             ),
             Command(
-                "createconsumer",
-                xgroup_createconsumer,
-                5,
-                WRITE | DENYOOM,
-                _CATEGORIES,
-                Keys(2, 2, 1, "RW INSERT"),
-                "6.2.0",
-                "Creates a consumer in a group.",
-                "stream",
-                "key group consumer",
+                name="createconsumer",
+                handler=xgroup_createconsumer,
+                arity=5,
+                flags=WRITE | DENYOOM,
+                categories=_CATEGORIES,
+                keys=Keys(2, 2, 1, "RW INSERT"),
+                since="6.2.0",
+                summary="Creates a consumer in a group.",
+                group="stream",
+                syntax="key group consumer",
             ),
             Command(
-                "delconsumer",
-                xgroup_delconsumer,
-                5,
-                WRITE,
-                _CATEGORIES,
-                Keys(2, 2, 1, "RW DELETE"),
-                "5.0.0",
-                "Removes a consumer and forgets what is pending for it.",
-                "stream",
-                "key group consumer",
+                name="delconsumer",
+                handler=xgroup_delconsumer,
+                arity=5,
+                flags=WRITE,
+                categories=_CATEGORIES,
+                keys=Keys(2, 2, 1, "RW DELETE"),
+                since="5.0.0",
+                summary="Removes a consumer and forgets what is pending for it.",
+                group="stream",
+                syntax="key group consumer",
             ),
-            help_row("xgroup", _HELP, "5.0.0", "stream", "@stream @slow"),
+            help_row(
+                container="xgroup",
+                text=_HELP,
+                since="5.0.0",
+                group="stream",
+                categories="@stream @slow",
+            ),
         ],
     )
 ]

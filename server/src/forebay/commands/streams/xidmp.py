@@ -37,8 +37,8 @@ def xcfgset(ctx: Context, argv: Argv) -> None:
         stream.idmp_duration_s = duration_s
         stream.idmp_maxsize = maxsize
         stream.idmp = None
-        ctx.propagate(argv)
-    ctx.out.ok()
+        ctx.effects.record_call(argv)
+    ctx.reply.ok()
 
 
 def _settings(args: Args) -> dict[bytes, int]:
@@ -78,14 +78,14 @@ def xidmprecord(ctx: Context, argv: Argv) -> None:
     if not found:
         stream.idmp.record(pid, iid, ms, seq, stream.idmp_maxsize)
         stream.iids_added += 1
-        ctx.propagate(argv)
+        ctx.effects.record_call(argv)
     elif (known_ms, known_seq) != (ms, seq):
         raise CommandError(b"ERR IID already exists for this producer with a different stream ID")
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def _stream(ctx: Context, argv: Argv) -> Stream:
-    stream = ctx.stream_at(argv, 1)
+    stream = ctx.find_stream(argv, 1).stream
     if stream is None:
         raise CommandError(NO_SUCH_KEY)
     return stream
@@ -95,27 +95,27 @@ _CATEGORIES = "@write @stream @fast"
 
 ROWS = [
     Command(
-        "xcfgset",
-        xcfgset,
-        -2,
-        WRITE | FAST,
-        _CATEGORIES,
-        Keys(1, 1, 1, "RW UPDATE"),
-        "8.6.0",
-        "Sets how long and how many messages a stream remembers by producer.",
-        "stream",
-        "key [IDMP-DURATION seconds] [IDMP-MAXSIZE count]",
+        name="xcfgset",
+        handler=xcfgset,
+        arity=-2,
+        flags=WRITE | FAST,
+        categories=_CATEGORIES,
+        keys=Keys(1, 1, 1, "RW UPDATE"),
+        since="8.6.0",
+        summary="Sets how long and how many messages a stream remembers by producer.",
+        group="stream",
+        syntax="key [IDMP-DURATION seconds] [IDMP-MAXSIZE count]",
     ),
     Command(
-        "xidmprecord",
-        xidmprecord,
-        5,
-        WRITE | DENYOOM | FAST,
-        _CATEGORIES,
-        Keys(1, 1, 1, "RW UPDATE"),
-        "8.6.2",
-        "Records which entry a producer's message became.",
-        "stream",
-        "key pid iid stream-id",
+        name="xidmprecord",
+        handler=xidmprecord,
+        arity=5,
+        flags=WRITE | DENYOOM | FAST,
+        categories=_CATEGORIES,
+        keys=Keys(1, 1, 1, "RW UPDATE"),
+        since="8.6.2",
+        summary="Records which entry a producer's message became.",
+        group="stream",
+        syntax="key pid iid stream-id",
     ),
 ]

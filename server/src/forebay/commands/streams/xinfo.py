@@ -44,7 +44,7 @@ def xinfo_stream(ctx: Context, argv: Argv) -> None:
     """The stream in numbers, with its ends; or with entries, groups and what is pending."""
     stream = _stream(ctx, argv)
     count = _full_count(argv)
-    out = ctx.out
+    out = ctx.reply
     if count is None:
         out.map(COMMON_FIELDS + 3)
         _common(out, stream)
@@ -65,7 +65,7 @@ def xinfo_stream(ctx: Context, argv: Argv) -> None:
 def xinfo_groups(ctx: Context, argv: Argv) -> None:
     """The groups of a stream and how far each has come."""
     stream = _stream(ctx, argv)
-    out = ctx.out
+    out = ctx.reply
     out.array(stream.groups.count)
     for group in stream.groups.values():
         out.map(6)
@@ -81,7 +81,7 @@ def xinfo_consumers(ctx: Context, argv: Argv) -> None:
     group: Group | None = stream.groups.find(argv[GROUP])
     if group is None:
         raise no_such_group(argv[KEY], argv[GROUP])
-    out = ctx.out
+    out = ctx.reply
     out.array(group.consumers.count)
     for consumer in group.consumers.values():
         out.map(4)
@@ -93,7 +93,7 @@ def xinfo_consumers(ctx: Context, argv: Argv) -> None:
 
 
 def _stream(ctx: Context, argv: Argv) -> Stream:
-    stream = ctx.read_stream(argv, KEY)
+    stream = ctx.read_stream(argv, KEY).stream
     if stream is None:
         raise CommandError(NO_SUCH_KEY)
     return stream
@@ -225,52 +225,58 @@ _KEY = Keys(2, 2, 1, "RO ACCESS")
 
 ROWS = [
     Command(
-        "xinfo",
-        None,
-        -2,
-        0,
-        "@slow",
+        name="xinfo",
+        handler=None,
+        arity=-2,
+        flags=0,
+        categories="@slow",
         since="5.0.0",
         summary="Tells about a stream, its groups and their consumers.",
         group="stream",
         subcommands=[
             Command(
-                "stream",
-                xinfo_stream,
-                -3,
-                READONLY,
-                _CATEGORIES,
-                _KEY,
-                "5.0.0",
-                "Shows a stream from inside.",
-                "stream",
-                "key [FULL [COUNT count]]",
+                name="stream",
+                handler=xinfo_stream,
+                arity=-3,
+                flags=READONLY,
+                categories=_CATEGORIES,
+                keys=_KEY,
+                since="5.0.0",
+                summary="Shows a stream from inside.",
+                group="stream",
+                syntax="key [FULL [COUNT count]]",
             ),
             Command(
-                "groups",
-                xinfo_groups,
-                3,
-                READONLY,
-                _CATEGORIES,
-                _KEY,
-                "5.0.0",
-                "Lists the consumer groups of a stream.",
-                "stream",
-                "key",
+                name="groups",
+                handler=xinfo_groups,
+                arity=3,
+                flags=READONLY,
+                categories=_CATEGORIES,
+                keys=_KEY,
+                since="5.0.0",
+                summary="Lists the consumer groups of a stream.",
+                group="stream",
+                syntax="key",
             ),
             Command(
-                "consumers",
-                xinfo_consumers,
-                4,
-                READONLY,
-                _CATEGORIES,
-                _KEY,
-                "5.0.0",
-                "Lists the consumers of a group.",
-                "stream",
-                "key group",
+                name="consumers",
+                handler=xinfo_consumers,
+                arity=4,
+                flags=READONLY,
+                categories=_CATEGORIES,
+                keys=_KEY,
+                since="5.0.0",
+                summary="Lists the consumers of a group.",
+                group="stream",
+                syntax="key group",
             ),
-            help_row("xinfo", _HELP, "5.0.0", "stream", "@stream @slow"),
+            help_row(
+                container="xinfo",
+                text=_HELP,
+                since="5.0.0",
+                group="stream",
+                categories="@stream @slow",
+            ),
         ],
     )
 ]

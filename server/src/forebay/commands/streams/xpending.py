@@ -31,7 +31,7 @@ FIRST_OPTION = 3
 def xpending(ctx: Context, argv: Argv) -> None:
     """The pending entries of a group, as a summary or one by one."""
     if argv.n == SUMMARY_ARGS:
-        _, group = parsing.need_group(ctx, argv)
+        _, _, group = parsing.need_group(ctx, argv)
         summary(ctx, group)
         return
     if argv.n < LEAST_ARGS or argv.n > MOST_ARGS:
@@ -41,7 +41,7 @@ def xpending(ctx: Context, argv: Argv) -> None:
 
 def summary(ctx: Context, group: Group) -> None:
     """Total, both ends, and how much each consumer holds."""
-    out = ctx.out
+    out = ctx.reply
     pending = group.pending
     out.array(4)
     out.integer(pending.count)
@@ -73,13 +73,13 @@ def extended(ctx: Context, argv: Argv) -> None:
     rows = Rows(ctx.now_ms, min_idle_ms, count)
     rows.start_ms, rows.start_seq = ids.interval_start(argv.p, argv.w[2 * at], argv.w[2 * at + 1])
     rows.end_ms, rows.end_seq = ids.interval_end(argv.p, argv.w[2 * at + 2], argv.w[2 * at + 3])
-    _, group = parsing.need_group(ctx, argv)
+    _, _, group = parsing.need_group(ctx, argv)
     if at + 3 >= argv.n:
         rows.write(ctx, group, group.pending.by_id)
         return
     consumer = group.consumer(argv[at + 3])
     if consumer is None:
-        ctx.out.array(0)
+        ctx.reply.array(0)
     else:
         rows.write(ctx, group, consumer.view)
 
@@ -96,7 +96,7 @@ class Rows:
 
     def write(self, ctx: Context, group: Group, view: View) -> None:
         """Write a row for each record of the view that is asked for."""
-        out = ctx.out
+        out = ctx.reply
         records = group.pending.records
         shown = 0
         mark = out.open_array(self.count if self.count < view.count else view.count)
@@ -125,15 +125,15 @@ class Rows:
 
 ROWS = [
     Command(
-        "xpending",
-        xpending,
-        -3,
-        READONLY,
-        "@read @stream @slow",
-        Keys(1, 1, 1, "RO ACCESS"),
-        "5.0.0",
-        "Lists what a consumer group was given and has not acknowledged.",
-        "stream",
-        "key group [[IDLE min-idle-time] start end count [consumer]]",
+        name="xpending",
+        handler=xpending,
+        arity=-3,
+        flags=READONLY,
+        categories="@read @stream @slow",
+        keys=Keys(1, 1, 1, "RO ACCESS"),
+        since="5.0.0",
+        summary="Lists what a consumer group was given and has not acknowledged.",
+        group="stream",
+        syntax="key group [[IDLE min-idle-time] start end count [consumer]]",
     ),
 ]

@@ -19,38 +19,45 @@ from forebay.wire.argv import Argv
 
 def xlen(ctx: Context, argv: Argv) -> None:
     """How many entries a stream has."""
-    stream = ctx.read_stream(argv, 1)
-    ctx.out.integer(0 if stream is None else stream.length)
+    stream = ctx.read_stream(argv, 1).stream
+    ctx.reply.integer(0 if stream is None else stream.length)
 
 
 def xrange(ctx: Context, argv: Argv) -> None:
     """Entries from the smaller ID to the larger."""
-    range_reply(ctx, argv, 2, 3, False)
+    apply_xrange(ctx, argv, parse_xrange(argv, 2, 3), False)
 
 
 def xrevrange(ctx: Context, argv: Argv) -> None:
     """Entries from the larger ID to the smaller."""
-    range_reply(ctx, argv, 3, 2, True)
+    apply_xrange(ctx, argv, parse_xrange(argv, 3, 2), True)
 
 
-def range_reply(ctx: Context, argv: Argv, start_at: int, end_at: int, reverse: bool) -> None:
-    """Both range commands; they differ in the order of bounds and entries."""
+def parse_xrange(argv: Argv, start_at: int, end_at: int) -> tuple[int, int, int, int, int]:
+    """The first and the last ID, wherever they stand, and COUNT."""
     w = argv.w
     start_ms, start_seq = ids.interval_start(argv.p, w[2 * start_at], w[2 * start_at + 1])
     end_ms, end_seq = ids.interval_end(argv.p, w[2 * end_at], w[2 * end_at + 1])
-    count = read_count(argv, 4)
-    stream = ctx.read_stream(argv, 1)
+    return start_ms, start_seq, end_ms, end_seq, read_count(argv, 4)
+
+
+def apply_xrange(
+    ctx: Context, argv: Argv, bounds: tuple[int, int, int, int, int], reverse: bool
+) -> None:
+    """Look the stream up and answer with its entries; nothing changes, so nothing is recorded."""
+    start_ms, start_seq, end_ms, end_seq, count = bounds
+    stream = ctx.read_stream(argv, 1).stream
     if stream is None:
-        ctx.out.array(0)
+        ctx.reply.array(0)
     elif count == 0:
-        ctx.out.null_array()
+        ctx.reply.null_array()
     else:
         cursor = stream.cursor()
         cursor.open(start_ms, start_seq, end_ms, end_seq, reverse)
         guess = stream.length
         if count > 0 and count < guess:
             guess = count
-        entry_writer.entries(ctx.out, cursor, count, guess)
+        entry_writer.entries(ctx.reply, cursor, count, guess)
 
 
 def read_count(argv: Argv, at: int) -> int:
@@ -70,39 +77,39 @@ _RANGE_KEYS = Keys(1, 1, 1, "RO ACCESS")
 
 ROWS = [
     Command(
-        "xlen",
-        xlen,
-        2,
-        READONLY | FAST,
-        "@read @stream @fast",
-        Keys(1, 1, 1, "RO"),
-        "5.0.0",
-        "Returns the number of messages in a stream.",
-        "stream",
-        "key",
+        name="xlen",
+        handler=xlen,
+        arity=2,
+        flags=READONLY | FAST,
+        categories="@read @stream @fast",
+        keys=Keys(1, 1, 1, "RO"),
+        since="5.0.0",
+        summary="Returns the number of messages in a stream.",
+        group="stream",
+        syntax="key",
     ),
     Command(
-        "xrange",
-        xrange,
-        -4,
-        READONLY,
-        "@read @stream @slow",
-        _RANGE_KEYS,
-        "5.0.0",
-        "The entries between two IDs, oldest first.",
-        "stream",
-        "key start end [COUNT count]",
+        name="xrange",
+        handler=xrange,
+        arity=-4,
+        flags=READONLY,
+        categories="@read @stream @slow",
+        keys=_RANGE_KEYS,
+        since="5.0.0",
+        summary="The entries between two IDs, oldest first.",
+        group="stream",
+        syntax="key start end [COUNT count]",
     ),
     Command(
-        "xrevrange",
-        xrevrange,
-        -4,
-        READONLY,
-        "@read @stream @slow",
-        _RANGE_KEYS,
-        "5.0.0",
-        "The entries between two IDs, newest first.",
-        "stream",
-        "key end start [COUNT count]",
+        name="xrevrange",
+        handler=xrevrange,
+        arity=-4,
+        flags=READONLY,
+        categories="@read @stream @slow",
+        keys=_RANGE_KEYS,
+        since="5.0.0",
+        summary="The entries between two IDs, newest first.",
+        group="stream",
+        syntax="key end start [COUNT count]",
     ),
 ]

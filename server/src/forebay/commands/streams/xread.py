@@ -1,9 +1,10 @@
 """XREAD and XREADGROUP: reading several streams at once, waiting if need be.
 
-    read the words            read_options.py
-    resolve every key's ID    type, then group, then ID: the first failure ends it
-    serve key after key       what has nothing to say is left out of the reply
-    nothing served?           BLOCK: wait, and run again from the start when a key is ready
+    parse_xread     the words: xread_options.py
+    apply_xread     check every key: type, then group, then ID: the first failure ends it
+                    serve key after key: what has nothing to say is left out of the reply
+                    nothing served? BLOCK: wait, and run again from the start when a key is ready
+    record_xread    what XREADGROUP delivered, and to a consumer that is new
 
 What an ID asks for:
     XREAD       id   entries above it        $  above what is there now    +  the last one
@@ -12,8 +13,7 @@ What an ID asks for:
 
 With CLAIM, entries that have been pending too long come before new ones.
 
-A blocked command is run again as it was given, except that ``$`` has become the
-ID that it stood for.
+A blocked command is run again as it was given; only ``$`` has become the ID it stood for.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from forebay.commands.api.args import shown
 from forebay.commands.api.context import BLOCK_STREAM, Context
 from forebay.commands.api.notify_flags import NOTIFY_STREAM
 from forebay.commands.api.spec import BLOCKING, MOVABLEKEYS, READONLY, WRITE, Command, Keys
-from forebay.commands.streams import entry_writer, read_options
-from forebay.commands.streams.delivery_effects import DeliveryEffects
+from forebay.commands.streams import entry_writer, xread_options
+from forebay.commands.streams.delivery_effects import DeliveryEffects, record_consumer
 from forebay.commands.streams.parsing import group_of
-from forebay.commands.streams.read_options import ReadOptions, key_positions
+from forebay.commands.streams.xread_options import ReadOptions, key_positions
 from forebay.core import ids
 from forebay.core.finder import Finder
 from forebay.core.group import Consumer, Group
@@ -53,16 +53,18 @@ class Read:
         self.ctx = ctx
         self.argv = argv
         self.is_group = is_group
-        # Fields have types for Cython, arguments of __init__ have none.
-        self.out = self.ctx.out
+        self.out = self.ctx.reply  # A field has a type for Cython, an argument has none.
         self.options = ReadOptions()
-        self.options.read(self.argv, self.ctx.now_ms, is_group)
         #: Where this command's reply begins, for MAXSIZE.
         self.start = 0
         #: Entries written so far, over all streams, for MAXCOUNT.
         self.written = 0
         self.served = 0
         self.mark = 0
+        #: For record_xread: how much changed, deliveries by stream, consumers that got nothing.
+        self.changes = 0
+        self.recorders: list[DeliveryEffects] | None = None
+        self.idle_consumers: list[tuple[bytes, bytes, bytes]] | None = None
 
     def run(self) -> None:
         """Serve, wait, or say that there is nothing."""
@@ -90,7 +92,7 @@ class Read:
 
     def wait_or_leave(self) -> None:
         """Nothing is there: wait, if the client asked for that and may."""
-        if self.options.block_ms == read_options.NOT_SET or not self.ctx.may_block:
+        if self.options.block_ms == xread_options.NOT_SET or not self.ctx.may_block:
             self.out.null_array()
         else:
             self.wait()
@@ -99,8 +101,8 @@ class Read:
 
     def check(self, i: int) -> None:
         """Type, group and ID of the i-th stream."""
-        stream = self.ctx.read_stream(self.argv, self.options.keys_at + i)
-        if self.is_group and self.group(stream) is None:
+        found = self.ctx.read_stream(self.argv, self.options.keys_at + i)
+        if self.is_group and self.group(found.stream) is None:
             argv = self.argv
             raise CommandError(
                 b"NOGROUP No such key '%s' or consumer group '%s' in XREADGROUP with GROUP option"
@@ -116,7 +118,7 @@ class Read:
 
     def stream(self, i: int) -> Stream | None:
         """The i-th stream."""
-        return self.ctx.stream_at(self.argv, self.options.keys_at + i)
+        return self.ctx.find_stream(self.argv, self.options.keys_at + i).stream
 
     def group(self, stream: Stream | None) -> Group | None:
         """The group of the call in this stream."""
@@ -144,12 +146,13 @@ class Read:
 
     def serve(self, i: int) -> None:
         """Write what the i-th stream has to say; looking again counts again, as in Redis."""
-        stream = self.ctx.read_stream(self.argv, self.options.keys_at + i)
+        found = self.ctx.read_stream(self.argv, self.options.keys_at + i)
+        stream = found.stream
         if stream is None:
             return
         sign = self.sign(i)
         if self.is_group:
-            self.serve_group(stream, i, sign)
+            self.serve_group(found.key, stream, i, sign)
         elif sign == DOLLAR or stream.length == 0 or self.is_exhausted():
             return
         elif sign == PLUS:
@@ -222,21 +225,20 @@ class Read:
 
     # Serving a group
 
-    def serve_group(self, stream: Stream, i: int, sign: int) -> None:
+    def serve_group(self, key: bytes, stream: Stream, i: int, sign: int) -> None:
         """New, claimed or past entries for a consumer of the group."""
         group = self.group(stream)
         if group is None:
             return
-        ctx = self.ctx
-        recorded = ctx.effects.count
+        before = self.written
         name = self.argv[self.options.group_at + 1]
         consumer = group.consumer(name)
         is_new = consumer is None
         if consumer is None:
-            consumer = group.create_consumer(name, ctx.now_ms)
-            ctx.effects.changes += 1
-            ctx.notify(NOTIFY_STREAM, b"xgroup-createconsumer", ctx.key)
-        consumer.seen_ms = ctx.now_ms
+            consumer = group.create_consumer(name, self.ctx.now_ms)
+            self.changes += 1
+            self.ctx.notify(NOTIFY_STREAM, b"xgroup-createconsumer", key)
+        consumer.seen_ms = self.ctx.now_ms
         if sign == 0:
             ms, seq = self.read_id(i)
             if ms == mem.U64_MAX and seq == mem.U64_MAX:
@@ -244,14 +246,15 @@ class Read:
                 sign = GREATER
         if sign == 0:
             # A history ID switches claiming off for the keys after it, too.
-            self.options.claim_ms = read_options.NOT_SET
+            self.options.claim_ms = xread_options.NOT_SET
         if not self.is_exhausted():
             if sign == 0:
                 self.serve_history(stream, group, consumer, i)
             else:
-                self.serve_new(stream, group, consumer, i)
-        if is_new and (self.options.noack or ctx.effects.count == recorded):
-            ctx.effects.record(b"XGROUP", b"CREATECONSUMER", ctx.key, group.name, name)
+                self.serve_new(key, stream, group, consumer, i)
+        if is_new and (self.options.noack or self.written == before):
+            self.idle_consumers = self.idle_consumers or []
+            self.idle_consumers.append((key, group.name, name))
 
     def serve_history(self, stream: Stream, group: Group, consumer: Consumer, i: int) -> None:
         """The consumer's own pending entries above an ID; deleted ones as [id, null]."""
@@ -281,9 +284,11 @@ class Read:
             slot = consumer.view.after(slot)
         out.close_array(mark, n)
 
-    def serve_new(self, stream: Stream, group: Group, consumer: Consumer, i: int) -> None:
+    def serve_new(
+        self, key: bytes, stream: Stream, group: Group, consumer: Consumer, i: int
+    ) -> None:
         """Claimed entries, then new ones; nothing at all is written if there are none."""
-        claims = self.options.claim_ms != read_options.NOT_SET and group.pending.count > 0
+        claims = self.options.claim_ms != xread_options.NOT_SET and group.pending.count > 0
         # The last ID may be of an entry that is gone; then there is nothing to deliver after all.
         has_new = stream.length > 0 and ids.before(
             group.last_ms, group.last_seq, stream.last_ms, stream.last_seq
@@ -294,7 +299,9 @@ class Read:
         before = out.size
         recorder = None
         if self.ctx.effects.enabled:
-            recorder = DeliveryEffects(self.ctx.effects, self.ctx.key, group)
+            recorder = DeliveryEffects(self.ctx.effects, key, group)
+            self.recorders = self.recorders or []
+            self.recorders.append(recorder)
         self.open_stream(i)
         limit = self.limit()
         mark = out.open_array(stream.length if limit == -1 else limit)
@@ -305,7 +312,7 @@ class Read:
             self.served -= 1
             out.rewind(before)
         else:
-            self.ctx.effects.changes += 1
+            self.changes += 1
             out.close_array(mark, n)
 
     def claim(
@@ -370,7 +377,7 @@ class Read:
         """Entries that the group has not had; they become pending unless NOACK."""
         out = self.out
         noack = self.options.noack
-        with_claims = self.options.claim_ms != read_options.NOT_SET
+        with_claims = self.options.claim_ms != xread_options.NOT_SET
         now_ms = self.ctx.now_ms
         _, ms, seq = ids.successor(group.last_ms, group.last_seq)
         cursor = stream.cursor()
@@ -389,22 +396,8 @@ class Read:
         if n > 0 and not noack:
             consumer.active_ms = now_ms
         if n > 0 and recorder is not None:
-            recorder.flush()
-            self.record_position(group)
+            recorder.moved = group
         return n
-
-    def record_position(self, group: Group) -> None:
-        """How far the group has read, for AOF and replicas."""
-        effects = self.ctx.effects
-        out = effects.out
-        effects.head(7)
-        out.bulk(b"XGROUP")
-        out.bulk(b"SETID")
-        out.bulk(self.ctx.key)
-        out.bulk(group.name)
-        out.stream_id(group.last_ms, group.last_seq)
-        out.bulk(b"ENTRIESREAD")
-        out.number(group.entries_read)
 
     # Waiting
 
@@ -421,7 +414,7 @@ class Read:
                 words = argv.list() if words is None else words
                 at = options.keys_at + options.streams + i
                 words[at] = b"0-0" if stream is None else ids.text(stream.last_ms, stream.last_seq)
-            if options.claim_ms != read_options.NOT_SET and stream is not None:
+            if options.claim_ms != xread_options.NOT_SET and stream is not None:
                 wake_at_ms = wake_at_ms or {}
                 wake_at_ms[keys[i]] = self.claim_time(stream)
         call = argv.kept() if words is None else argv_of(words)
@@ -444,41 +437,67 @@ class Read:
 
 def xread(ctx: Context, argv: Argv) -> None:
     """Entries above given IDs, from several streams."""
-    Read(ctx, argv, False).run()
+    apply_xread(parse_xread(ctx, argv, False))
 
 
 def xreadgroup(ctx: Context, argv: Argv) -> None:
     """Entries for one consumer of a group, from several streams."""
-    Read(ctx, argv, True).run()
+    read = parse_xread(ctx, argv, True)
+    apply_xread(read)
+    record_xread(read)
+
+
+def parse_xread(ctx: Context, argv: Argv, is_group: bool) -> Read:
+    """All words of a call; the IDs wait until their streams are known."""
+    read = Read(ctx, argv, is_group)
+    read.options.read(argv, ctx.now_ms, is_group)
+    return read
+
+
+def apply_xread(read: Read) -> None:
+    """Deliver and reply, or wait."""
+    read.run()
+
+
+def record_xread(read: Read) -> None:
+    """Deliveries as XCLAIM, how far groups have read, and consumers that nothing else names."""
+    effects = read.ctx.effects
+    effects.changes += read.changes
+    if read.recorders is not None:
+        for recorder in read.recorders:
+            recorder.finish()
+    if read.idle_consumers is not None:
+        for key, group, name in read.idle_consumers:
+            record_consumer(effects, key, group, name)
 
 
 _READ_KEYS = Keys(0, 0, 0, "RO ACCESS", key_positions)
 
 ROWS = [
     Command(
-        "xread",
-        xread,
-        -4,
-        BLOCKING | READONLY | MOVABLEKEYS,
-        "@read @stream @slow @blocking",
-        _READ_KEYS,
-        "5.0.0",
-        "The entries of streams after the given IDs; can wait for some.",
-        "stream",
-        "[COUNT count] [MAXCOUNT maxcount] [MAXSIZE bytes] [BLOCK milliseconds] "
+        name="xread",
+        handler=xread,
+        arity=-4,
+        flags=BLOCKING | READONLY | MOVABLEKEYS,
+        categories="@read @stream @slow @blocking",
+        keys=_READ_KEYS,
+        since="5.0.0",
+        summary="The entries of streams after the given IDs; can wait for some.",
+        group="stream",
+        syntax="[COUNT count] [MAXCOUNT maxcount] [MAXSIZE bytes] [BLOCK milliseconds] "
         "STREAMS key [key ...] id [id ...]",
     ),
     Command(
-        "xreadgroup",
-        xreadgroup,
-        -7,
-        BLOCKING | WRITE | MOVABLEKEYS,
-        "@write @stream @slow @blocking",
-        _READ_KEYS,
-        "5.0.0",
-        "Delivers entries of streams to a consumer of a group; can wait for some.",
-        "stream",
-        "GROUP group consumer [COUNT count] [MAXCOUNT maxcount] [MAXSIZE bytes] "
+        name="xreadgroup",
+        handler=xreadgroup,
+        arity=-7,
+        flags=BLOCKING | WRITE | MOVABLEKEYS,
+        categories="@write @stream @slow @blocking",
+        keys=_READ_KEYS,
+        since="5.0.0",
+        summary="Delivers entries of streams to a consumer of a group; can wait for some.",
+        group="stream",
+        syntax="GROUP group consumer [COUNT count] [MAXCOUNT maxcount] [MAXSIZE bytes] "
         "[BLOCK milliseconds] [CLAIM min-idle-time] [NOACK] STREAMS key [key ...] id [id ...]",
     ),
 ]

@@ -39,7 +39,8 @@ def xsetid(ctx: Context, argv: Argv) -> None:
         else:
             raise CommandError(SYNTAX)
         i += 2
-    stream = ctx.stream_at(argv, 1)
+    found = ctx.find_stream(argv, 1)
+    stream = found.stream
     if stream is None:
         raise CommandError(NO_SUCH_KEY)
     check_set_id(stream, ms, seq, entries_added)
@@ -50,9 +51,9 @@ def xsetid(ctx: Context, argv: Argv) -> None:
     if maxdel_ms != 0 or maxdel_seq != 0:
         stream.maxdel_ms = maxdel_ms
         stream.maxdel_seq = maxdel_seq
-    ctx.out.ok()
-    ctx.propagate(argv)
-    ctx.notify(NOTIFY_STREAM, b"xsetid", ctx.key)
+    ctx.reply.ok()
+    ctx.effects.record_call(argv)
+    ctx.notify(NOTIFY_STREAM, b"xsetid", found.key)
 
 
 def check_set_id(stream: Stream, ms: int, seq: int, entries_added: int) -> None:
@@ -76,15 +77,15 @@ def check_set_id(stream: Stream, ms: int, seq: int, entries_added: int) -> None:
 
 ROWS = [
     Command(
-        "xsetid",
-        xsetid,
-        -3,
-        WRITE | DENYOOM | FAST,
-        "@write @stream @fast",
-        Keys(1, 1, 1, "RW UPDATE"),
-        "5.0.0",
-        "Sets the last ID of a stream; replicas and the AOF need it.",
-        "stream",
-        "key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]",
+        name="xsetid",
+        handler=xsetid,
+        arity=-3,
+        flags=WRITE | DENYOOM | FAST,
+        categories="@write @stream @fast",
+        keys=Keys(1, 1, 1, "RW UPDATE"),
+        since="5.0.0",
+        summary="Sets the last ID of a stream; replicas and the AOF need it.",
+        group="stream",
+        syntax="key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]",
     ),
 ]

@@ -108,9 +108,9 @@ def _field_type(text: bytes) -> tuple[bool, int]:
 
 def _reply_fields(ctx: Context, key: bytes, steps: list[Step]) -> None:
     value = read_string(ctx, key) or b""
-    ctx.out.array(len(steps))
+    ctx.reply.array(len(steps))
     for step in steps:
-        ctx.out.integer(_get(value, step))
+        ctx.reply.integer(_get(value, step))
 
 
 def _run(ctx: Context, argv: Argv, steps: list[Step]) -> None:
@@ -121,10 +121,10 @@ def _run(ctx: Context, argv: Argv, steps: list[Step]) -> None:
     buffer = changeable(ctx, key, value, (end + 7) >> 3)
     has_grown = len(buffer) > size
     changes = 0
-    ctx.out.array(len(steps))
+    ctx.reply.array(len(steps))
     for step in steps:
         if step.name == b"GET":
-            ctx.out.integer(_get(buffer, step))
+            ctx.reply.integer(_get(buffer, step))
         else:
             changes += _write(ctx, buffer, step, has_grown)
     if changes:
@@ -132,7 +132,7 @@ def _run(ctx: Context, argv: Argv, steps: list[Step]) -> None:
     elif has_grown:
         ctx.db.touch(key)
     if changes or has_grown:
-        ctx.propagate(argv, changes)
+        ctx.effects.record_call(argv, changes)
 
 
 def _write(ctx: Context, buffer: bytearray, step: Step, is_new: bool) -> bool:
@@ -140,9 +140,9 @@ def _write(ctx: Context, buffer: bytearray, step: Step, is_new: bool) -> bool:
     before = _get(buffer, step)
     after = _fitted(step, before)
     if after is None:
-        ctx.out.null()
+        ctx.reply.null()
         return False
-    ctx.out.integer(after if step.name == b"INCRBY" else before)
+    ctx.reply.integer(after if step.name == b"INCRBY" else before)
     _put(buffer, step, after)
     return is_new or after != before
 
@@ -190,12 +190,29 @@ def _put(buffer: bytearray, step: Step, number: int) -> None:
 _GET = "GET encoding offset"
 
 ROWS = [
-    Command("bitfield", bitfield, -2, WRITE | DENYOOM, "@write @bitmap @slow",
-            Keys(1, 1, 1, "RW ACCESS UPDATE VARIABLE_FLAGS"), "3.2.0",
-            "Reads, sets and counts numbers of any width in a string.", "bitmap",
-            f"key [{_GET}] [OVERFLOW <WRAP | SAT | FAIL>]"
-            " [SET encoding offset value | INCRBY encoding offset increment]"),
-    Command("bitfield_ro", bitfield_ro, -2, READONLY | FAST, "@read @bitmap @fast",
-            Keys(1, 1, 1, "RO ACCESS"), "6.0.0",
-            "Reads numbers of any width in a string.", "bitmap", f"key [{_GET} [{_GET} ...]]"),
-]  # fmt: skip
+    Command(
+        name="bitfield",
+        handler=bitfield,
+        arity=-2,
+        flags=WRITE | DENYOOM,
+        categories="@write @bitmap @slow",
+        keys=Keys(1, 1, 1, "RW ACCESS UPDATE VARIABLE_FLAGS"),
+        since="3.2.0",
+        summary="Reads, sets and counts numbers of any width in a string.",
+        group="bitmap",
+        syntax=f"key [{_GET}] [OVERFLOW <WRAP | SAT | FAIL>]"
+        " [SET encoding offset value | INCRBY encoding offset increment]",
+    ),
+    Command(
+        name="bitfield_ro",
+        handler=bitfield_ro,
+        arity=-2,
+        flags=READONLY | FAST,
+        categories="@read @bitmap @fast",
+        keys=Keys(1, 1, 1, "RO ACCESS"),
+        since="6.0.0",
+        summary="Reads numbers of any width in a string.",
+        group="bitmap",
+        syntax=f"key [{_GET} [{_GET} ...]]",
+    ),
+]

@@ -60,8 +60,8 @@ def setbit(ctx: Context, argv: Argv) -> None:
         buffer[offset >> 3] ^= mask
     if before != on or len(buffer) > size:
         changed(ctx, key, b"setbit")
-        ctx.propagate(argv)
-    ctx.out.integer(before)
+        ctx.effects.record_call(argv)
+    ctx.reply.integer(before)
 
 
 def getbit(ctx: Context, argv: Argv) -> None:
@@ -69,7 +69,7 @@ def getbit(ctx: Context, argv: Argv) -> None:
     offset = bit_offset(ctx, argv[2])
     value = read_string(ctx, argv[1]) or b""
     byte = value[offset >> 3] if offset >> 3 < len(value) else 0
-    ctx.out.integer(byte >> (7 - (offset & 7)) & 1)
+    ctx.reply.integer(byte >> (7 - (offset & 7)) & 1)
 
 
 # Ranges of bits
@@ -86,9 +86,9 @@ def bitcount(ctx: Context, argv: Argv) -> None:
     value = read_string(ctx, argv[1]) or b""
     first, last = _bit_bounds(start, stop, len(value), in_bits)
     if stop < start < 0 or first > last:
-        ctx.out.integer(0)
+        ctx.reply.integer(0)
     else:
-        ctx.out.integer(_count(value, first, last))
+        ctx.reply.integer(_count(value, first, last))
 
 
 def bitpos(ctx: Context, argv: Argv) -> None:
@@ -103,13 +103,13 @@ def bitpos(ctx: Context, argv: Argv) -> None:
     stop = integer_of(argv[4]) if argv.n > 4 else -1
     value = read_string(ctx, argv[1])
     if value is None:
-        ctx.out.integer(-wanted)
+        ctx.reply.integer(-wanted)
         return
     first, last = _bit_bounds(start, stop, len(value), in_bits)
     place = _find(value, wanted, first, last) if first <= last else -1
     if place < 0 and first <= last and not wanted and argv.n <= 4:
         place = 8 * len(value)  # the first of the zeros after the string
-    ctx.out.integer(place)
+    ctx.reply.integer(place)
 
 
 def _unit(argv: Argv, at: int) -> bool:
@@ -182,11 +182,11 @@ def bitop(ctx: Context, argv: Argv) -> None:
         every = (1 << 8 * size) - 1
         result = operation(numbers) & every
         set_string(ctx, argv[2], bytearray(result.to_bytes(size, "little")))
-        ctx.propagate(argv)
+        ctx.effects.record_call(argv)
     elif argv[2] in ctx.db.values:
         remove(ctx, argv[2])
-        ctx.propagate(argv)
-    ctx.out.integer(size)
+        ctx.effects.record_call(argv)
+    ctx.reply.integer(size)
 
 
 def _exactly_one(numbers: list[int]) -> int:
@@ -220,17 +220,64 @@ _WRITE = "@write @bitmap @slow"
 _UNIT = "[BYTE | BIT]"
 
 ROWS = [
-    Command("setbit", setbit, 4, WRITE | DENYOOM, _WRITE, Keys(1, 1, 1, "RW ACCESS UPDATE"),
-            "2.2.0", "Sets or clears a bit of a string.", "bitmap", "key offset value"),
-    Command("getbit", getbit, 3, READONLY | FAST, "@read @bitmap @fast", _READ_KEY, "2.2.0",
-            "A bit of a string.", "bitmap", "key offset"),
-    Command("bitcount", bitcount, -2, READONLY, _READ, _READ_KEY, "2.6.0",
-            "How many bits of a string are set.", "bitmap", f"key [start end {_UNIT}]"),
-    Command("bitpos", bitpos, -3, READONLY, _READ, _READ_KEY, "2.8.7",
-            "The first bit of a string that is set, or that is clear.", "bitmap",
-            f"key bit [start [end {_UNIT}]]"),
-    Command("bitop", bitop, -4, WRITE | DENYOOM, _WRITE,
-            Keys(2, -1, 1, "OW UPDATE; RO ACCESS"), "2.6.0",
-            "Combines strings bit by bit into another one.", "bitmap",
-            "<AND | OR | XOR | NOT | DIFF | DIFF1 | ANDOR | ONE> destkey key [key ...]"),
-]  # fmt: skip
+    Command(
+        name="setbit",
+        handler=setbit,
+        arity=4,
+        flags=WRITE | DENYOOM,
+        categories=_WRITE,
+        keys=Keys(1, 1, 1, "RW ACCESS UPDATE"),
+        since="2.2.0",
+        summary="Sets or clears a bit of a string.",
+        group="bitmap",
+        syntax="key offset value",
+    ),
+    Command(
+        name="getbit",
+        handler=getbit,
+        arity=3,
+        flags=READONLY | FAST,
+        categories="@read @bitmap @fast",
+        keys=_READ_KEY,
+        since="2.2.0",
+        summary="A bit of a string.",
+        group="bitmap",
+        syntax="key offset",
+    ),
+    Command(
+        name="bitcount",
+        handler=bitcount,
+        arity=-2,
+        flags=READONLY,
+        categories=_READ,
+        keys=_READ_KEY,
+        since="2.6.0",
+        summary="How many bits of a string are set.",
+        group="bitmap",
+        syntax=f"key [start end {_UNIT}]",
+    ),
+    Command(
+        name="bitpos",
+        handler=bitpos,
+        arity=-3,
+        flags=READONLY,
+        categories=_READ,
+        keys=_READ_KEY,
+        since="2.8.7",
+        summary="The first bit of a string that is set, or that is clear.",
+        group="bitmap",
+        syntax=f"key bit [start [end {_UNIT}]]",
+    ),
+    Command(
+        name="bitop",
+        handler=bitop,
+        arity=-4,
+        flags=WRITE | DENYOOM,
+        categories=_WRITE,
+        keys=Keys(2, -1, 1, "OW UPDATE; RO ACCESS"),
+        since="2.6.0",
+        summary="Combines strings bit by bit into another one.",
+        group="bitmap",
+        syntax="<AND | OR | XOR | NOT | DIFF | DIFF1 | ANDOR | ONE> destkey key [key ...]",
+    ),
+]

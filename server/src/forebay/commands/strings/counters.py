@@ -64,8 +64,8 @@ def add(ctx: Context, argv: Argv, change: int) -> None:
     value += change
     store(ctx, key, b"%d" % value)
     ctx.notify(NOTIFY_STRING, b"incrby", key)
-    ctx.propagate(argv)
-    ctx.out.integer(value)
+    ctx.effects.record_call(argv)
+    ctx.reply.integer(value)
 
 
 def incrbyfloat(ctx: Context, argv: Argv) -> None:
@@ -75,8 +75,8 @@ def incrbyfloat(ctx: Context, argv: Argv) -> None:
     text = _sum(b"0" if before is None else before, argv[2])
     store(ctx, key, text)
     ctx.notify(NOTIFY_STRING, b"incrbyfloat", key)
-    ctx.effects.command(b"SET", key, text, b"KEEPTTL")
-    ctx.out.bulk(text)
+    ctx.effects.record_command((b"SET", key, text, b"KEEPTTL"))
+    ctx.reply.bulk(text)
 
 
 def _sum(*texts: bytes) -> bytes:
@@ -102,14 +102,64 @@ _FLAGS = WRITE | DENYOOM | FAST
 _CATEGORIES = "@write @string @fast"
 
 ROWS = [
-    Command("incr", incr, 2, _FLAGS, _CATEGORIES, _KEY, "1.0.0",
-            "Adds one to a number.", "string", "key"),
-    Command("decr", decr, 2, _FLAGS, _CATEGORIES, _KEY, "1.0.0",
-            "Takes one from a number.", "string", "key"),
-    Command("incrby", incrby, 3, _FLAGS, _CATEGORIES, _KEY, "1.0.0",
-            "Adds to a number.", "string", "key increment"),
-    Command("decrby", decrby, 3, _FLAGS, _CATEGORIES, _KEY, "1.0.0",
-            "Takes from a number.", "string", "key decrement"),
-    Command("incrbyfloat", incrbyfloat, 3, _FLAGS, _CATEGORIES, _KEY, "2.6.0",
-            "Adds to a number that may have a fraction.", "string", "key increment"),
-]  # fmt: skip
+    Command(
+        name="incr",
+        handler=incr,
+        arity=2,
+        flags=_FLAGS,
+        categories=_CATEGORIES,
+        keys=_KEY,
+        since="1.0.0",
+        summary="Adds one to a number.",
+        group="string",
+        syntax="key",
+    ),
+    Command(
+        name="decr",
+        handler=decr,
+        arity=2,
+        flags=_FLAGS,
+        categories=_CATEGORIES,
+        keys=_KEY,
+        since="1.0.0",
+        summary="Takes one from a number.",
+        group="string",
+        syntax="key",
+    ),
+    Command(
+        name="incrby",
+        handler=incrby,
+        arity=3,
+        flags=_FLAGS,
+        categories=_CATEGORIES,
+        keys=_KEY,
+        since="1.0.0",
+        summary="Adds to a number.",
+        group="string",
+        syntax="key increment",
+    ),
+    Command(
+        name="decrby",
+        handler=decrby,
+        arity=3,
+        flags=_FLAGS,
+        categories=_CATEGORIES,
+        keys=_KEY,
+        since="1.0.0",
+        summary="Takes from a number.",
+        group="string",
+        syntax="key decrement",
+    ),
+    Command(
+        name="incrbyfloat",
+        handler=incrbyfloat,
+        arity=3,
+        flags=_FLAGS,
+        categories=_CATEGORIES,
+        keys=_KEY,
+        since="2.6.0",
+        summary="Adds to a number that may have a fraction.",
+        group="string",
+        syntax="key increment",
+    ),
+]

@@ -70,7 +70,7 @@ def set_(ctx: Context, argv: Argv) -> None:
         set_string(ctx, key, value, at_ms, options.keeps_time())
         _propagate_set(ctx, argv, options, at_ms)
     if not options.get:
-        ctx.out.ok() if done else ctx.out.null()
+        ctx.reply.ok() if done else ctx.reply.null()
     else:
         reply_string(ctx, before)
 
@@ -80,8 +80,8 @@ def set_plain(ctx: Context, argv: Argv) -> None:
     key = argv.at(1)
     ctx.lookup(key)  # one that is past its time goes first, and says so
     set_string(ctx, key, argv.at(2))
-    ctx.propagate(argv)
-    ctx.out.ok()
+    ctx.effects.record_call(argv)
+    ctx.reply.ok()
 
 
 def _may_set(ctx: Context, key: bytes, options: Options) -> bool:
@@ -99,26 +99,28 @@ def _may_set(ctx: Context, key: bytes, options: Options) -> bool:
 
 def _propagate_set(ctx: Context, argv: Argv, options: Options, at_ms: int | None) -> None:
     if at_ms is not None:
-        ctx.effects.command(b"SET", argv[1], argv[2], b"PXAT", b"%d" % at_ms)
+        ctx.effects.record_command((b"SET", argv[1], argv[2], b"PXAT", b"%d" % at_ms))
     elif options.match:
         keep = (b"KEEPTTL",) if options.keeps_time() else ()
-        ctx.effects.command(b"SET", argv[1], argv[2], *keep)
+        ctx.effects.record_command((b"SET", argv[1], argv[2], *keep))
     elif options.get:
         args = argv.list()
-        ctx.effects.command(*args[:3], *(word for word in args[3:] if word.upper() != b"GET"))
+        ctx.effects.record_command(
+            (*args[:3], *(word for word in args[3:] if word.upper() != b"GET"))
+        )
     else:
-        ctx.propagate(argv)
+        ctx.effects.record_call(argv)
 
 
 def setnx(ctx: Context, argv: Argv) -> None:
     """SETNX key value."""
     key = argv[1]
     if ctx.lookup(key) is not None:
-        ctx.out.integer(0)
+        ctx.reply.integer(0)
         return
     set_string(ctx, key, argv[2])
-    ctx.propagate(argv)
-    ctx.out.integer(1)
+    ctx.effects.record_call(argv)
+    ctx.reply.integer(1)
 
 
 def _setex(name: bytes, word: bytes) -> Callable[[Context, Argv], None]:
@@ -129,8 +131,8 @@ def _setex(name: bytes, word: bytes) -> Callable[[Context, Argv], None]:
         at_ms = when_ms(ctx, name, word, argv[2])
         ctx.lookup(key)
         set_string(ctx, key, value, at_ms)
-        ctx.effects.command(b"SET", key, value, b"PXAT", b"%d" % at_ms)
-        ctx.out.ok()
+        ctx.effects.record_command((b"SET", key, value, b"PXAT", b"%d" % at_ms))
+        ctx.reply.ok()
 
     return handler
 
@@ -143,7 +145,7 @@ def get(ctx: Context, argv: Argv) -> None:
     value = ctx.lookup(argv.at(1))
     if type(value) is bytes:  # which is most of them
         ctx.keyspace.hits += 1
-        ctx.out.bulk(value)
+        ctx.reply.bulk(value)
     else:
         reply_string(ctx, typed(read(ctx, argv.at(1)), bytes))
 
@@ -159,7 +161,7 @@ def getdel(ctx: Context, argv: Argv) -> None:
 
 def _delete(ctx: Context, key: bytes) -> None:
     remove(ctx, key)
-    ctx.effects.command(b"DEL", key)
+    ctx.effects.record_command((b"DEL", key))
 
 
 def getset(ctx: Context, argv: Argv) -> None:
@@ -167,7 +169,7 @@ def getset(ctx: Context, argv: Argv) -> None:
     key, value = argv[1], argv[2]
     before = typed(read(ctx, key), bytes)
     set_string(ctx, key, value)
-    ctx.effects.command(b"SET", key, value)
+    ctx.effects.record_command((b"SET", key, value))
     reply_string(ctx, before)
 
 
@@ -185,17 +187,17 @@ def _change_expiry(ctx: Context, key: bytes, options: Options) -> None:
     at_ms = absolute_ms(ctx, b"getex", options)
     if at_ms is None:
         if options.expiry == b"PERSIST" and persist_key(ctx, key):
-            ctx.effects.command(b"PERSIST", key)
+            ctx.effects.record_command((b"PERSIST", key))
     elif at_ms <= ctx.now_ms:
         _delete(ctx, key)
     else:
         expire_key(ctx, key, at_ms)
-        ctx.effects.command(b"PEXPIREAT", key, b"%d" % at_ms)
+        ctx.effects.record_command((b"PEXPIREAT", key, b"%d" % at_ms))
 
 
 def strlen(ctx: Context, argv: Argv) -> None:
     """STRLEN key."""
-    ctx.out.integer(len(read_string(ctx, argv[1]) or b""))
+    ctx.reply.integer(len(read_string(ctx, argv[1]) or b""))
 
 
 # Comparing
@@ -215,7 +217,7 @@ def delex(ctx: Context, argv: Argv) -> None:
     may = ctx.lookup(key) is not None if argv.n == PLAIN_DELEX else _may_delete(ctx, argv)
     if may:
         _delete(ctx, key)
-    ctx.out.integer(may)
+    ctx.reply.integer(may)
 
 
 def _may_delete(ctx: Context, argv: Argv) -> bool:
@@ -241,31 +243,136 @@ _TIME = "[EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time
 _MATCH = "IFEQ ifeq-value | IFNE ifne-value | IFDEQ ifdeq-digest | IFDNE ifdne-digest]"
 
 ROWS = [
-    Command("set", set_, -3, WRITE | DENYOOM, _WRITE_SLOW, _VARIED_KEY, "1.0.0",
-            "Sets a string.", "string",
-            "key value [NX | XX | " + _MATCH + " [GET] " + _TIME + "KEEPTTL]"),
-    Command("setnx", setnx, 3, WRITE | DENYOOM | FAST, _WRITE_FAST, Keys(1, 1, 1, "OW INSERT"),
-            "1.0.0", "Sets a string if the key is free.", "string", "key value"),
-    Command("setex", _setex(b"setex", b"EX"), 4, WRITE | DENYOOM, _WRITE_SLOW, _SET_KEY, "2.0.0",
-            "Sets a string that expires after so many seconds.", "string", "key seconds value"),
-    Command("psetex", _setex(b"psetex", b"PX"), 4, WRITE | DENYOOM, _WRITE_SLOW, _SET_KEY, "2.6.0",
-            "Sets a string that expires after so many milliseconds.", "string",
-            "key milliseconds value"),
-    Command("get", get, 2, READONLY | FAST, _READ, _READ_KEY, "1.0.0",
-            "The string at a key.", "string", "key"),
-    Command("getdel", getdel, 2, WRITE | FAST, _WRITE_FAST, Keys(1, 1, 1, "RW ACCESS DELETE"),
-            "6.2.0", "Deletes a key and answers the string it held.", "string", "key"),
-    Command("getset", getset, 3, WRITE | DENYOOM | FAST, _WRITE_FAST, _CHANGED_KEY, "1.0.0",
-            "Sets a string and answers the one before.", "string", "key value"),
-    Command("getex", getex, -2, WRITE | FAST, _WRITE_FAST, _CHANGED_KEY, "6.2.0",
-            "The string at a key, whose expiry time it changes.", "string",
-            "key " + _TIME + "PERSIST]"),
-    Command("strlen", strlen, 2, READONLY | FAST, _READ, Keys(1, 1, 1, "RO"), "2.2.0",
-            "The length of a string.", "string", "key"),
-    Command("digest", digest, 2, READONLY | FAST, _READ, _READ_KEY, "8.4.0",
-            "The XXH3 of a string, in hexadecimal.", "string", "key"),
-    Command("delex", delex, -2, WRITE | FAST, _WRITE_FAST,
-            Keys(1, 1, 1, "RW DELETE VARIABLE_FLAGS"), "8.4.0",
-            "Deletes a key if its string is, or is not, as expected.", "string",
-            "key [" + _MATCH),
-]  # fmt: skip
+    Command(
+        name="set",
+        handler=set_,
+        arity=-3,
+        flags=WRITE | DENYOOM,
+        categories=_WRITE_SLOW,
+        keys=_VARIED_KEY,
+        since="1.0.0",
+        summary="Sets a string.",
+        group="string",
+        syntax="key value [NX | XX | " + _MATCH + " [GET] " + _TIME + "KEEPTTL]",
+    ),
+    Command(
+        name="setnx",
+        handler=setnx,
+        arity=3,
+        flags=WRITE | DENYOOM | FAST,
+        categories=_WRITE_FAST,
+        keys=Keys(1, 1, 1, "OW INSERT"),
+        since="1.0.0",
+        summary="Sets a string if the key is free.",
+        group="string",
+        syntax="key value",
+    ),
+    Command(
+        name="setex",
+        handler=_setex(b"setex", b"EX"),
+        arity=4,
+        flags=WRITE | DENYOOM,
+        categories=_WRITE_SLOW,
+        keys=_SET_KEY,
+        since="2.0.0",
+        summary="Sets a string that expires after so many seconds.",
+        group="string",
+        syntax="key seconds value",
+    ),
+    Command(
+        name="psetex",
+        handler=_setex(b"psetex", b"PX"),
+        arity=4,
+        flags=WRITE | DENYOOM,
+        categories=_WRITE_SLOW,
+        keys=_SET_KEY,
+        since="2.6.0",
+        summary="Sets a string that expires after so many milliseconds.",
+        group="string",
+        syntax="key milliseconds value",
+    ),
+    Command(
+        name="get",
+        handler=get,
+        arity=2,
+        flags=READONLY | FAST,
+        categories=_READ,
+        keys=_READ_KEY,
+        since="1.0.0",
+        summary="The string at a key.",
+        group="string",
+        syntax="key",
+    ),
+    Command(
+        name="getdel",
+        handler=getdel,
+        arity=2,
+        flags=WRITE | FAST,
+        categories=_WRITE_FAST,
+        keys=Keys(1, 1, 1, "RW ACCESS DELETE"),
+        since="6.2.0",
+        summary="Deletes a key and answers the string it held.",
+        group="string",
+        syntax="key",
+    ),
+    Command(
+        name="getset",
+        handler=getset,
+        arity=3,
+        flags=WRITE | DENYOOM | FAST,
+        categories=_WRITE_FAST,
+        keys=_CHANGED_KEY,
+        since="1.0.0",
+        summary="Sets a string and answers the one before.",
+        group="string",
+        syntax="key value",
+    ),
+    Command(
+        name="getex",
+        handler=getex,
+        arity=-2,
+        flags=WRITE | FAST,
+        categories=_WRITE_FAST,
+        keys=_CHANGED_KEY,
+        since="6.2.0",
+        summary="The string at a key, whose expiry time it changes.",
+        group="string",
+        syntax="key " + _TIME + "PERSIST]",
+    ),
+    Command(
+        name="strlen",
+        handler=strlen,
+        arity=2,
+        flags=READONLY | FAST,
+        categories=_READ,
+        keys=Keys(1, 1, 1, "RO"),
+        since="2.2.0",
+        summary="The length of a string.",
+        group="string",
+        syntax="key",
+    ),
+    Command(
+        name="digest",
+        handler=digest,
+        arity=2,
+        flags=READONLY | FAST,
+        categories=_READ,
+        keys=_READ_KEY,
+        since="8.4.0",
+        summary="The XXH3 of a string, in hexadecimal.",
+        group="string",
+        syntax="key",
+    ),
+    Command(
+        name="delex",
+        handler=delex,
+        arity=-2,
+        flags=WRITE | FAST,
+        categories=_WRITE_FAST,
+        keys=Keys(1, 1, 1, "RW DELETE VARIABLE_FLAGS"),
+        since="8.4.0",
+        summary="Deletes a key if its string is, or is not, as expected.",
+        group="string",
+        syntax="key [" + _MATCH,
+    ),
+]

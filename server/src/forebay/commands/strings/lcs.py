@@ -57,10 +57,10 @@ def lcs(ctx: Context, argv: Argv) -> None:
     if options.indexes:
         _reply_parts(ctx, list(common_parts(a, b)), options)
     elif options.length:
-        ctx.out.integer(common_length(a, b))
+        ctx.reply.integer(common_length(a, b))
     else:
         parts = [a[end - size : end] for end, _, size in common_parts(a, b)]
-        ctx.out.bulk(b"".join(reversed(parts)))
+        ctx.reply.bulk(b"".join(reversed(parts)))
 
 
 def _read_options(args: Args) -> Options:
@@ -82,7 +82,7 @@ def _read_options(args: Args) -> Options:
 
 
 def _reply_parts(ctx: Context, parts: list[Part], options: Options) -> None:
-    out = ctx.out
+    out = ctx.reply
     told = [part for part in parts if part[2] >= options.least]
     out.map(2)
     out.bulk(b"matches")
@@ -146,7 +146,16 @@ def _places(text: bytes, byte: int) -> int:
 
 
 ROWS = [
-    Command("lcs", lcs, -3, READONLY, "@read @string @slow", Keys(1, 2, 1, "RO ACCESS"), "7.0.0",
-            "The longest common subsequence of two strings.", "string",
-            "key1 key2 [LEN] [IDX] [MINMATCHLEN min-match-len] [WITHMATCHLEN]"),
-]  # fmt: skip
+    Command(
+        name="lcs",
+        handler=lcs,
+        arity=-3,
+        flags=READONLY,
+        categories="@read @string @slow",
+        keys=Keys(1, 2, 1, "RO ACCESS"),
+        since="7.0.0",
+        summary="The longest common subsequence of two strings.",
+        group="string",
+        syntax="key1 key2 [LEN] [IDX] [MINMATCHLEN min-match-len] [WITHMATCHLEN]",
+    ),
+]

@@ -33,20 +33,20 @@ BAD_PAIRS = b"ERR wrong number of key-value pairs"
 
 def mget(ctx: Context, argv: Argv) -> None:
     """MGET key [key ...]: null for what is not there or not a string."""
-    ctx.out.array(len(argv) - 1)
+    ctx.reply.array(len(argv) - 1)
     for i in range(1, len(argv)):
         value = read(ctx, argv[i])
         if isinstance(value, (bytes, bytearray)):
-            ctx.out.bulk(bytes(value))
+            ctx.reply.bulk(bytes(value))
         else:
-            ctx.out.null()
+            ctx.reply.null()
 
 
 def mset(ctx: Context, argv: Argv) -> None:
     """MSET key value [key value ...]."""
     _check_pairs(argv, b"mset")
     _set_pairs(ctx, argv)
-    ctx.out.ok()
+    ctx.reply.ok()
 
 
 def msetnx(ctx: Context, argv: Argv) -> None:
@@ -55,7 +55,7 @@ def msetnx(ctx: Context, argv: Argv) -> None:
     free = all(ctx.lookup(argv[i]) is None for i in range(1, len(argv), 2))
     if free:
         _set_pairs(ctx, argv)
-    ctx.out.integer(free)
+    ctx.reply.integer(free)
 
 
 def _check_pairs(argv: Argv, name: bytes) -> None:
@@ -67,7 +67,7 @@ def _set_pairs(ctx: Context, argv: Argv) -> None:
     for i in range(1, len(argv), 2):
         ctx.lookup(argv[i])
         set_string(ctx, argv[i], argv[i + 1])
-    ctx.propagate(argv, len(argv) // 2)
+    ctx.effects.record_call(argv, len(argv) // 2)
 
 
 def msetex(ctx: Context, argv: Argv) -> None:
@@ -82,11 +82,11 @@ def msetex(ctx: Context, argv: Argv) -> None:
         for i in places:
             _set_one(ctx, argv[i], argv[i + 1], at_ms, options.keeps_time())
         if at_ms is None:
-            ctx.propagate(argv, len(places))
+            ctx.effects.record_call(argv, len(places))
         else:
-            ctx.effects.changes += len(places)
-            ctx.effects.record(*argv.list()[:end], b"PXAT", b"%d" % at_ms)
-    ctx.out.integer(done)
+            words = argv.list()[:end]
+            ctx.effects.record_command((*words, b"PXAT", b"%d" % at_ms), changes=len(places))
+    ctx.reply.integer(done)
 
 
 def _set_one(ctx: Context, key: bytes, value: bytes, at_ms: int | None, keep_time: bool) -> None:
@@ -116,16 +116,52 @@ _WRITE = "@write @string @slow"
 _TIME = "[EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | "
 
 ROWS = [
-    Command("mget", mget, -2, READONLY | FAST, "@read @string @fast",
-            Keys(1, -1, 1, "RO ACCESS"), "1.0.0", "The strings at several keys.", "string",
-            "key [key ...]"),
-    Command("mset", mset, -3, WRITE | DENYOOM, _WRITE, Keys(1, -1, 2, "OW UPDATE"), "1.0.1",
-            "Sets several strings at once.", "string", "key value [key value ...]"),
-    Command("msetnx", msetnx, -3, WRITE | DENYOOM, _WRITE, Keys(1, -1, 2, "OW INSERT"),
-            "1.0.1", "Sets several strings at once if all keys are free.", "string",
-            "key value [key value ...]"),
-    Command("msetex", msetex, -4, WRITE | DENYOOM | MOVABLEKEYS, _WRITE,
-            Keys(flags="OW UPDATE", finder=_msetex_keys), "8.4.0",
-            "Sets several strings at once, with one expiry time and if the keys allow it.",
-            "string", "numkeys key value [key value ...] [NX | XX] " + _TIME + "KEEPTTL]"),
-]  # fmt: skip
+    Command(
+        name="mget",
+        handler=mget,
+        arity=-2,
+        flags=READONLY | FAST,
+        categories="@read @string @fast",
+        keys=Keys(1, -1, 1, "RO ACCESS"),
+        since="1.0.0",
+        summary="The strings at several keys.",
+        group="string",
+        syntax="key [key ...]",
+    ),
+    Command(
+        name="mset",
+        handler=mset,
+        arity=-3,
+        flags=WRITE | DENYOOM,
+        categories=_WRITE,
+        keys=Keys(1, -1, 2, "OW UPDATE"),
+        since="1.0.1",
+        summary="Sets several strings at once.",
+        group="string",
+        syntax="key value [key value ...]",
+    ),
+    Command(
+        name="msetnx",
+        handler=msetnx,
+        arity=-3,
+        flags=WRITE | DENYOOM,
+        categories=_WRITE,
+        keys=Keys(1, -1, 2, "OW INSERT"),
+        since="1.0.1",
+        summary="Sets several strings at once if all keys are free.",
+        group="string",
+        syntax="key value [key value ...]",
+    ),
+    Command(
+        name="msetex",
+        handler=msetex,
+        arity=-4,
+        flags=WRITE | DENYOOM | MOVABLEKEYS,
+        categories=_WRITE,
+        keys=Keys(flags="OW UPDATE", finder=_msetex_keys),
+        since="8.4.0",
+        summary="Sets several strings at once, with one expiry time and if the keys allow it.",
+        group="string",
+        syntax="numkeys key value [key value ...] [NX | XX] " + _TIME + "KEEPTTL]",
+    ),
+]

@@ -35,8 +35,8 @@ def append(ctx: Context, argv: Argv) -> None:
         check_length(ctx, size)
         changeable(ctx, key, value, 0).extend(argv[2])
     changed(ctx, key, b"append")
-    ctx.propagate(argv)
-    ctx.out.integer(size)
+    ctx.effects.record_call(argv)
+    ctx.reply.integer(size)
 
 
 def setrange(ctx: Context, argv: Argv) -> None:
@@ -46,15 +46,15 @@ def setrange(ctx: Context, argv: Argv) -> None:
         raise CommandError(BAD_OFFSET)
     value = string_of(ctx.lookup(key))
     if not patch:
-        ctx.out.integer(len(value or b""))
+        ctx.reply.integer(len(value or b""))
         return
     end = offset + len(patch)
     check_length(ctx, end)
     buffer = changeable(ctx, key, value, end)
     buffer[offset:end] = patch
     changed(ctx, key, b"setrange")
-    ctx.propagate(argv)
-    ctx.out.integer(len(buffer))
+    ctx.effects.record_call(argv)
+    ctx.reply.integer(len(buffer))
 
 
 def getrange(ctx: Context, argv: Argv) -> None:
@@ -64,21 +64,58 @@ def getrange(ctx: Context, argv: Argv) -> None:
     first, last = bounds(start, stop, len(value))
     if stop < start < 0:
         last = -1
-    ctx.out.bulk(bytes(value[first : last + 1]) if first <= last else b"")
+    ctx.reply.bulk(bytes(value[first : last + 1]) if first <= last else b"")
 
 
 _RANGE_READ = Keys(1, 1, 1, "RO ACCESS")
 
 ROWS = [
-    Command("append", append, 3, WRITE | DENYOOM | FAST, "@write @string @fast",
-            Keys(1, 1, 1, "RW INSERT"), "2.0.0", "Adds to the end of a string.", "string",
-            "key value"),
-    Command("setrange", setrange, 4, WRITE | DENYOOM, "@write @string @slow",
-            Keys(1, 1, 1, "RW UPDATE"), "2.2.0",
-            "Overwrites a part of a string, which grows if it must.", "string",
-            "key offset value"),
-    Command("getrange", getrange, 4, READONLY, "@read @string @slow", _RANGE_READ, "2.4.0",
-            "A part of a string.", "string", "key start end"),
-    Command("substr", getrange, 4, READONLY, "@read @string @slow", _RANGE_READ, "1.0.0",
-            "A part of a string, as GETRANGE.", "string", "key start end"),
-]  # fmt: skip
+    Command(
+        name="append",
+        handler=append,
+        arity=3,
+        flags=WRITE | DENYOOM | FAST,
+        categories="@write @string @fast",
+        keys=Keys(1, 1, 1, "RW INSERT"),
+        since="2.0.0",
+        summary="Adds to the end of a string.",
+        group="string",
+        syntax="key value",
+    ),
+    Command(
+        name="setrange",
+        handler=setrange,
+        arity=4,
+        flags=WRITE | DENYOOM,
+        categories="@write @string @slow",
+        keys=Keys(1, 1, 1, "RW UPDATE"),
+        since="2.2.0",
+        summary="Overwrites a part of a string, which grows if it must.",
+        group="string",
+        syntax="key offset value",
+    ),
+    Command(
+        name="getrange",
+        handler=getrange,
+        arity=4,
+        flags=READONLY,
+        categories="@read @string @slow",
+        keys=_RANGE_READ,
+        since="2.4.0",
+        summary="A part of a string.",
+        group="string",
+        syntax="key start end",
+    ),
+    Command(
+        name="substr",
+        handler=getrange,
+        arity=4,
+        flags=READONLY,
+        categories="@read @string @slow",
+        keys=_RANGE_READ,
+        since="1.0.0",
+        summary="A part of a string, as GETRANGE.",
+        group="string",
+        syntax="key start end",
+    ),
+]

@@ -42,9 +42,9 @@ def read_string(ctx: Context, key: bytes) -> String | None:
 def reply_string(ctx: Context, value: bytes | None) -> None:
     """A string, or null."""
     if value is None:
-        ctx.out.null()
+        ctx.reply.null()
     else:
-        ctx.out.bulk(value)
+        ctx.reply.bulk(value)
 
 
 def set_string(

@@ -35,11 +35,9 @@ cdef class Compressor:
     cdef Py_ssize_t finish(self, const u8* src, Py_ssize_t at, Py_ssize_t end, Py_ssize_t o, Py_ssize_t run, Py_ssize_t room) noexcept
 
 
-cdef Compressor compressor
-
 @cython.locals(end="Py_ssize_t", o="Py_ssize_t", head="Py_ssize_t", count="Py_ssize_t", back="Py_ssize_t")
 cdef bint expand_into(const u8* src, Py_ssize_t at, Py_ssize_t n, u8* dst, Py_ssize_t size) noexcept
-@cython.locals(size="Py_ssize_t")
+@cython.locals(size="Py_ssize_t", compressor=Compressor)
 cpdef bytes compress(bytes data)
 @cython.locals(room=bytearray)
 cpdef bytes expand(bytes data, Py_ssize_t at, Py_ssize_t n, Py_ssize_t size)

@@ -7,9 +7,9 @@
 A copy may reach into what it is writing: from one byte back it repeats a byte.
 
 Compressing looks for the last place where the same three bytes began, in a
-table of positions by hash.  The table is shared by all calls and never wiped:
-positions are counted on from call to call, so what an earlier call left is
-below ``floor`` and is seen to be stale.
+table of positions by hash.  The table of a Compressor is never wiped: positions
+are counted on from call to call, so what an earlier call left is below ``floor``
+and is seen to be stale.
 
 Rules
   1. Results are at least four bytes shorter than the input, or there is none:
@@ -190,11 +190,9 @@ def expand_into(src: mem.Pointer, at: int, n: int, dst: mem.Pointer, size: int) 
     return o == size
 
 
-compressor = Compressor()
-
-
 def compress(data: bytes) -> bytes | None:
     """The data compressed, or None if that would not save four bytes."""
+    compressor = Compressor()
     size = compressor.squeeze(data, 0, len(data))
     return None if size == 0 else mem.to_bytes(compressor.p, 0, size)
 

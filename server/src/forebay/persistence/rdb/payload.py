@@ -26,6 +26,7 @@ from forebay.persistence.rdb.format import (
     STREAM_TYPE_SINCE,
     VERSIONS,
 )
+from forebay.persistence.rdb.lzf import Compressor
 from forebay.persistence.rdb.reader import RdbReader, read_bytes
 from forebay.persistence.rdb.stream_extra import Extra, IdmpState
 from forebay.persistence.rdb.writer import RdbWriter
@@ -43,6 +44,7 @@ def dump(
     version: str = DEFAULT_VERSION,
     compress: bool = True,
     defaults: IdmpState | None = None,
+    compressor: Compressor | None = None,
 ) -> bytes:
     """The payload of a value, for a Redis of this version or the next that can hold it.
 
@@ -54,7 +56,7 @@ def dump(
         stream_type = max(stream_type, needed_type(value, defaults))
         rdb_version = max(rdb_version, STREAM_TYPE_SINCE[stream_type])
     pieces: list[bytes] = []
-    writer = RdbWriter(pieces.append, compress)
+    writer = RdbWriter(pieces.append, compress, compressor=compressor)
     writer.byte(values.type_of(value, stream_type))
     for _ in values.write_steps(writer, value, stream_type):
         pass

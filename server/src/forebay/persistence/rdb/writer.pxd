@@ -4,7 +4,6 @@ cimport cython
 from forebay cimport mem
 from forebay.mem cimport i64, u8, u64
 from forebay.persistence.rdb cimport crc64
-from forebay.persistence.rdb cimport lzf
 from forebay.persistence.rdb.lzf cimport Compressor
 
 cdef Py_ssize_t PIECE, SMALL, PLAIN_MAX, INTEGER_MAX
@@ -15,6 +14,7 @@ cdef int LENGTH_32, LENGTH_64, INT8, INT16, INT32, LZF
 cdef class RdbWriter:
     cdef public object sink
     cdef public bint compress, checksum
+    cdef Compressor compressor          # None until it is needed
     cdef public u64 crc
     cdef public i64 flushed
     cdef bytearray buf
@@ -44,7 +44,7 @@ cdef class RdbWriter:
     @cython.locals(is_short=bint)
     cdef int span(self, const u8* src, Py_ssize_t at, Py_ssize_t n) except -1
     cdef int plain(self, const u8* src, Py_ssize_t at, Py_ssize_t n) except -1
-    @cython.locals(size="Py_ssize_t")
+    @cython.locals(compressor=Compressor, size="Py_ssize_t")
     cdef bint packed(self, const u8* src, Py_ssize_t at, Py_ssize_t n) except -1
     @cython.locals(ok=bint, value=i64, p="u8*", o="Py_ssize_t", bits=u64)
     cdef bint integer(self, const u8* src, Py_ssize_t at, Py_ssize_t n) except -1

@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from forebay import mem
-from forebay.persistence.rdb import crc64, lzf
+from forebay.persistence.rdb import crc64
 from forebay.persistence.rdb.format import INT8, INT16, INT32, LENGTH_32, LENGTH_64, LZF
+from forebay.persistence.rdb.lzf import Compressor
 
 Sink = Callable[[bytes], object]
 
@@ -31,11 +32,21 @@ INTEGER_MAX = 11
 
 
 class RdbWriter:
-    """Writes the parts of an RDB file into a sink."""
+    """Writes the parts of an RDB file into a sink.
 
-    def __init__(self, sink: Sink, compress: bool = True, checksum: bool = True) -> None:
+    Making a compressor costs more than writing a small value: DUMP lends its own.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        compress: bool = True,
+        checksum: bool = True,
+        compressor: Compressor | None = None,
+    ) -> None:
         self.sink = sink
         self.compress = compress
+        self.compressor = compressor
         self.checksum = checksum
         self.crc = 0
         #: Bytes that the sink has.
@@ -166,14 +177,17 @@ class RdbWriter:
 
     def packed(self, src: mem.Pointer, at: int, n: int) -> bool:
         """Write the string compressed; false if that would not make it shorter."""
-        size = lzf.compressor.squeeze(src, at, n)
+        compressor = self.compressor
+        if compressor is None:
+            compressor = self.compressor = Compressor()
+        size = compressor.squeeze(src, at, n)
         if size <= 0:
             return False
         self.byte(LZF)
         self.length(size)
         self.length(n)
         self.need(size)
-        mem.copy(self.p, self.size, lzf.compressor.p, 0, size)
+        mem.copy(self.p, self.size, compressor.p, 0, size)
         self.size += size
         return True
 

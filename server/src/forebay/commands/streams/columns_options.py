@@ -12,25 +12,16 @@ TEXTS, WHOLES, DOUBLES = 0, 1, 2
 LETTERS = b"tid"
 
 
-class ColumnOptions:
+class ColumnsOptions:
     """The options: COUNT (-1: none), IDS, TIMES, FIELDS (not given: all, as a map), KINDS."""
 
-    def __init__(self, argv: Argv) -> None:
+    def __init__(self) -> None:
         self.count = -1
         self.with_ids = False
         self.with_times = False
         self.as_map = True
         self.names: list[bytes] = []
         self.kinds: list[int] = []
-        letters: bytes | None = None
-        at = FIRST_OPTION
-        while at < argv.n:
-            if argv.word(at, b"KINDS") and at + 1 < argv.n:
-                letters = argv[at + 1]
-                at += 2
-            else:
-                at = self.read(argv, at)
-        self.kinds = self.kinds_of(letters if letters is not None else b"t" * len(self.names))
 
     def kinds_of(self, letters: bytes) -> list[int]:
         """What the columns of the fields are made of."""
@@ -61,3 +52,19 @@ class ColumnOptions:
                 raise CommandError(b"ERR FIELDS names a field twice")
             return at + 2 + number
         raise CommandError(SYNTAX)
+
+
+def parse_columns(argv: Argv) -> ColumnsOptions:
+    """All words after the range."""
+    options = ColumnsOptions()
+    letters: bytes | None = None
+    at = FIRST_OPTION
+    while at < argv.n:
+        if argv.word(at, b"KINDS") and at + 1 < argv.n:
+            letters = argv[at + 1]
+            at += 2
+        else:
+            at = options.read(argv, at)
+    names = options.names
+    options.kinds = options.kinds_of(letters if letters is not None else b"t" * len(names))
+    return options
