@@ -160,9 +160,7 @@ class Engine:
         """A client came."""
         db, pool = self.keyspace.databases[0], self.ctx.writer_pool
         session = Session(self.sessions.new_number(), db, pool, now_ms)
-        session.addr = addr
-        session.laddr = laddr
-        session.fd = fd
+        session.addr, session.laddr, session.fd = addr, laddr, fd
         session.authenticated = not self.settings.requirepass
         session.set_gate(gates.UNAUTHENTICATED, not session.authenticated)
         self.sessions.add(session)
