@@ -34,8 +34,7 @@ cdef class Read:
 
     @cython.locals(options=ReadOptions, i="Py_ssize_t")
     cdef int run(self) except -1
-    cdef int finish(self) except -1
-    cdef int wait_or_leave(self) except -1
+    cdef void finish(self) except *
 
     @cython.locals(found=Found, argv=Argv, sign="int")
     cdef int check(self, Py_ssize_t i) except -1
@@ -48,11 +47,8 @@ cdef class Read:
     @cython.locals(at="Py_ssize_t", argv=Argv, ok="bint", ms="u64", seq="u64")
     cdef (u64, u64) read_id(self, Py_ssize_t i) except *
 
-    @cython.locals(found=Found, stream=Stream, sign="int")
+    @cython.locals(found=Found, stream=Stream, sign="int", ms="u64", seq="u64")
     cdef void serve(self, Py_ssize_t i) except *
-
-    @cython.locals(ms="u64", seq="u64")
-    cdef int serve_after(self, Stream stream, Py_ssize_t i) except -1
 
     @cython.locals(argv=Argv, at="Py_ssize_t")
     cdef int open_stream(self, Py_ssize_t i) except -1

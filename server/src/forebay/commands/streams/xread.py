@@ -82,16 +82,13 @@ class Read:
 
     def finish(self) -> None:
         """Close the reply, or wait."""
-        if self.served == 0:
-            self.out.rewind(self.start)
-            self.wait_or_leave()
-        elif self.out.resp == 2:
-            self.out.close_array(self.mark, self.served)
-        else:
-            self.out.close_map(self.mark, self.served)
-
-    def wait_or_leave(self) -> None:
-        """Nothing is there: wait, if the client asked for that and may."""
+        if self.served > 0:
+            if self.out.resp == 2:
+                self.out.close_array(self.mark, self.served)
+            else:
+                self.out.close_map(self.mark, self.served)
+            return
+        self.out.rewind(self.start)
         if self.options.block_ms == xread_options.NOT_SET or not self.ctx.may_block:
             self.out.null_array()
         else:
@@ -158,14 +155,10 @@ class Read:
         elif sign == PLUS:
             self.serve_last(stream, i)
         else:
-            self.serve_after(stream, i)
-
-    def serve_after(self, stream: Stream, i: int) -> None:
-        """The entries after the ID that the client names."""
-        ms, seq = self.read_id(i)
-        if stream.has_after(ms, seq):
-            self.open_stream(i)
-            self.serve_entries(stream, ms, seq)
+            ms, seq = self.read_id(i)
+            if stream.has_after(ms, seq):
+                self.open_stream(i)
+                self.serve_entries(stream, ms, seq)
 
     def open_stream(self, i: int) -> None:
         """Begin the part of the reply that belongs to the i-th stream."""
