@@ -11,6 +11,7 @@ from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.server.logger import Log
 from forebay.server.net.turn_end import EffectsReader, Participant, TurnEnd
+from forebay.wire.resp_writer import WriterPool
 from forebay.server.server import Server
 from testkit.hand_server import Client, HandClock
 from testkit.resp import encode
@@ -60,7 +61,7 @@ class Guest(Participant):
 
 @pytest.fixture
 def turn_end() -> TurnEnd:
-    return TurnEnd(Effects())
+    return TurnEnd(Effects(WriterPool()))
 
 
 @pytest.fixture
