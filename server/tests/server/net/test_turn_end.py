@@ -11,8 +11,8 @@ from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.server.logger import Log
 from forebay.server.net.turn_end import EffectsReader, Participant, TurnEnd
-from forebay.wire.resp_writer import WriterPool
 from forebay.server.server import Server
+from forebay.wire.resp_writer import WriterPool
 from testkit.hand_server import Client, HandClock
 from testkit.resp import encode
 
