@@ -49,7 +49,7 @@ cdef class AddOptions:
     @cython.locals(trimmer=Trimmer, limit="i64")
     cdef int settle_limit(self, Context ctx, bint is_add) except -1
 
-    cdef int refuse_without_strategy(self, bint is_add) except -1
+    cdef bytes without_strategy(self, bint is_add)
 
 
 @cython.locals(options=AddOptions, found=Found, stream=Stream)

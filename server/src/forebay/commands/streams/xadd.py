@@ -222,17 +222,16 @@ class AddOptions:
         if not ok or (not self.seq_given and mem.find(p, start, start + n, DASH) >= 0):
             raise CommandError(INVALID_ID)
 
-    def settle_limit(self, ctx: Context, is_add: bool) -> int:
+    def settle_limit(self, ctx: Context, is_add: bool) -> None:
         """Check LIMIT against the strategy, or choose one."""
         trimmer = self.trimmer
         if trimmer is None:
-            return self.refuse_without_strategy(is_add)
+            raise CommandError(self.without_strategy(is_add))
         if self.policy != NO_POLICY:
             trimmer.policy = self.policy
         if ctx.session.is_replaying:
             trimmer.by_node = False
-            return 0
-        if self.limit != -1:
+        elif self.limit != -1:
             if not trimmer.approx:
                 raise CommandError(LIMIT_EXACT)
             trimmer.limit = self.limit
@@ -241,13 +240,12 @@ class AddOptions:
             if limit <= 0:
                 limit = DEFAULT_LIMIT
             trimmer.limit = min(limit, DEFAULT_LIMIT_MAX)
-        return 0
 
-    def refuse_without_strategy(self, is_add: bool) -> int:
+    def without_strategy(self, is_add: bool) -> bytes:
         """Why LIMIT, or XTRIM, makes no sense without MAXLEN or MINID."""
         if self.limit > 0:
-            raise CommandError(LIMIT_ALONE)
-        raise CommandError(LIMIT_EXACT if is_add else NO_STRATEGY)
+            return LIMIT_ALONE
+        return LIMIT_EXACT if is_add else NO_STRATEGY
 
 
 # Apply
