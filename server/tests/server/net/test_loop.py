@@ -5,41 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import socket
-from collections.abc import Iterator
 
 import pytest
 
-from forebay.commands.api.settings import Settings
-from forebay.engine.engine import Engine
-from forebay.server.logger import Log
 from forebay.server.net.listen import Door
-from forebay.server.net.turn_end import Participant, TurnEnd
+from forebay.server.net.turn_end import Participant
 from forebay.server.server import Server
 from testkit.hand_server import Client, HandClock
 from testkit.resp import encode
-
-
-@pytest.fixture
-def clock() -> HandClock:
-    return HandClock()
-
-
-@pytest.fixture
-def server(clock: HandClock) -> Iterator[Server]:
-    """A server without a door; a test turns its loop by hand."""
-    engine = Engine(Settings(), clock)
-    server = Server(Settings(), engine, TurnEnd(engine.effects), Log(clock), clock)
-    yield server
-    for conn in server.loop.connections():
-        server.loop.close(conn)
-    server.loop.epoll.close()
-
-
-@pytest.fixture
-def client(server: Server) -> Iterator[Client]:
-    client = Client(server)
-    yield client
-    client.socket.close()
 
 
 def test_one_turn_receives_runs_and_answers(client: Client) -> None:

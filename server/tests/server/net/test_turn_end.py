@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from forebay.commands.api.effects import Effects
-from forebay.commands.api.settings import Settings
-from forebay.engine.engine import Engine
-from forebay.server.logger import Log
 from forebay.server.net.turn_end import EffectsReader, Participant, TurnEnd
 from forebay.server.server import Server
 from forebay.wire.resp_writer import WriterPool
-from testkit.hand_server import Client, HandClock
+from testkit.hand_server import Client
 from testkit.resp import encode
 
 ADD = encode("XADD", "s", "*", "f", "v")
@@ -64,24 +59,10 @@ def turn_end() -> TurnEnd:
     return TurnEnd(Effects(WriterPool()))
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    """A server that keeps nothing; a test turns its loop by hand."""
-    clock = HandClock()
-    engine = Engine(Settings(), clock)
-    engine.effects.enabled = True
-    server = Server(Settings(), engine, TurnEnd(engine.effects), Log(clock), clock)
-    yield server
-    for conn in server.loop.connections():
-        server.loop.close(conn)
-    server.loop.epoll.close()
-
-
-@pytest.fixture
-def client(server: Server) -> Iterator[Client]:
-    client = Client(server)
-    yield client
-    client.socket.close()
+@pytest.fixture(autouse=True)
+def recording(server: Server) -> None:
+    """Somebody wants to know what changes."""
+    server.engine.effects.enabled = True
 
 
 def test_readers_get_the_effects_of_a_turn_in_their_order_before_a_reply_leaves(
