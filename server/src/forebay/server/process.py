@@ -149,11 +149,15 @@ def go_to_background() -> Background:
 def wait_for(child: int, pipe: int) -> int:
     """Until the server in the background is ready, or gone; the exit code of its starter.
 
-    There is no limit: as long as the child lives, it loads data or waits for the disk.
+    There is no limit: as long as the child lives, it loads data or waits for the disk.  Each wait
+    is short all the same: Ctrl-C just before a system call is noticed when the call returns.
     """
+    is_told = False
     try:
-        if not select.select([pipe], [], [], PATIENCE_S)[0]:
-            sys.stderr.write(f"forebay: process {child} loads the data, please wait\n")
+        while not select.select([pipe], [], [], PATIENCE_S)[0]:
+            if not is_told:
+                sys.stderr.write(f"forebay: process {child} loads the data, please wait\n")
+                is_told = True
         if os.read(pipe, 1) == READY:
             return 0
     except KeyboardInterrupt:
