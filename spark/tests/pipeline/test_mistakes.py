@@ -211,7 +211,7 @@ def test_faults_in_the_users_own_steps_are_told_without_a_stack(
         (head + '[[transform]]\nsql = "SELEC 1"\n' + tail, "Syntax error at or near 'SELEC'"),
         (
             head + '[[transform]]\nfunction = "spark.tests.pipeline.test_mistakes:broken"\n' + tail,
-            "test_pipeline_mistakes.py: KeyError: 5. Correct it.",
+            "test_mistakes.py: KeyError: 5. Correct it.",
         ),
         (head + '[[transform]]\nfunction = "nowhere:f"\n' + tail, "cannot be found"),
         (
