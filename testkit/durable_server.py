@@ -22,6 +22,7 @@ from forebay.errors import DiskError
 from forebay.persistence.files import Data, Disk, WriteFile
 from forebay.server.config.config import Config
 from forebay.server.logger import Log
+from forebay.server.machine import Machine
 from forebay.server.startup import assemble
 from testkit.hand_server import Client, HandClock
 from testkit.resp import encode, parse
@@ -99,7 +100,7 @@ class DurableServer:
         self.disk = FaultyDisk() if disk is None else disk
         self.log_path = folder / "log.txt"
         log = Log(self.clock, str(self.log_path), "debug")
-        self.server, self.durability = assemble(self.config, log, self.clock, self.disk)
+        self.server, self.durability = assemble(self.config, log, self.clock, Machine(self.disk))
         self.is_ready = False
         self.clients: list[TalkingClient] = []
         try:

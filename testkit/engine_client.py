@@ -25,7 +25,7 @@ from forebay.commands.api.session import Session
 from forebay.commands.api.settings import Settings
 from forebay.commands.api.spec import Command
 from forebay.commands.table import TABLE
-from forebay.engine.engine import Engine
+from forebay.engine.embedded import Embedded
 from forebay.engine.faults import Faults
 from forebay.wire.argv import argv_of
 from testkit.resp import Arg, ReplyError, parse, split_replies
@@ -54,28 +54,6 @@ class FaultCollector(Faults):
         self.told.append(fault)
 
 
-class _Shared:
-    """What all sessions of one engine share: the engine, the time, faults."""
-
-    def __init__(
-        self, settings: Settings, now_ms: int, commands: Mapping[bytes, Command] | None
-    ) -> None:
-        self.collector = FaultCollector()
-        self.engine = Engine(
-            settings, commands=TABLE if commands is None else commands, faults=self.collector
-        )
-        self.now_ms = now_ms
-        self.seed = 1
-        self.engine.effects.enabled = True
-        self.engine.services.random_below = self.random_below
-        self.engine.services.memory_used = lambda: 0
-
-    def random_below(self, n: int) -> int:
-        """A poor but repeatable generator."""
-        self.seed = (self.seed * 6364136223846793005 + 1442695040888963407) % (1 << 64)
-        return (self.seed >> 33) % n
-
-
 class EngineClient:
     """One session at an engine of its own, or at that of another client."""
 
@@ -83,12 +61,18 @@ class EngineClient:
         self,
         settings: Settings | None = None,
         now_ms: int = START_MS,
-        shared: _Shared | None = None,
+        shared: Embedded | None = None,
         commands: Mapping[bytes, Command] | None = None,
         **changed_settings: Any,
     ) -> None:
         if shared is None:
-            shared = _Shared(settings or Settings(**changed_settings), now_ms, commands)
+            shared = Embedded(
+                now_ms,
+                settings or Settings(**changed_settings),
+                TABLE if commands is None else commands,
+                FaultCollector(),
+            )
+        #: The engine and its time, which all sessions share.
         self.shared = shared
         self.engine = shared.engine
         self.session = self.engine.new_session(
@@ -115,12 +99,7 @@ class EngineClient:
 
     def sleep(self, ms: int) -> None:
         """Let time pass; work that becomes due meanwhile is done in its order."""
-        end_ms = self.now_ms + ms
-        while 0 <= (due_ms := self.engine.next_deadline_ms()) < end_ms:
-            self.now_ms = max(self.now_ms, due_ms)
-            self.engine.before_sleep(self.now_ms)
-        self.now_ms = end_ms
-        self.engine.before_sleep(end_ms)
+        self.shared.pass_time(ms)
 
     def send(self, *words: Arg) -> None:
         """Run a command and leave the reply in the session's output."""
@@ -128,8 +107,9 @@ class EngineClient:
         if len(args) == 1 and b" " in args[0]:
             args = args[0].split()
         self.engine.call(self.session, argv_of(args), self.now_ms)
-        if self.shared.collector.told:
-            raise self.shared.collector.told.pop()
+        faults = self.engine.faults
+        if isinstance(faults, FaultCollector) and faults.told:
+            raise faults.told.pop()
 
     def raw(self, *words: Arg) -> bytes:
         """Run a command; the bytes that the client would receive."""
@@ -161,7 +141,7 @@ class EngineClient:
 
     def effects(self) -> list[list[bytes]]:
         """The commands recorded since the last look, MULTI, EXEC and SELECT among them."""
-        commands = [parse(command) for command in split_replies(self.engine.effects.take())]
+        commands = self.shared.changes()
         if commands and commands[0] == [b"SELECT", b"0"]:
             # Every client starts in database 0; only a later change is an effect.
             del commands[0]

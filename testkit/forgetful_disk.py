@@ -207,6 +207,13 @@ class ForgetfulDisk(Disk):
         if parent(old) != parent(new):
             self.sync_folder(parent(old))
 
+    def link(self, old: str, new: str) -> None:
+        self.do(Name(new, self.file_no(old, f"link to {new}")))
+        self.sync_folder(parent(new))
+
+    def remove_folder(self, path: str) -> None:
+        """A folder is there as long as a file is in it."""
+
     def remove(self, path: str) -> None:
         if path in self.names_to_files:
             self.do(Unname(path))
@@ -221,6 +228,16 @@ class ForgetfulDisk(Disk):
 
     def lock(self, folder: str) -> Lock:
         return NoLock()
+
+    def synced_size(self, file_no: int) -> int:
+        """How many of a file's first bytes no power failure can take."""
+        size = len(self.contents[file_no])
+        for operation in reversed(self.trace):
+            if isinstance(operation, Sync) and operation.file_no == file_no:
+                break
+            if isinstance(operation, Write) and operation.file_no == file_no:
+                size = min(size, operation.at)
+        return size
 
     def survivors(self, at: int, dice: Random) -> dict[str, bytes]:
         """What is left if the power goes after ``at`` operations."""

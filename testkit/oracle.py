@@ -4,9 +4,10 @@ Debian's 7.0.15 is the reference; a machine without it gets a clear failure
 instead of a silent skip, because a comparison that did not run proves nothing.
 
 FOREBAY_PEER=/path/to/a/server puts another one in the reference's place: a server of the family
-for the tests of the connector (`spark/tests`), a newer Redis for those that compare replies
-(`tests/compat/test_random.py`, `test_changes.py`).  The scripts then use newer commands too,
-and a difference that only 7.0 explains is a failure.
+for the tests of the connector (`spark/tests`) and of replication
+(`server/tests/server/replication`), a newer Redis for those that compare replies
+(`server/tests/compat/test_random.py`, `test_changes.py`).  Tests then use newer commands too, and
+a difference that only 7.0 explains is a failure.
 """
 
 from __future__ import annotations
@@ -48,13 +49,42 @@ def server_program() -> str:
 
 
 @cache
-def server_version(program: str) -> tuple[int, int]:
-    """What a server says of itself, as in (7, 0)."""
+def said_version(program: str) -> str:
+    """What a server says of itself."""
     said = subprocess.run([program, "--version"], check=True, capture_output=True, text=True)
-    found = re.search(r"v=(\d+)\.(\d+)", said.stdout)
+    return said.stdout
+
+
+def server_version(program: str) -> tuple[int, int]:
+    """The version of a server, as in (7, 0)."""
+    found = re.search(r"v=(\d+)\.(\d+)", said_version(program))
     if found is None:
-        raise OracleMissingError(f"{program} does not say its version: {said.stdout!r}")
+        raise OracleMissingError(f"{program} does not say its version: {said_version(program)!r}")
     return int(found[1]), int(found[2])
+
+
+def is_valkey() -> bool:
+    """Whether the server is a Valkey, whose versions are not those of Redis."""
+    return said_version(server_program()).startswith("Valkey")
+
+
+def tells_replicas_all() -> bool:
+    """Whether a primary tells its replicas how far groups have read and which consumers idle:
+    seen with Redis 8.6 and Valkey 9.1; Redis 7.0 does not.
+    """
+    return server_version(server_program()) >= (8, 6)
+
+
+def has_idempotency() -> bool:
+    """Whether there are XADD with IDMP, XDELEX and XACKDEL."""
+    return server_version(server_program()) >= (8, 6) and not is_valkey()
+
+
+def second_channel() -> dict[str, str]:
+    """The directive that lets a newer server offer, or ask for, a second connection for a copy."""
+    if is_valkey():
+        return {"dual-channel-replication-enabled": "yes"}
+    return {"repl-rdb-channel": "yes"} if server_version(server_program()) >= (8, 0) else {}
 
 
 def counts_entries() -> bool:

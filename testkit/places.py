@@ -10,9 +10,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 #: The folders of the distributions, in the order in which they are built.
-DISTRIBUTIONS = ("server", "spark")
+DISTRIBUTIONS = ("server", "spark", "workers", "console")
 SERVER_SRC = ROOT / "server" / "src"
 SPARK_SRC = ROOT / "spark" / "src"
-SOURCES = (SERVER_SRC, SPARK_SRC)
+WORKERS_SRC = ROOT / "workers" / "src"
+CONSOLE_SRC = ROOT / "console" / "src"
+SOURCES = (SERVER_SRC, SPARK_SRC, WORKERS_SRC, CONSOLE_SRC)
 #: Where tools/install.py builds the compiled distribution.
 SERVER_BUILD = ROOT / "build" / "server"

@@ -8,6 +8,7 @@ into plain Python for tests that look inside.
 from __future__ import annotations
 
 import socket
+import ssl
 from typing import Any
 
 CRLF = b"\r\n"
@@ -129,12 +130,19 @@ def _hashable(key: Any) -> Any:
 class RawClient:
     """One connection: send bytes, read exactly one reply as raw bytes."""
 
-    def __init__(self, address: str | tuple[str, int], timeout_s: float = 20.0) -> None:
+    def __init__(
+        self,
+        address: str | tuple[str, int],
+        timeout_s: float = 20.0,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
         self.socket = socket.socket(family, socket.SOCK_STREAM)
         self.socket.settimeout(timeout_s)
         try:
             self.socket.connect(address)
+            if tls is not None:
+                self.socket = tls.wrap_socket(self.socket, server_hostname="localhost")
         except OSError:
             self.socket.close()
             raise
@@ -143,6 +151,14 @@ class RawClient:
     def __call__(self, *args: Arg) -> Any:
         """Send one command and read its reply as Python; an error is a value."""
         return parse(self.raw(*args))
+
+    def insist(self, *args: Arg) -> Any:
+        """The same, but an error is raised, with the command as a note."""
+        reply = self(*args)
+        if isinstance(reply, ReplyError):
+            reply.add_note(f"the answer to {args!r:.200}")
+            raise reply
+        return reply
 
     def raw(self, *args: Arg) -> bytes:
         """Send one command and read its reply as it came."""

@@ -8,7 +8,9 @@ and takes longer means only if they are needed.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -23,15 +25,19 @@ from testkit.resp import RawClient
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 15.0
 LOG_TAIL_BYTES = 6000
+#: Servers of tests listen on a port between these; Linux gives connections those above.
+LOWEST_PORT, LOWEST_CLIENT_PORT = 10_000, 32_768
 
 
-def free_port(below: int = 65_536) -> int:
-    """A TCP port on which nothing listens at this moment."""
+def free_port() -> int:
+    """A TCP port on which nothing listens at this moment.
+
+    It is below those that connections get, so no client takes it before the server does.
+    """
     while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port: int = probe.getsockname()[1]
-        if port < below:
+        port = LOWEST_PORT + secrets.randbelow(LOWEST_CLIENT_PORT - LOWEST_PORT)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
             return port
 
 
@@ -43,7 +49,7 @@ def environment() -> dict[str, str]:
 
 
 def worker_path() -> str:
-    """PYTHONPATH for workers of Spark: the tests, and the sources if this process uses them."""
+    """PYTHONPATH of a process that needs the repository, and the sources if this one uses them."""
     root = str(ROOT)
     return os.pathsep.join(path for path in (root, environment()["PYTHONPATH"]) if path)
 

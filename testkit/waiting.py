@@ -12,12 +12,18 @@ PATIENCE_S = 30.0
 PAUSE_S = 0.005
 
 
-def wait_until(what: str, true: Callable[[], Any], patience_s: float = PATIENCE_S) -> None:
+def wait_until(
+    what: str,
+    true: Callable[[], Any],
+    patience_s: float = PATIENCE_S,
+    *,
+    pause_s: float = PAUSE_S,
+) -> None:
     """Ask again and again until it is true; fail with ``what`` did not happen."""
     deadline = time.monotonic() + patience_s
     while not true():
         assert time.monotonic() < deadline, f"waited {patience_s} s, and not: {what}"
-        time.sleep(PAUSE_S)
+        time.sleep(pause_s)
 
 
 def info_field(client: RawClient, name: str) -> int:
