@@ -4,6 +4,9 @@ Each is an ordinary ``.py`` file with a ``.pxd`` beside it that types it.  A
 build without a C compiler fails loudly: the interpreted server is for tests.
 So does one that lacks a ``.pxd``: Cython would compile the module without types,
 many times slower, and nobody would notice.
+
+``FOREBAY_SANITIZE=address,undefined`` compiles every module with these sanitizers of gcc, for the
+attacks of reliability/: a read or write outside of its buffer ends the process with a report.
 """
 
 import os
@@ -33,6 +36,7 @@ COMPILED = [
     "forebay.wire.resp_writer",
     "forebay.commands.api.spec",
     "forebay.commands.api.session",
+    "forebay.commands.api.waits",
     "forebay.commands.api.context",
     "forebay.commands.clients.connection",
     "forebay.commands.api.effects",
@@ -56,6 +60,7 @@ COMPILED = [
     "forebay.commands.strings.counters",
     "forebay.commands.streams.xread_options",
     "forebay.commands.streams.xread",
+    "forebay.commands.streams.xreadgroup",
     "forebay.persistence.aof.base_writer",
     "forebay.persistence.aof.rewrite_stream",
     "forebay.persistence.aof.crc32",
@@ -68,6 +73,9 @@ COMPILED = [
     "forebay.persistence.rdb.writer",
     "forebay.persistence.rdb.nodes",
     "forebay.persistence.rdb.pending",
+    "forebay.commands.access.patterns",
+    "forebay.commands.access.selector",
+    "forebay.commands.access.user",
     "forebay.engine.names",
     "forebay.engine.call_counts",
     "forebay.engine.stats",
@@ -77,11 +85,25 @@ COMPILED = [
     "forebay.engine.blocking",
     "forebay.engine.engine",
     "forebay.engine.replay",
+    "forebay.engine.apply",
     "forebay.server.net.timers",
     "forebay.server.net.turn_end",
     "forebay.server.durability.aof_turn",
     "forebay.server.net.loop",
     "forebay.server.net.connection",
+    "forebay.server.net.tls_channel",
+    "forebay.replication.backlog",
+    "forebay.replication.peers",
+    "forebay.server.replication.outgoing",
+    "forebay.server.replication.primary",
+    "forebay.server.replication.feed",
+    "forebay.server.replication.primary_link",
+    "forebay.server.replication.replica",
+    "forebay.server.replication.replication",
+    "forebay.commands.replication.links",
+    "forebay.commands.replication.waiting",
+    "forebay.engine.admission",
+    "forebay.cli.copying.relay",
 ]
 
 DIRECTIVES = {
@@ -96,11 +118,22 @@ DIRECTIVES = {
 
 
 JOBS = int(os.environ.get("FOREBAY_BUILD_JOBS", "2"))
+SANITIZE = os.environ.get("FOREBAY_SANITIZE", "")
+
+
+def flags() -> dict[str, list[str]]:
+    """How gcc compiles and links; a sanitizer that finds something ends the process."""
+    always = ["-fno-strict-aliasing"]
+    if not SANITIZE:
+        return {"extra_compile_args": ["-O2", "-g0", *always]}
+    found = [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all"]
+    compiling = ["-O1", "-g1", "-fno-omit-frame-pointer", *always, *found]
+    return {"extra_compile_args": compiling, "extra_link_args": found}
 
 
 def extension(module: str) -> Extension:
     source = "src/" + module.replace(".", "/") + ".py"
-    return Extension(module, [source], extra_compile_args=["-O2", "-g0", "-fno-strict-aliasing"])
+    return Extension(module, [source], **flags())
 
 
 def check_types(extensions: list[Extension]) -> None:

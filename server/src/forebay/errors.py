@@ -3,7 +3,9 @@
     ForebayError
      +-- CommandError      the client asked for something that cannot be done;
      |                     becomes one ``-CODE text`` reply, the connection lives
+     +-- OverrunError      a reply that is not finished, since nobody may be sent that much
      +-- ProtocolError     the bytes are not the protocol; answered, then closed
+     |    +-- WrongPortError  they are that of another port: an operator should see it
      +-- ConfigError       a directive is wrong; names file and line, exit code 1
      +-- CorruptDataError  bytes from a disk or a peer do not hold together
      +-- DiskError         the disk refused: which file, what we wanted, why not
@@ -33,6 +35,14 @@ class ProtocolError(ForebayError):
     def __init__(self, text: str | bytes) -> None:
         self.text: bytes = text.encode() if isinstance(text, str) else text
         super().__init__(self.text.decode("utf-8", "replace"))
+
+
+class OverrunError(ForebayError):
+    """A reply larger than what its client may leave unread; the client is closed instead."""
+
+
+class WrongPortError(ProtocolError):
+    """The client speaks what another port speaks: somebody has configured something wrong."""
 
 
 class ConfigError(ForebayError):

@@ -1,5 +1,6 @@
 # The compiled face of mem.py: the same names, as inlined C.
 from cpython cimport array
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memmove
@@ -104,8 +105,33 @@ cdef inline bytes to_bytes(const u8* p, Py_ssize_t at, Py_ssize_t n):
     return PyBytes_FromStringAndSize(<const char*>p + at, n)
 
 
+cdef inline bytearray widened(const u8* p, Py_ssize_t at, Py_ssize_t n, Py_ssize_t room):
+    cdef bytearray wider = bytearray(room)
+    memcpy(PyByteArray_AS_STRING(wider), p + at, n)
+    return wider
+
+
+cdef inline int lengthen(bytearray buf, Py_ssize_t room) except -1:
+    PyByteArray_Resize(buf, room)
+    return 0
+
+
+cdef inline int extend(bytearray buf, const u8* src, Py_ssize_t at, Py_ssize_t n) except -1:
+    cdef Py_ssize_t size = len(buf)
+    PyByteArray_Resize(buf, size + n)
+    memcpy(PyByteArray_AS_STRING(buf) + size, src + at, n)
+    return 0
+
+
 cdef inline u64* words(array.array store) noexcept:
     return <u64*>store.data.as_voidptr
+
+
+cdef inline int push(array.array store, u64 word) except -1:
+    cdef Py_ssize_t n = len(store)
+    array.resize_smart(store, n + 1)
+    (<u64*>store.data.as_voidptr)[n] = word
+    return 0
 
 
 cdef inline u32* cells(array.array store) noexcept:
@@ -249,36 +275,83 @@ cdef inline Py_ssize_t put_uint(u8* p, Py_ssize_t at, u64 value) noexcept nogil:
     return at + 8
 
 
+cdef inline Py_ssize_t digits(u64 value) noexcept nogil:
+    cdef Py_ssize_t n = 1
+    while value >= 10:
+        value = value // 10
+        n += 1
+    return n
+
+
 cdef inline void put_double(u8* p, Py_ssize_t at, double value) noexcept nogil:
     memcpy(p + at, &value, 8)
 
 
-cdef inline (bint, double) parse_decimal(const u8* p, Py_ssize_t at, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t end = at + n
-    cdef bint minus = n > 0 and p[at] == 45
-    cdef Py_ssize_t first = at + 1 if minus else at
-    cdef Py_ssize_t digits = 0
-    cdef bint point = False
-    cdef u64 v = 0
-    cdef double scale = 1.0, value
-    cdef u8 c
-    if end - first > 16:
+cdef inline i64 eight_values(u64 digits) noexcept nogil:
+    # The opposite of eight_digits(), for digits with their values: pairs, fours, all eight.
+    digits = (digits * 10 + (digits >> 8)) & <u64>0x00FF00FF00FF00FF
+    digits = (digits * 100 + (digits >> 16)) & <u64>0x0000FFFF0000FFFF
+    return <i64>((digits * 10000 + (digits >> 32)) & <u64>0xFFFFFFFF)
+
+
+cdef inline (bint, double) parse_short_decimal(u64 text, int n, bint minus) noexcept nogil:
+    # At most eight characters, the first in the lowest byte.  The point is the byte that is zero
+    # after an exclusive or with points; what stands after it moves one byte down.  Leading zeros
+    # come in from below, so that eight digits are left, or something else that a carry shows.
+    cdef u64 other = text ^ <u64>0x2E2E2E2E2E2E2E2E
+    cdef u64 zeros = (other - <u64>0x0101010101010101) & ~other & <u64>0x8080808080808080
+    cdef int shift = __builtin_ctzll(zeros) & 56 if zeros else 64
+    cdef int fraction = 0
+    cdef u64 low
+    cdef double scale = 1.0
+    if shift < 8 * n:
+        fraction = n - 1 - (shift >> 3)
+        if shift == 0 or fraction == 0:
+            return False, 0.0
+        low = (<u64>1 << shift) - 1
+        text = (text & low) | ((text >> 8) & ~low)
+        n -= 1
+    if n == 0:
         return False, 0.0
-    for at in range(first, end):
-        c = p[at]
-        if 48 <= c <= 57:
-            v = v * 10 + (c - 48)
+    text = (text - <u64>0x3030303030303030) << (64 - 8 * n)
+    if (text | (text + <u64>0x0606060606060606)) & <u64>0xF0F0F0F0F0F0F0F0:
+        return False, 0.0
+    while fraction > 0:
+        scale *= 10.0
+        fraction -= 1
+    scale = <double>eight_values(text) / scale
+    return True, -scale if minus else scale
+
+
+cdef inline (bint, double) parse_decimal(const u8* p, Py_ssize_t at, Py_ssize_t n) noexcept nogil:
+    cdef bint minus = n > 0 and p[at] == 45
+    cdef Py_ssize_t end = at + n, digits = 0
+    cdef bint point = False
+    cdef i64 v = 0
+    cdef double scale = 1.0
+    cdef u64 text
+    if minus:
+        at += 1
+        n -= 1
+    if n <= 8:
+        memcpy(&text, p + at, 8)
+        return parse_short_decimal(text, n, minus)
+    if n > 16 or p[at] == 46 or p[end - 1] == 46:
+        return False, 0.0
+    while at < end:
+        if <u8>(p[at] - 48) < 10:
+            v = v * 10 + (p[at] - 48)
             digits += 1
             if point:
                 scale *= 10.0
-        elif c == 46 and not point and at > first:
+        elif p[at] == 46 and not point:
             point = True
         else:
             return False, 0.0
-    if digits == 0 or digits > 15 or p[end - 1] == 46:
+        at += 1
+    if digits > 15:
         return False, 0.0
-    value = <double>v / scale
-    return True, -value if minus else value
+    return True, (-<double>v if minus else <double>v) / scale
 
 
 cdef inline (bint, i64) parse_int(const u8* p, Py_ssize_t at, Py_ssize_t n) noexcept nogil:

@@ -11,16 +11,19 @@ Rules
      is always used as base and index, never moved.
   2. Code that may resize a buffer fetches the pointer again afterwards.
   3. Sixty-four-bit arithmetic that can wrap goes through ``wrap``.
-  4. Nothing here allocates, except ``to_bytes``.
+  4. Nothing here allocates, except ``to_bytes``, ``widened``, ``lengthen``, ``extend`` and
+     ``push``.
 """
 
 from __future__ import annotations
 
 import struct
 from array import array
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-Pointer = Any
+#: Where bytes are read and written, and where they are only read.
+Pointer: TypeAlias = bytearray
+Source: TypeAlias = bytes | bytearray
 Words: TypeAlias = "array[int]"
 
 U64_MAX = (1 << 64) - 1
@@ -35,14 +38,14 @@ DECIMAL_DIGITS = 15
 SLACK = 16
 
 
-def copy(dst: Pointer, dst_at: int, src: Pointer, src_at: int, n: int) -> None:
+def copy(dst: Pointer, dst_at: int, src: Source, src_at: int, n: int) -> None:
     """Copy n bytes between two buffers that do not overlap."""
     assert 0 <= dst_at and dst_at + n <= len(dst), "copy past the end of the target"
     assert 0 <= src_at and src_at + n <= len(src), "copy past the end of the source"
     dst[dst_at : dst_at + n] = src[src_at : src_at + n]
 
 
-def copy_short(dst: Pointer, dst_at: int, src: Pointer, src_at: int, n: int) -> None:
+def copy_short(dst: Pointer, dst_at: int, src: Source, src_at: int, n: int) -> None:
     """Copy n bytes, mostly few; both buffers have SLACK more bytes after them.
 
     Compiled, it moves whole blocks of SLACK bytes and may spoil as many after the target.
@@ -59,26 +62,26 @@ def move(buf: Pointer, dst_at: int, src_at: int, n: int) -> None:
     buf[dst_at : dst_at + n] = bytes(buf[src_at : src_at + n])
 
 
-def equal(a: Pointer, a_at: int, b: Pointer, b_at: int, n: int) -> bool:
+def equal(a: Source, a_at: int, b: Source, b_at: int, n: int) -> bool:
     """Whether n bytes are the same in both places."""
     assert a_at + n <= len(a) and b_at + n <= len(b), "compare past the end"
     return bytes(a[a_at : a_at + n]) == bytes(b[b_at : b_at + n])
 
 
-def same_word(p: Pointer, at: int, n: int, word: Pointer, word_len: int) -> bool:
+def same_word(p: Source, at: int, n: int, word: Source, word_len: int) -> bool:
     """Whether p[at:at+n] is ``word`` in any letter case; word itself is upper case."""
     assert at + n <= len(p), "word past the end"
     return n == word_len and bytes(p[at : at + n]).upper() == word[:word_len]
 
 
-def find(p: Pointer, at: int, end: int, byte: int) -> int:
+def find(p: Source, at: int, end: int, byte: int) -> int:
     """Index of the first ``byte`` in p[at:end], or -1."""
     assert end <= len(p), "search past the end"
     found: int = p.find(byte, at, end)
     return found
 
 
-def common(p: Pointer, a_at: int, b_at: int, limit: int) -> int:
+def common(p: Source, a_at: int, b_at: int, limit: int) -> int:
     """How many bytes from a_at and from b_at on are the same, ``limit`` at most."""
     assert a_at + limit <= len(p) and b_at + limit <= len(p), "compare past the end"
     for i in range(limit):
@@ -97,15 +100,43 @@ def repeat(p: Pointer, at: int, back: int, n: int) -> None:
     p[at : at + n] = (pattern * (n // back + 1))[:n]
 
 
-def to_bytes(p: Pointer, at: int, n: int) -> bytes:
+def to_bytes(p: Source, at: int, n: int) -> bytes:
     """A new bytes object with n bytes from ``at``."""
     assert 0 <= at and at + n <= len(p), "read past the end"
     return bytes(p[at : at + n])
 
 
+def widened(p: Source, at: int, n: int, room: int) -> bytearray:
+    """A new buffer of ``room`` bytes that begins with n bytes from ``at``."""
+    assert n <= room, "more bytes than room"
+    wider = bytearray(room)
+    copy(wider, 0, p, at, n)
+    return wider
+
+
+def lengthen(buf: bytearray, room: int) -> None:
+    """Make a buffer ``room`` bytes long; what is new in it may be anything.
+
+    A large one is not copied: the kernel moves its pages, and gives new ones when they are used.
+    """
+    assert room >= len(buf), "no shorter than before"
+    buf += bytes(room - len(buf))
+
+
+def extend(buf: bytearray, src: Source, at: int, n: int) -> None:
+    """Add n bytes of src at the end of a buffer."""
+    assert 0 <= at and at + n <= len(src), "read past the end"
+    buf += src[at : at + n]
+
+
 def words(store: array[int]) -> Words:
     """The 64-bit words of an array('Q'); never resize it while they are held."""
     return store
+
+
+def push(store: array[int], word: int) -> None:
+    """Add a word at the end of an array('Q'); its words are to be fetched again afterwards."""
+    store.append(word)
 
 
 def cells(store: array[int]) -> Words:
@@ -149,7 +180,7 @@ def signed(value: int) -> int:
     return value - (1 << 64) if value > I64_MAX else value
 
 
-def get_le(p: Pointer, at: int, n: int) -> int:
+def get_le(p: Source, at: int, n: int) -> int:
     """n little-endian bytes as an unsigned number; n is at most 8."""
     assert at + n <= len(p), "read past the end"
     return int.from_bytes(p[at : at + n], "little")
@@ -161,7 +192,7 @@ def put_le(p: Pointer, at: int, n: int, value: int) -> None:
     p[at : at + n] = (value & ((1 << (8 * n)) - 1)).to_bytes(n, "little")
 
 
-def get_be64(p: Pointer, at: int) -> int:
+def get_be64(p: Source, at: int) -> int:
     """Eight big-endian bytes as an unsigned number."""
     assert at + 8 <= len(p), "read past the end"
     return int.from_bytes(p[at : at + 8], "big")
@@ -186,15 +217,21 @@ def put_uint(p: Pointer, at: int, value: int) -> int:
     return at + len(text)
 
 
+def digits(value: int) -> int:
+    """How many digits ``value`` has in decimal."""
+    return len(b"%d" % value)
+
+
 def put_double(p: Pointer, at: int, value: float) -> None:
     """Write a number as eight bytes of IEEE 754, little-endian."""
     assert at + 8 <= len(p), "write past the end"
     p[at : at + 8] = struct.pack("<d", value)
 
 
-def parse_decimal(p: Pointer, at: int, n: int) -> tuple[bool, float]:
+def parse_decimal(p: Source, at: int, n: int) -> tuple[bool, float]:
     """A short decimal number, ``-12.50``: digits, and perhaps a point with digits around it.
 
+    The buffer has SLACK more bytes after them: compiled, eight characters are read at once.
     Up to 15 digits are a whole number below 2**53, and so is the power of ten by which it is
     divided: one division of the two gives the double next to what is written.
     """
@@ -209,7 +246,7 @@ def parse_decimal(p: Pointer, at: int, n: int) -> tuple[bool, float]:
     return True, -value if text[:1] == b"-" else value
 
 
-def parse_int(p: Pointer, at: int, n: int) -> tuple[bool, int]:
+def parse_int(p: Source, at: int, n: int) -> tuple[bool, int]:
     """A canonical signed 64-bit decimal: no '+', no leading zero, no '-0', no blanks."""
     text = bytes(p[at : at + n])
     assert len(text) == n, "read past the end"
@@ -222,7 +259,7 @@ def parse_int(p: Pointer, at: int, n: int) -> tuple[bool, int]:
     return (True, value) if I64_MIN <= value <= I64_MAX else (False, 0)
 
 
-def parse_uint(p: Pointer, at: int, n: int) -> tuple[bool, int]:
+def parse_uint(p: Source, at: int, n: int) -> tuple[bool, int]:
     """Plain decimal digits up to 2**64-1; leading zeros are fine, nothing else is."""
     text = bytes(p[at : at + n])
     assert len(text) == n, "read past the end"
@@ -232,7 +269,7 @@ def parse_uint(p: Pointer, at: int, n: int) -> tuple[bool, int]:
     return (True, value) if value <= U64_MAX else (False, 0)
 
 
-def short_line(p: Pointer, at: int, end: int) -> int:
+def short_line(p: Source, at: int, end: int) -> int:
     """The number in p[at:end] if it is one or two digits, CR and one more byte, else -1."""
     if end - at < 4:
         return -1

@@ -6,7 +6,7 @@ The library reads options off the signatures of functions, prints ``--help`` wit
 completions.  Ours are the words of every complaint (usage.py), the exit codes, and the end of
 those that somebody stops:
 
-    2    the line could not be understood      130  ctrl-c
+    2    the line could not be understood      130  ctrl-c (main.py, which also guards the imports)
     1    a known error, told in one sentence   0    also for a reader that has seen enough (| head)
 
 Only who runs a command other than ``serve`` imports this file: cyclopts takes longer to import
@@ -25,10 +25,9 @@ from cyclopts import App, CycloptsError, Parameter
 
 from forebay.cli.output import complain
 from forebay.cli.plugins import Row
-from forebay.cli.usage import sentence
+from forebay.cli.usage import LineError, sentence
 from forebay.errors import ForebayError
 
-INTERRUPTED = 130  # what shells make of ctrl-c
 HELP_FLAGS = ("--help", "-h")
 
 
@@ -65,6 +64,8 @@ def run(app: App, words: Sequence[str]) -> int:
     try:
         code = command(*bound.args, **bound.kwargs)
         sys.stdout.flush()
+    except LineError as error:
+        return refuse(app, words, str(error))
     except ForebayError as error:
         complain(str(error))
         return 1
@@ -72,8 +73,6 @@ def run(app: App, words: Sequence[str]) -> int:
         # Whatever is still buffered would fail again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
-        return INTERRUPTED
     return code or 0
 
 

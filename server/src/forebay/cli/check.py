@@ -34,10 +34,11 @@ from forebay.persistence.verify import (
 from forebay.server.durability.rehearsal import rehearse
 
 HELP = """\
-Verify everything that a server would load, and say in plain words what is there,
-what is damaged, and what that means.  Then run the commands of an AOF in memory, as
-a server does at its start, and name the first one that it refuses: that takes the
-time and the memory of a start.
+Verify everything that a server would load.
+
+It says in plain words what is there, what is damaged, and what that means.  Then it runs
+the commands of an AOF in memory, as a server does at its start, and names the first one
+that is refused: that takes the time and the memory of a start.
 
 A snapshot is only good as a whole and cannot be repaired: restore a copy.
 Stop the server first; check refuses while one runs there.

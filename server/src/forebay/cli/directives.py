@@ -9,7 +9,7 @@ from __future__ import annotations
 from inspect import Parameter as Argument
 from inspect import Signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -33,7 +33,7 @@ def option(row: Directive) -> Argument:
     return Argument(name, Argument.KEYWORD_ONLY, default="", annotation=Annotated[kind, told])
 
 
-def choices(kind: Kind) -> tuple[str, ...] | None:
+def choices(kind: Kind[Any]) -> tuple[str, ...] | None:
     """The words that a directive takes, if it takes only some."""
     if isinstance(kind, Bool):
         return ("yes", "no")

@@ -27,8 +27,10 @@ from forebay.persistence.rdb.snapshot import LoadOptions, SnapshotLoader
 from forebay.persistence.verify import DATABASES, Place, look_at
 
 HELP = """\
-Show what is inside: of an AOF every command with its offset, of a snapshot every
-key with its type, length, expiry and groups.
+Show what is inside of an AOF or a snapshot.
+
+That is of an AOF every command with its offset, of a snapshot every key with its type,
+length, expiry and groups.
 
 Nothing is changed, and a server may run there: then the end of its AOF may be
 seen unfinished.  Damage is one line on standard error, with the offset, after

@@ -111,8 +111,9 @@ class KeyView:
 
     def items(self) -> list[bytes]:
         """The first items of a list, or of a set in order."""
-        ordered: Elements | list[bytes]
-        ordered = sorted(self.value) if isinstance(self.value, Members) else self.value
+        value = self.value
+        assert isinstance(value, (Elements, Members)), "nothing else has items"
+        ordered = sorted(value) if isinstance(value, Members) else value
         return list(ordered if self.limit == ALL else islice(ordered, self.limit))
 
     def more(self, there: int) -> Iterator[str]:

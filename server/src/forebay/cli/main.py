@@ -2,7 +2,7 @@
 
     forebay --version, --help     answered here
     forebay serve ...             serve.py, which hands the words to the configuration
-    forebay check, dump, ...      apps.py runs their apps, on cyclopts
+    forebay check, add, ...       apps.py runs their apps, on cyclopts
     forebay sql, ...              the same, brought by another package (plugins.py)
 
 Start-up time is part of the product, so nothing is imported which is not asked for: a server
@@ -15,6 +15,7 @@ Exit codes: 0 all is well; 1 it could not be done, and one sentence on standard 
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 
@@ -22,13 +23,38 @@ import forebay
 from forebay.cli.plugins import EXTRAS, PluginError, Row, found, how_to_get
 from forebay.errors import ForebayError
 
+#: Commands about streams, against any server.
+STREAM_COMMANDS: dict[str, Row] = {
+    "add": ("forebay.cli.streams.add:app", "add entries to a stream"),
+    "range": ("forebay.cli.streams.read_range:app", "print entries between two IDs or moments"),
+    "tail": ("forebay.cli.streams.tail:app", "print the last entries, and follow what comes"),
+    "info": ("forebay.cli.streams.info:app", "a server in short, or what is in its streams"),
+    "groups": ("forebay.cli.streams.groups:app", "consumer groups: list, create, reset, delete"),
+    "consumers": ("forebay.cli.streams.consumers:app", "consumers of a group: list, delete"),
+    "pending": (
+        "forebay.cli.streams.pending:app",
+        "what was not acknowledged: list, claim, ack, nack",
+    ),
+    "trim": ("forebay.cli.streams.trim:app", "remove the oldest entries of a stream"),
+    "copy": (
+        "forebay.cli.copying.copy:app",
+        "copy streams to streams and files, and back",
+    ),
+    "top": ("forebay.cli.watching.top:app", "streams and groups as a live table"),
+    "bench": ("forebay.cli.watching.bench:app", "measure a server, or two against each other"),
+}
+
 #: Our own commands: name -> (where its app is, what it does in a few words).
 COMMANDS: dict[str, Row] = {
     "serve": ("forebay.cli.directives:app", "start a server"),
     "check": ("forebay.cli.check:app", "verify a data directory, an AOF or a snapshot; repair it"),
     "dump": ("forebay.cli.dump:app", "show what is inside an AOF or a snapshot"),
+    "doctor": ("forebay.cli.doctor.examine:app", "examine this machine and a server; give advice"),
+    **STREAM_COMMANDS,
     "completion": ("forebay.cli.completion:app", "let the shell complete commands and options"),
 }
+
+INTERRUPTED = 130  # what shells make of ctrl-c
 
 HELP = """\
 Forebay, a stream server that speaks the Redis protocol.
@@ -40,10 +66,11 @@ usage: forebay COMMAND [...]
   forebay COMMAND --help    what a command takes, with examples
   forebay --version         the version, and whether the core runs compiled
 
-A first minute, with any Redis client:
+A first minute, with this command or any Redis client:
   forebay serve --port 6379 --dir data &
-  redis-cli XADD orders '*' item tea price 3.20
-  redis-cli XRANGE orders - +
+  forebay add orders item=tea price=3.20
+  forebay tail -f orders
+  redis-cli XADD orders '*' item coffee price 4.10
 
 A redis.conf or valkey.conf is taken as it is:
   forebay serve /etc/redis/redis.conf
@@ -52,12 +79,22 @@ A redis.conf or valkey.conf is taken as it is:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; the exit code."""
+    show_any_name()
     args = list(sys.argv[1:] if argv is None else argv)
     try:
         return answer(args)
     except ForebayError as error:
         sys.stderr.write(f"forebay: {error}\n")
         return 1
+    except KeyboardInterrupt:  # while a command is still being imported
+        return INTERRUPTED
+
+
+def show_any_name() -> None:
+    """A path on a disk may hold bytes that are no text; they are shown as escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def answer(args: list[str]) -> int:

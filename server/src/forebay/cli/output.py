@@ -10,7 +10,7 @@ import base64
 import json
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -38,6 +38,11 @@ def counted(value: int, noun: str) -> str:
     return f"{number(value) if value else 'no'} {noun if value == 1 else plural}"
 
 
+def are(value: int) -> str:
+    """The verb after so many."""
+    return "is" if value == 1 else "are"
+
+
 def text_of(word: bytes, limit: int = SHOWN_BYTES) -> str:
     """A word as a person reads it: plain if it can be, else in quotes with escapes."""
     text = word[:limit].decode("utf-8", "surrogateescape")
@@ -62,30 +67,34 @@ def json_of(word: bytes) -> Any:
         return {"base64": base64.b64encode(word).decode()}
 
 
-def write_json(value: dict[str, Any]) -> None:
+def write_json(value: dict[str, Any], file: TextIO | None = None) -> None:
     """One line."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    (file or sys.stdout).write(json.dumps(value, ensure_ascii=False) + "\n")
 
 
 class Bar:
     """How far a long piece of work is; drawn only on a terminal, and wiped at the end.
 
     verifying ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━  33% 12.1/36.4 MB 0:00:02
+    orders ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━  33% 333,000/1,000,000 entries 412,345/s 0:00:02
+
+    The work is counted in bytes, or in ``unit``, with its rate.
     """
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, unit: str = "") -> None:
         self.what = what
+        self.unit = unit
         self.is_wanted = sys.stderr.isatty()
         self.next_s = time.monotonic() + BAR_AFTER_S
         self.drawn: Progress | None = None
 
-    def __call__(self, done: int, total: int) -> None:
-        """So many bytes of so many."""
+    def __call__(self, done: int, total: int | None) -> None:
+        """So much of so much, if that is known."""
         if not self.is_wanted or time.monotonic() < self.next_s:
             return
         self.next_s = time.monotonic() + BAR_EVERY_S
         if self.drawn is None:
-            self.drawn = started_bar(self.what)
+            self.drawn = started_bar(self.what, self.unit)
         self.drawn.update(self.drawn.task_ids[0], completed=done, total=total, refresh=True)
 
     def wipe(self) -> None:
@@ -95,19 +104,31 @@ class Bar:
         self.drawn = None
 
 
-def started_bar(what: str) -> Progress:
+def started_bar(what: str, unit: str) -> Progress:
     """A bar of rich on standard error, which draws when it is told to and has no thread."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
         DownloadColumn,
         Progress,
+        ProgressColumn,
+        Task,
         TaskProgressColumn,
         TextColumn,
         TimeRemainingColumn,
     )
+    from rich.text import Text
 
-    columns = (BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeRemainingColumn())
+    class RateColumn(ProgressColumn):
+        """So many of so many, and how quickly."""
+
+        def render(self, task: Task) -> Text:
+            total = f"/{number(int(task.total))}" if task.total else ""
+            rate = f" {number(int(task.speed))}/s" if task.speed else ""
+            return Text(f"{number(int(task.completed))}{total} {unit}{rate}")
+
+    counts: ProgressColumn = RateColumn() if unit else DownloadColumn()
+    columns = (BarColumn(), TaskProgressColumn(), counts, TimeRemainingColumn())
     bar = Progress(
         TextColumn("{task.description}"),
         *columns,

@@ -28,7 +28,11 @@ GROUP = "forebay.commands"
 Row = tuple[str, str]
 
 #: Commands of packages that are not always installed, and the extra that brings each.
-EXTRAS = {"pipeline": "spark", "lake": "spark", "sql": "spark"}
+EXTRAS = {
+    **dict.fromkeys(("pipeline", "lake", "sql"), "spark"),
+    **dict.fromkeys(("work", "dead"), "workers"),
+    "console": "console",
+}
 
 
 class PluginError(ForebayError):

@@ -34,6 +34,7 @@ The ones used most:
   --notify-keyspace-events ""      e.g. KEA
   --loglevel notice                debug, verbose, notice, warning
   --logfile ""                     a file instead of standard output
+  --console 8001                   the console too, if it is installed, until the server ends
   --daemonize no                   yes runs it in the background: the command ends when the
                                    data is loaded, and its exit code tells if there is a server
 
@@ -53,6 +54,10 @@ def run(args: list[str]) -> int:
         return explain(args[1:])
     if "--help" in args:
         return explain(args[args.index("--help") + 1 :])
+    if "--console" in args:
+        from forebay.cli.serve_console import serve_with_console
+
+        return serve_with_console(args)
     from forebay.server.startup import serve
 
     return serve(args)

@@ -16,9 +16,14 @@ from cyclopts import (
 )
 from cyclopts.exceptions import UnknownCommandError
 
+from forebay.errors import ForebayError
 from forebay.server.config.nearest import did_you_mean, nearest
 
 WANTED = {int: "a whole number", float: "a number", bool: "yes or no"}
+
+
+class LineError(ForebayError):
+    """Words that each are right and together make no sense; a command raises it for exit code 2."""
 
 
 def sentence(error: CycloptsError) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from forebay.commands.admin import (
     admin,
+    backup,
     cluster,
     command_info,
     config,
@@ -20,9 +21,10 @@ from forebay.commands.admin import (
     slowlog,
 )
 from forebay.commands.api.spec import Command
-from forebay.commands.clients import client, connection, pubsub, transactions
+from forebay.commands.clients import acl, client, connection, pubsub, transactions
 from forebay.commands.keyspace import dump, expiry, keys, object_command, scan, sort
 from forebay.commands.lists import edit, lmove, lmpop, push_pop
+from forebay.commands.replication import links, roles, waiting
 from forebay.commands.scripts import eval_command
 from forebay.commands.sets import algebra, membership, random_members
 from forebay.commands.streams import (
@@ -38,6 +40,7 @@ from forebay.commands.streams import (
     xpending,
     xrange,
     xread,
+    xreadgroup,
     xsetid,
 )
 from forebay.commands.strings import bitfield, bits, counters, get_set, lcs, mget_mset, ranges
@@ -47,6 +50,7 @@ FAMILIES: tuple[list[Command], ...] = (
     xrange.ROWS,
     xsetid.ROWS,
     xread.ROWS,
+    xreadgroup.ROWS,
     xdel.ROWS,
     xgroup.ROWS,
     xack.ROWS,
@@ -80,8 +84,13 @@ FAMILIES: tuple[list[Command], ...] = (
     pubsub.ROWS,
     connection.ROWS,
     client.ROWS,
+    acl.ROWS,
     admin.ROWS,
     saving.ROWS,
+    backup.ROWS,
+    roles.ROWS,
+    links.ROWS,
+    waiting.ROWS,
     config.ROWS,
     command_info.ROWS,
     slowlog.ROWS,

@@ -4,9 +4,13 @@ from forebay cimport mem
 from forebay.core cimport listpack
 from forebay.core.node cimport Node
 from forebay.core.rax cimport Rax
-from forebay.mem cimport i64, u8, u64
+from forebay.mem cimport i64, u8, u32, u64
 
-cdef int DELETED, SAME, END
+cdef int DELETED, SAME, END, SHORT_STRING, WIDE
+
+
+@cython.locals(o="Py_ssize_t", ms_delta="i64", seq_delta="i64")
+cdef inline (i64, i64, Py_ssize_t) deltas(const u8* p, Py_ssize_t at) noexcept
 
 
 @cython.final
@@ -31,6 +35,12 @@ cdef class Cursor:
 
     @cython.locals(at="Py_ssize_t")
     cpdef bint next(self) except -1
+
+    @cython.locals(
+        node=Node, p="const u8*", at="Py_ssize_t", stop="Py_ssize_t", ms="u64", seq="u64", node_ms="u64", node_seq="u64",
+        pairs="Py_ssize_t", n="Py_ssize_t", o="Py_ssize_t", _="Py_ssize_t", head="int",
+        ms_delta="i64", seq_delta="i64", values_at="Py_ssize_t")
+    cdef Py_ssize_t gather(self, u32* spots, u64* ids, Py_ssize_t most, Py_ssize_t most_bytes) except -1
 
     @cython.locals(at="Py_ssize_t")
     cdef bint previous(self) except -1

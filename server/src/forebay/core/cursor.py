@@ -5,6 +5,7 @@
         cursor.ms, cursor.seq                its ID
         cursor.pairs, cursor.same            how many fields; are they the master's
         cursor.values_at                     where its own elements begin in cursor.p
+        cursor.gather(spots, ids, ...)       this entry and those after it, if they are alike
 
 A reader that walks the elements of an entry anyway leaves the index after the
 last one in ``cursor.after``; so going on costs nothing.  Otherwise next() walks
@@ -16,9 +17,23 @@ from __future__ import annotations
 
 from forebay import mem
 from forebay.core import listpack
-from forebay.core.layout import DELETED, END, SAME
+from forebay.core.layout import DELETED, END, SAME, SHORT_STRING, WIDE
 from forebay.core.node import Node
 from forebay.core.rax import Rax
+
+
+def deltas(p: mem.Source, at: int) -> tuple[int, int, int]:
+    """How far the ID of an entry is from its node's, in both halves; the index after them."""
+    # They are small numbers nearly always: those are read here, the others by a call.
+    o = at + 4
+    ms_delta = p[at + 2]
+    if ms_delta >= SHORT_STRING:
+        ms_delta, o = listpack.read_int(p, at + 2)
+    seq_delta = p[o]
+    if seq_delta < SHORT_STRING:
+        return ms_delta, seq_delta, o + 2
+    seq_delta, o = listpack.read_int(p, o)
+    return ms_delta, seq_delta, o
 
 
 class Cursor:
@@ -27,7 +42,7 @@ class Cursor:
     def __init__(self, nodes: Rax) -> None:
         self.nodes = nodes
         self.node: Node | None = None
-        self.p: mem.Pointer = b""
+        self.p: mem.Source = b""
         self.at = 0
         self.after = 0
         self.ms = 0
@@ -104,6 +119,47 @@ class Cursor:
             self.enter(self.nodes.next_id(self.node.ms, self.node.seq))
         return False
 
+    def gather(self, spots: mem.Words, ids: mem.Words, most: int, most_bytes: int) -> int:
+        """Where each value is of this entry and of those after it in its node, all of them SAME.
+
+        At most so many entries, and none after so many bytes; how many there are.  ``ids`` gets two
+        words for each.  next() goes on after the last of them.
+        """
+        node = self.node
+        assert node is not None
+        p = self.p
+        at = self.values_at
+        stop = at + most_bytes
+        ms, seq = self.ms, self.seq
+        node_ms, node_seq = node.ms, node.seq
+        pairs = self.pairs
+        n = o = 0
+        while True:
+            ids[2 * n] = ms
+            ids[2 * n + 1] = seq
+            n += 1
+            for _ in range(pairs):
+                spots[o] = at
+                o += 1
+                head = p[at]
+                if head >= WIDE:
+                    at = listpack.skip(p, at)
+                elif head >= SHORT_STRING:
+                    at += (head & 63) + 2
+                else:
+                    at += 2
+            at = listpack.skip(p, at)
+            if n == most or at >= stop or p[at] != SAME:
+                break
+            ms_delta, seq_delta, values_at = deltas(p, at)
+            ms = mem.wrap(node_ms + ms_delta)
+            seq = mem.wrap(node_seq + seq_delta)
+            if mem.before(self.end_ms, self.end_seq, ms, seq):
+                break
+            at = values_at
+        self.after = at
+        return n
+
     def previous(self) -> bool:
         """As next(), towards smaller IDs."""
         while self.node is not None:
@@ -125,16 +181,7 @@ class Cursor:
         p = self.p
         flags: int = p[at]
         self.at = at
-        # Deltas are small numbers nearly always: those are read here, the others by a call.
-        o = at + 4
-        ms_delta = p[at + 2]
-        if ms_delta >= 128:
-            ms_delta, o = listpack.read_int(p, at + 2)
-        seq_delta = p[o]
-        if seq_delta < 128:
-            o += 2
-        else:
-            seq_delta, o = listpack.read_int(p, o)
+        ms_delta, seq_delta, o = deltas(p, at)
         self.ms = mem.wrap(node.ms + ms_delta)
         self.seq = mem.wrap(node.seq + seq_delta)
         self.same = flags & SAME != 0

@@ -17,6 +17,7 @@ from forebay.core.stream import Stream
 
 # A few tens of microseconds; ten runs a second see ten thousand keys.
 KEYS_PER_RUN = 1000
+PERIOD_MS = 100
 
 
 class IdmpCycle:
@@ -26,6 +27,13 @@ class IdmpCycle:
         self.databases = keyspace.databases
         self.db_no = 0
         self.at = 0
+        self.ran_ms = 0
+
+    def tick(self, now_ms: int) -> None:
+        """Run if it is time again; the clock may have been set back."""
+        if not 0 <= now_ms - self.ran_ms < PERIOD_MS:
+            self.ran_ms = now_ms
+            self.run(now_ms)
 
     def run(self, now_ms: int, budget: int = KEYS_PER_RUN) -> int:
         """Look at the next keys, at most all of them once; how many messages were forgotten."""

@@ -64,7 +64,7 @@ def predecessor(ms: int, seq: int) -> tuple[bool, int, int]:
     return False, 0, 0
 
 
-def parse(p: mem.Pointer, at: int, n: int, default_seq: int) -> tuple[bool, int, int]:
+def parse(p: mem.Source, at: int, n: int, default_seq: int) -> tuple[bool, int, int]:
     """A strict ID; ``default_seq`` stands in where only the ms part is given."""
     dash = mem.find(p, at, at + n, 45)
     if n > MAX_TEXT:
@@ -107,7 +107,7 @@ def _parse_odd_part(raw: bytes) -> int | None:
     return -value % (1 << 64) if minus else value
 
 
-def parse_bound(p: mem.Pointer, at: int, n: int, default_seq: int) -> tuple[bool, int, int]:
+def parse_bound(p: mem.Source, at: int, n: int, default_seq: int) -> tuple[bool, int, int]:
     """A strict ID, or '-' for the smallest and '+' for the largest."""
     if n == 1 and p[at] == 45:
         return True, 0, 0
@@ -116,7 +116,7 @@ def parse_bound(p: mem.Pointer, at: int, n: int, default_seq: int) -> tuple[bool
     return parse(p, at, n, default_seq)
 
 
-def interval_start(p: mem.Pointer, at: int, n: int) -> tuple[int, int]:
+def interval_start(p: mem.Source, at: int, n: int) -> tuple[int, int]:
     """The first ID of an interval; '(' leaves the given ID out."""
     if n > 0 and p[at] == 40:
         ok, ms, seq = parse(p, at + 1, n - 1, 0)
@@ -132,7 +132,7 @@ def interval_start(p: mem.Pointer, at: int, n: int) -> tuple[int, int]:
     return ms, seq
 
 
-def interval_end(p: mem.Pointer, at: int, n: int) -> tuple[int, int]:
+def interval_end(p: mem.Source, at: int, n: int) -> tuple[int, int]:
     """The last ID of an interval; an ID without sequence means all of that millisecond."""
     if n > 0 and p[at] == 40:
         ok, ms, seq = parse(p, at + 1, n - 1, mem.U64_MAX)

@@ -1,7 +1,18 @@
+# Types of keyspace.py; see there.
+cimport cython
+
+
+cdef class Waiting:
+    cdef readonly Database db
+    cdef readonly bytes key
+    cdef public bint is_signalled
+
+
 cdef class Database:
     cdef public int index
-    cdef public dict ready, values, expires, place, waiting, watchers
-    cdef public list order, deadlines
+    cdef public dict values, expires, place, waiting, watchers
+    cdef public list ready, order, deadlines
+    cdef public object tracker
     # Goes up whenever a key lets go of a stream, list or set; caches compare it.
     cdef public unsigned long long version
     cpdef put(self, bytes key, object value)
@@ -9,10 +20,10 @@ cdef class Database:
     cpdef expire_at(self, bytes key, long long when_ms)
     cpdef bint persist(self, bytes key) except -1
     cpdef touch(self, bytes key)
+    @cython.locals(waiting=Waiting)
     cpdef signal(self, bytes key)
 
 
 cdef class Keyspace:
-    cdef public dict ready
-    cdef public list databases
+    cdef public list ready, databases
     cdef public long long hits, misses

@@ -1,17 +1,18 @@
 """Names to values: sixteen databases, expiry times, and who must hear of a change.
 
-    Keyspace -- databases[0..15] -- values   key -> Stream | bytes | bytearray | Elements | Members
+    Keyspace -- databases[0..15] -- values   key -> Value: a stream, a string, a list, a set
                      |              expires  key -> unix time in ms
                      |              order    every key once, dense; place: key -> index in it
                      |              deadlines heap of (time, key), stale ones included
                      |              waiting  key -> clients blocked on it
                      |              watchers key -> clients that WATCH it
-                     +-- ready      (database, key) signalled since the last look
+                     |              tracker  hears of each change if clients cache what they read
+                     +-- ready      of ``waiting``: signalled since the last look
 
 Rules
   1. Every change of what a key holds goes through put() or remove(); so
      nobody who waits on or watches a key can be forgotten.
-  2. touch() says "the value changed" (WATCH); signal() says "somebody who
+  2. touch() says "the value changed" (WATCH, caches); signal() says "somebody who
      waits may now be served".  A plain append does both.
   3. Expiry is not decided here: the clock is an argument of the caller.
   4. An expiry time is set by expire_at() and taken away by persist(), never in
@@ -24,12 +25,18 @@ Rules
 from __future__ import annotations
 
 from heapq import heapify, heappush
-from typing import Any, Protocol
+from typing import Protocol, TypeAlias
 
-Value = Any
+from forebay.core.elements import Elements
+from forebay.core.members import Members
+from forebay.core.stream import Stream
 
 #: Stale pairs the heap of deadlines may hold before it is built anew, beside one per live pair.
 STALE_DEADLINES = 64
+
+
+#: What a key may hold.
+Value: TypeAlias = Stream | bytes | bytearray | Elements | Members
 
 
 class Watcher(Protocol):
@@ -39,10 +46,26 @@ class Watcher(Protocol):
     def exchange(self, was_there: bool, is_past: bool) -> None: ...
 
 
+class Tracker(Protocol):
+    """Client side caching: told of every change while somebody caches."""
+
+    def changed(self, key: bytes) -> None: ...
+
+
+class Waiting:
+    """The clients that wait for one key; who they are is the business of engine/blocking.py."""
+
+    def __init__(self, db: Database, key: bytes) -> None:
+        self.db = db
+        self.key = key
+        #: Stands in ``ready``.
+        self.is_signalled = False
+
+
 class Database:
     """One numbered database."""
 
-    def __init__(self, index: int, ready: dict[tuple[int, bytes], None]) -> None:
+    def __init__(self, index: int, ready: list[Waiting]) -> None:
         self.index = index
         self.ready = ready
         self.values: dict[bytes, Value] = {}
@@ -50,8 +73,10 @@ class Database:
         self.order: list[bytes] = []
         self.place: dict[bytes, int] = {}
         self.deadlines: list[tuple[int, bytes]] = []
-        self.waiting: dict[bytes, Any] = {}
+        self.waiting: dict[bytes, Waiting] = {}
         self.watchers: dict[bytes, dict[Watcher, None]] = {}
+        #: None as long as no client caches what it reads.
+        self.tracker: Tracker | None = None
         self.version = 0
 
     def __len__(self) -> int:
@@ -143,22 +168,27 @@ class Database:
                 self.signal(key)
 
     def touch(self, key: bytes) -> None:
-        """Tell clients that WATCH the key that its value changed."""
+        """Tell clients that WATCH the key, or have cached it, that its value changed."""
         if self.watchers:
             for watcher in self.watchers.get(key, ()):
                 watcher.invalidate()
+        if self.tracker is not None:
+            self.tracker.changed(key)
 
     def signal(self, key: bytes) -> None:
         """Note that clients blocked on the key should look again."""
-        if self.waiting and key in self.waiting:
-            self.ready[self.index, key] = None
+        if self.waiting:
+            waiting = self.waiting.get(key)
+            if waiting is not None and not waiting.is_signalled:
+                waiting.is_signalled = True
+                self.ready.append(waiting)
 
 
 class Keyspace:
     """All databases of one server."""
 
     def __init__(self, count: int = 16) -> None:
-        self.ready: dict[tuple[int, bytes], None] = {}
+        self.ready: list[Waiting] = []
         self.databases = [Database(i, self.ready) for i in range(count)]
         #: Reads that found their key, and that did not.
         self.hits = self.misses = 0

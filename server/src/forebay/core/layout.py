@@ -9,6 +9,8 @@ from forebay import mem
 
 # A listpack (core/listpack.py).
 END = 255
+#: First bytes of elements: below are small integers, from here short strings, then longer heads.
+SHORT_STRING, WIDE = 128, 192
 MANY = 65535  # the element count says "not counted" from here on
 
 # A node (core/node.py): flags of an entry, and where the count element stands.

@@ -107,7 +107,7 @@ def backlen_size(size: int) -> int:
     return 5
 
 
-def put_string(p: mem.Pointer, at: int, src: mem.Pointer, src_at: int, n: int) -> int:
+def put_string(p: mem.Pointer, at: int, src: mem.Source, src_at: int, n: int) -> int:
     """Write a string element, as an integer where it reads like one; the index after it."""
     if n <= 20:
         ok, value = mem.parse_int(src, src_at, n)
@@ -129,13 +129,13 @@ def put_string(p: mem.Pointer, at: int, src: mem.Pointer, src_at: int, n: int) -
     return put_backlen(p, at + 5 + n, n + 5)
 
 
-def is_int(p: mem.Pointer, at: int) -> bool:
+def is_int(p: mem.Source, at: int) -> bool:
     """Whether the element at ``at`` is an integer."""
     head: int = p[at]
     return head < 128 or 192 <= head < 224 or head > 240
 
 
-def read_int(p: mem.Pointer, at: int) -> tuple[int, int]:
+def read_int(p: mem.Source, at: int) -> tuple[int, int]:
     """An integer element: its value, and the index after it."""
     head: int = p[at]
     if head < 128:
@@ -147,7 +147,7 @@ def read_int(p: mem.Pointer, at: int) -> tuple[int, int]:
     return sign_extend(mem.get_le(p, at + 1, size), size), at + size + 2
 
 
-def read_string(p: mem.Pointer, at: int) -> tuple[int, int]:
+def read_string(p: mem.Source, at: int) -> tuple[int, int]:
     """A string element: where its bytes start, and how many they are."""
     head: int = p[at]
     if head < 192:
@@ -168,7 +168,7 @@ def sign_extend(bits: int, size: int) -> int:
     return mem.signed(bits)
 
 
-def skip(p: mem.Pointer, at: int) -> int:
+def skip(p: mem.Source, at: int) -> int:
     """The index of the next element."""
     head: int = p[at]
     if head < 128:
@@ -182,7 +182,7 @@ def skip(p: mem.Pointer, at: int) -> int:
     return start + n + backlen_size(start - at + n)
 
 
-def back(p: mem.Pointer, at: int) -> int:
+def back(p: mem.Source, at: int) -> int:
     """The index of the element that ends just before ``at``."""
     at -= 1
     size: int = p[at] & 127
@@ -197,7 +197,7 @@ def back(p: mem.Pointer, at: int) -> int:
     return at - size
 
 
-def same_string(p: mem.Pointer, at: int, src: mem.Pointer, src_at: int, n: int) -> bool:
+def same_string(p: mem.Source, at: int, src: mem.Source, src_at: int, n: int) -> bool:
     """Whether the element at ``at`` is the string src[src_at:src_at+n]."""
     if is_int(p, at):
         ok, given = mem.parse_int(src, src_at, n)
@@ -207,7 +207,7 @@ def same_string(p: mem.Pointer, at: int, src: mem.Pointer, src_at: int, n: int) 
     return size == n and mem.equal(p, start, src, src_at, n)
 
 
-def element(p: mem.Pointer, at: int) -> bytes:
+def element(p: mem.Source, at: int) -> bytes:
     """The element at ``at`` as the bytes a client sees."""
     if is_int(p, at):
         value, _ = read_int(p, at)

@@ -34,9 +34,9 @@ cdef class Node:
 
     @cython.locals(wanted="Py_ssize_t")
     cdef int need(self, Py_ssize_t room) except -1
-    @cython.locals(grown="bytearray")
     cdef int grow(self, Py_ssize_t wanted) except -1
     cpdef int seal(self) except -1
+    cdef int hold(self, bytes sealed) except -1
     cdef int unseal(self) except -1
     cdef int set_counts(self, i64 count, i64 deleted) except -1
 

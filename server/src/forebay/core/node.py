@@ -50,7 +50,7 @@ class Node:
         self.fields_at = 0
         self.entries_at = 0
 
-    def start(self, src: mem.Pointer, w: mem.Words, first: int, pairs: int) -> None:
+    def start(self, src: mem.Source, w: mem.Words, first: int, pairs: int) -> None:
         """Write the master entry: the field names at spans first, first+2, ... of src."""
         total = 0
         for i in range(pairs):
@@ -73,7 +73,7 @@ class Node:
         self,
         ms: int,
         seq: int,
-        src: mem.Pointer,
+        src: mem.Source,
         w: mem.Words,
         first: int,
         pairs: int,
@@ -99,7 +99,7 @@ class Node:
         o = listpack.put_int(p, o, steps)
         self.finish(o, steps + 1)
 
-    def has_fields(self, src: mem.Pointer, w: mem.Words, first: int, pairs: int) -> bool:
+    def has_fields(self, src: mem.Source, w: mem.Words, first: int, pairs: int) -> bool:
         """Whether the given fields are the master's, in order."""
         if pairs != self.nfields:
             return False
@@ -135,17 +135,19 @@ class Node:
         """A buffer of ``wanted`` bytes, or twice the size it has."""
         if wanted < 2 * self.cap:
             wanted = 2 * self.cap
-        grown = bytearray(wanted)
-        mem.copy(grown, 0, self.p, 0, self.size)
-        self.buf = grown
+        self.buf = mem.widened(self.p, 0, self.size, wanted)
         self.p = self.buf
         self.cap = wanted
 
     def seal(self) -> None:
         """Give back spare room: from now on the buffer is the listpack and SLACK."""
-        self.buf = self.blob() + PADDING
-        self.p = self.buf
-        self.cap = self.size + mem.SLACK
+        self.hold(self.blob() + PADDING)
+
+    def hold(self, sealed: bytes) -> None:
+        """Let the buffer be this; nobody writes to it before unseal()."""
+        self.buf = sealed
+        self.p = self.buf  # type: ignore[assignment]
+        self.cap = len(sealed)
 
     def unseal(self) -> None:
         """Make the buffer writable again."""
@@ -210,9 +212,7 @@ class Node:
 
         The caller that checks its elements also sets ``elements`` and ``entries_at``.
         """
-        self.buf = buf
-        self.p = self.buf
-        self.cap = len(buf)
+        self.hold(buf)
         self.size = self.cap - mem.SLACK
         self.count = count
         self.deleted = deleted
@@ -222,9 +222,7 @@ class Node:
     def copy(self) -> Node:
         """A node of its own with the same bytes."""
         twin = Node(self.ms, self.seq)
-        twin.buf = self.blob() + PADDING
-        twin.p = twin.buf
-        twin.cap = self.size + mem.SLACK
+        twin.hold(self.blob() + PADDING)
         twin.size = self.size
         twin.elements = self.elements
         twin.count = self.count

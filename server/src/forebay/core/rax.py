@@ -76,7 +76,7 @@ class Rax:
         """The value of ``key``, or None."""
         return self.find_at(key, 0, len(key))
 
-    def find_at(self, p: mem.Pointer, at: int, n: int) -> Any:
+    def find_at(self, p: mem.Source, at: int, n: int) -> Any:
         """The value of the key p[at:at+n], or None."""
         branch = self.root
         end = at + n
@@ -204,7 +204,7 @@ class Rax:
 
     # -- neighbours -------------------------------------------------------------
 
-    def floor_at(self, p: mem.Pointer, n: int, inclusive: bool) -> Branch | None:
+    def floor_at(self, p: mem.Source, n: int, inclusive: bool) -> Branch | None:
         """The branch with the greatest key below p[0:n], or with that key if inclusive.
 
         ``best`` is the branch that holds the answer or, if ``whole``, one whose
@@ -236,7 +236,7 @@ class Rax:
             return branch
         return rightmost(best) if whole else best
 
-    def ceil_at(self, p: mem.Pointer, n: int, inclusive: bool) -> Branch | None:
+    def ceil_at(self, p: mem.Source, n: int, inclusive: bool) -> Branch | None:
         """The branch with the smallest key above p[0:n], or with that key if inclusive.
 
         ``best`` is a branch whose subtree begins with the answer.
@@ -365,7 +365,7 @@ def place(branch: Branch, byte: int) -> int:
     return low
 
 
-def common(label: bytes, p: mem.Pointer, at: int, end: int) -> int:
+def common(label: bytes, p: mem.Source, at: int, end: int) -> int:
     """How many bytes of ``label`` are the same as those of p[at:end]."""
     n = min(len(label), end - at)
     q = label

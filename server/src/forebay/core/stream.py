@@ -64,7 +64,7 @@ class Stream:
         self,
         ms: int,
         seq: int,
-        src: mem.Pointer,
+        src: mem.Source,
         w: mem.Words,
         first: int,
         pairs: int,
@@ -113,7 +113,7 @@ class Stream:
         return node_entries != 0 and node.count + node.deleted >= node_entries
 
     def new_tail(
-        self, ms: int, seq: int, src: mem.Pointer, w: mem.Words, first: int, pairs: int
+        self, ms: int, seq: int, src: mem.Source, w: mem.Words, first: int, pairs: int
     ) -> Node:
         """Seal the tail and start a node with this entry's fields."""
         if self.tail is not None:

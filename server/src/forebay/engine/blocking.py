@@ -3,7 +3,7 @@
     db.waiting   key -> Queue   FIFO of sessions, whatever command they wait with
     deadlines    heap of (time, session)      BLOCK ran out -> null array
     alarms       heap of (time, db, key)      XREADGROUP CLAIM: look again then
-    ready        (database, key) signalled since the last look, kept by the keyspace
+    ready        queues that were signalled since the last look, kept by the keyspace
 
 A command that finds nothing calls block() and writes no reply.  After each
 command (after the whole of EXEC) the engine calls serve(): for every key that
@@ -14,35 +14,33 @@ again it goes to the tail of its queues and keeps its first deadline.
 Rules
   1. A key wakes a session if it holds the type that the session waits for; or,
      for those who asked for it (XREADGROUP), whatever became of the key.
-  2. What serving signals is served in the next round of the same serve().
+  2. What serving signals is served later in the same serve().
   3. A session that ends, or that somebody unblocked, while others are being
      served is simply no longer in the queue.
   4. A round costs O(1) for each session it wakes.  A session that waits again
      as before keeps its record, its deadline and its places, and only moves to
      the tail: with a thousand readers of one group that is what nearly all do.
+  5. A session that was served keeps its record, for it mostly waits with the same
+     command again (``session.waited``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
 from forebay.commands.api.context import Context
 from forebay.commands.api.session import Session
 from forebay.commands.api.spec import Command
-from forebay.commands.api.wait_kinds import BLOCK_LIST, BLOCK_PAUSE, BLOCK_STREAM
+from forebay.commands.api.waits import BLOCK_LIST, BLOCK_PAUSE, BLOCK_STREAM, Waits
 from forebay.core.elements import Elements
-from forebay.core.keyspace import Database, Keyspace, Value
+from forebay.core.keyspace import Database, Keyspace, Value, Waiting
 from forebay.core.stream import Stream
-from forebay.engine.deadlines import LATEST_MS, Deadlines, Entry
-from forebay.errors import CommandError
+from forebay.engine.deadlines import Deadline, Deadlines
 from forebay.wire.argv import Argv
 from forebay.wire.resp_writer import RespWriter
 
-TIMEOUT_TOO_LARGE = b"ERR timeout is out of range"
 
-
-class Machine(Protocol):
+class Machine:
     """What waiting needs of the engine."""
 
     ctx: Context
@@ -57,10 +55,11 @@ class Machine(Protocol):
         """Count a command that ends without having been run again; its reply is at ``mark``."""
 
 
-class Queue:
+class Queue(Waiting):
     """The sessions that wait for one key, first come first served."""
 
-    def __init__(self) -> None:
+    def __init__(self, db: Database, key: bytes) -> None:
+        super().__init__(db, key)
         self.sessions: dict[Session, Blocked] = {}
         #: How many of them want to hear that the key is gone.
         self.on_missing = 0
@@ -78,14 +77,16 @@ class Blocked:
         self.row: Command | None = None
         self.on_missing_key = False
         self.on_timeout: Callable[[RespWriter], object] | None = None
-        self.deadline: Entry | None = None
+        self.deadline: Deadline | None = None
         #: Time spent in runs that found nothing.
         self.spent_us = 0
         #: Stands in the queues of its keys.
         self.queued = False
+        #: A queue that it was the last to leave, for the next time.
+        self.spare: Queue | None = None
 
 
-class Blocking:
+class Blocking(Waits):
     """All clients that wait."""
 
     def __init__(self, keyspace: Keyspace, machine: Machine) -> None:
@@ -94,7 +95,7 @@ class Blocking:
         self.ctx = machine.ctx
         self.deadlines = Deadlines()
         self.alarms = Deadlines()
-        self.alarm_of: dict[tuple[int, bytes], Entry] = {}
+        self.alarm_of: dict[tuple[int, bytes], Deadline] = {}
         self.postponed: dict[Session, Blocked] = {}
         self.blocked_clients = 0
         self.blocking_keys = 0
@@ -112,7 +113,7 @@ class Blocking:
         timeout_ms: int,
         argv: Argv,
         on_missing_key: bool = False,
-        wake_at_ms: Mapping[bytes, int] | int | None = None,
+        wake_at_ms: Mapping[bytes, int] | None = None,
         on_timeout: Callable[[RespWriter], object] | None = None,
     ) -> None:
         """Put the session at the tail of the queues of its keys."""
@@ -121,13 +122,25 @@ class Blocking:
             state = before
             self.wait_again(session, state)
         else:
-            state = Blocked(kind, session.db, distinct(keys), argv)
+            state = Blocked(kind, session.db, distinct(keys), argv.kept())
             state.on_missing_key = on_missing_key
             state.on_timeout = on_timeout
             self.set_deadline(session, state, timeout_ms)
             self.wait(session, state)
         if wake_at_ms is not None:
             self.set_alarms(state, wake_at_ms)
+
+    def block_as_before(self, session: Session, kind: int, timeout_ms: int, argv: Argv) -> bool:
+        """Wait as the last time if the command is the same; false if it is not."""
+        state = session.waited
+        if self.before is not None or not isinstance(state, Blocked):
+            return False
+        if state.kind != kind or state.db is not session.db or not state.argv.is_same(argv):
+            return False
+        state.spent_us = 0
+        self.set_deadline(session, state, timeout_ms)
+        self.wait(session, state)
+        return True
 
     def wait(self, session: Session, state: Blocked) -> None:
         """Begin to wait."""
@@ -141,49 +154,53 @@ class Blocking:
 
     def wait_again(self, session: Session, state: Blocked) -> None:
         """Wait for the same as before, after all others."""
-        waiting = state.db.waiting
         for key in state.keys:
-            queue = waiting[key]
+            queue = self.queue_of(state.db, key)
             del queue.sessions[session]
             queue.sessions[session] = state
         session.blocked = state
 
     def set_deadline(self, session: Session, state: Blocked, timeout_ms: int) -> None:
-        """When to give up; a session that was woken keeps its first deadline."""
-        before = self.before
-        if before is not None and before.kind != BLOCK_PAUSE:
-            state.deadline = before.deadline
-            state.spent_us = before.spent_us
-            before.deadline = None
-        elif timeout_ms > 0:
-            deadline_ms = self.ctx.now_ms + timeout_ms
-            if deadline_ms > LATEST_MS:
-                raise CommandError(TIMEOUT_TOO_LARGE)
-            state.deadline = self.deadlines.add(deadline_ms, session)
+        """When to give up; the command has checked that there is such a time."""
+        if timeout_ms > 0:
+            state.deadline = self.deadlines.add(self.ctx.now_ms + timeout_ms, session)
 
     def enqueue(self, session: Session, state: Blocked, key: bytes) -> None:
         """Wait for this key."""
-        queue = state.db.waiting.get(key)
-        if queue is None:
-            queue = state.db.waiting[key] = Queue()
-            self.blocking_keys += 1
+        if key in state.db.waiting:
+            queue = self.queue_of(state.db, key)
+        else:
+            queue = self.new_queue(state, key)
         queue.sessions[session] = state
         if state.on_missing_key:
             queue.on_missing += 1
             if queue.on_missing == 1:
                 self.blocking_keys_on_missing += 1
 
-    def set_alarms(self, state: Blocked, wake_at_ms: Mapping[bytes, int] | int) -> None:
+    def new_queue(self, state: Blocked, key: bytes) -> Queue:
+        """A queue for a key for which nobody waits yet."""
+        queue = state.spare
+        state.spare = None
+        if queue is None or queue.key != key:
+            queue = Queue(state.db, key)
+        state.db.waiting[key] = queue
+        self.blocking_keys += 1
+        return queue
+
+    def queue_of(self, db: Database, key: bytes) -> Queue:
+        """The clients that wait for a key; there is one at least."""
+        queue = db.waiting[key]
+        assert isinstance(queue, Queue)
+        return queue
+
+    def set_alarms(self, state: Blocked, wake_at_ms: Mapping[bytes, int]) -> None:
         """Signal the keys at the given times; per key the earliest of all sessions counts."""
-        for key in state.keys:
-            at_ms = wake_at_ms if isinstance(wake_at_ms, int) else wake_at_ms.get(key)
-            if at_ms is None:
-                continue
+        for key, wanted_ms in wake_at_ms.items():
             # A time that has passed would make the loop spin: look again in a moment.
-            at_ms = max(at_ms, self.ctx.now_ms + 1)
+            at_ms = max(wanted_ms, self.ctx.now_ms + 1)
             place = (state.db.index, key)
             present = self.alarm_of.get(place)
-            if present is None or at_ms < present[0]:
+            if present is None or at_ms < present.at_ms:
                 if present is not None:
                     self.alarms.cancel(present)
                 self.alarm_of[place] = self.alarms.add(at_ms, place)
@@ -219,7 +236,7 @@ class Blocking:
 
     def dequeue(self, session: Session, state: Blocked, key: bytes) -> None:
         """Wait for this key no longer."""
-        queue = state.db.waiting[key]
+        queue = self.queue_of(state.db, key)
         del queue.sessions[session]
         if state.on_missing_key:
             queue.on_missing -= 1
@@ -227,8 +244,9 @@ class Blocking:
                 self.blocking_keys_on_missing -= 1
         if not queue.sessions:
             del state.db.waiting[key]
+            state.spare = queue
             self.blocking_keys -= 1
-            alarm = self.alarm_of.pop((state.db.index, key), None)
+            alarm = self.alarm_of.pop((state.db.index, key), None) if self.alarm_of else None
             if alarm is not None:
                 self.alarms.cancel(alarm)
 
@@ -241,6 +259,7 @@ class Blocking:
         """The wait is over before its time."""
         if state.deadline is not None:
             self.deadlines.cancel(state.deadline)
+            state.deadline = None
 
     def unblock(self, session: Session, error: bytes | None) -> bool:
         """Answer as if time were up, or with an error; false if it did not wait."""
@@ -263,23 +282,26 @@ class Blocking:
     def serve(self) -> None:
         """Wake clients that wait for signalled keys, until no key is signalled."""
         ready = self.keyspace.ready
-        while ready:
-            places = list(ready)
-            ready.clear()
-            for index, key in places:
-                self.serve_key(self.keyspace.databases[index], key)
+        at = 0
+        while at < len(ready):
+            queue = ready[at]
+            queue.is_signalled = False
+            at += 1
+            assert isinstance(queue, Queue)
+            self.serve_queue(queue)
+        del ready[:]
 
-    def serve_key(self, db: Database, key: bytes) -> None:
+    def serve_queue(self, queue: Queue) -> None:
         """Every session that waits for the key now gets one chance."""
-        queue = db.waiting.get(key)
-        if queue is None:
-            return
+        db, key = queue.db, queue.key
         if key in db.expires:
             # The EXEC that made the key may have outlived it.
             self.machine.catch_up()
-        for session, state in list(queue.sessions.items()):
+        # A comprehension is compiled to a plain walk, which list() is not.
+        for session in [session for session in queue.sessions]:  # noqa: C416
             # Others may have left while the first ones were served.
-            if waits_for(session, state) and wakes(db.values.get(key), state):
+            state = queue.sessions.get(session)
+            if state is not None and wakes(db.values.get(key), state):
                 self.wake(session)
 
     def wake(self, session: Session) -> None:
@@ -297,6 +319,8 @@ class Blocking:
         if state.queued:
             self.leave_queues(session, state)
         self.cancel_deadline(state)
+        # Not what may be large: many keys, or any command that a pause held back.
+        session.waited = state if len(state.keys) == 1 else None
 
     def resume(self) -> None:
         """The pause is over: run what was held back, in order."""
@@ -331,7 +355,7 @@ class Blocking:
 
 def distinct(keys: list[bytes]) -> list[bytes]:
     """Each key once, in the order in which they came."""
-    return keys if len(keys) == 1 else list(dict.fromkeys(keys))
+    return keys if len(keys) <= 1 else list(dict.fromkeys(keys))
 
 
 def waits_for(session: Session, state: Blocked) -> bool:

@@ -1,6 +1,6 @@
 """Times to come, soonest first, each of which may be cancelled.
 
-    heap   [at_ms, number, what]     what is None once cancelled
+    heap   of Deadline: (at_ms, number) decides, what is None once it was cancelled
 
 Cancelling does not search: the entry is emptied where it stands and dropped when
 its time comes.  So that clients who block for an hour and are served at once do
@@ -19,48 +19,62 @@ LATEST_MS = mem.I64_MAX
 # Not worth rebuilding a heap for fewer.
 FEW_CANCELLED = 64
 
-Entry = list[Any]
+
+class Deadline:
+    """A time to come and whose it is."""
+
+    def __init__(self, at_ms: int, number: int, what: object) -> None:
+        self.at_ms = at_ms
+        #: Decides between equal times: first come, first served.
+        self.number = number
+        #: None once the time has come, or was cancelled.
+        self.what: Any = what
+
+    def __lt__(self, other: Deadline) -> bool:
+        if self.at_ms != other.at_ms:
+            return self.at_ms < other.at_ms
+        return self.number < other.number
 
 
 class Deadlines:
-    """A heap of (time, thing)."""
+    """A heap of times."""
 
     def __init__(self) -> None:
-        self.heap: list[Entry] = []
+        self.heap: list[Deadline] = []
         self.number = 0
         self.cancelled = 0
 
-    def add(self, at_ms: int, what: object) -> Entry:
+    def add(self, at_ms: int, what: object) -> Deadline:
         """Note a time; cancel() takes the entry returned."""
-        # The number decides between equal times: first come, first served.
         self.number += 1
-        entry: Entry = [at_ms, self.number, what]
+        entry = Deadline(at_ms, self.number, what)
         heappush(self.heap, entry)
         return entry
 
-    def cancel(self, entry: Entry) -> None:
+    def cancel(self, entry: Deadline) -> None:
         """Forget a time; one that has passed or was cancelled may be cancelled again."""
-        if entry[2] is None:
+        if entry.what is None:
             return
-        entry[2] = None
+        entry.what = None
         self.cancelled += 1
         if self.cancelled > FEW_CANCELLED and self.cancelled > len(self.heap) // 2:
-            self.heap = [kept for kept in self.heap if kept[2] is not None]
+            self.heap = [kept for kept in self.heap if kept.what is not None]
             heapify(self.heap)
             self.cancelled = 0
 
     def shift(self, by_ms: int) -> None:
         """The clock was set: what lay ahead lies as far ahead as before."""
         for entry in self.heap:
-            entry[0] = max(0, min(entry[0] + by_ms, LATEST_MS))
+            at_ms = entry.at_ms  # An object when compiled: the sum must not wrap.
+            entry.at_ms = max(0, min(at_ms + by_ms, LATEST_MS))
 
     def next_ms(self) -> int:
         """The soonest time, -1 if there is none."""
         heap = self.heap
         while heap:
             entry = heap[0]
-            if entry[2] is not None:
-                return int(entry[0])
+            if entry.what is not None:
+                return entry.at_ms
             heappop(heap)
             self.cancelled -= 1
         return -1
@@ -75,6 +89,6 @@ class Deadlines:
         due = []
         while self.is_due(now_ms):
             entry = heappop(self.heap)
-            due.append(entry[2])
-            entry[2] = None
+            due.append(entry.what)
+            entry.what = None
         return due

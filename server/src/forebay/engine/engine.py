@@ -31,13 +31,14 @@ from forebay.commands.api.effects import Effects
 from forebay.commands.api.services import Services
 from forebay.commands.api.session import Session
 from forebay.commands.api.settings import Settings
-from forebay.commands.api.spec import ADMIN, DENYOOM, MAY_REPLICATE, SKIP_SLOWLOG, WRITE, Command
-from forebay.commands.keyspace.expiry import expire_cycle, next_expiry_ms
+from forebay.commands.api.spec import ADMIN, DENYOOM, MAY_REPLICATE, WRITE, Command
 from forebay.commands.table import TABLE
 from forebay.core.idmp_cycle import IdmpCycle
 from forebay.core.keyspace import Keyspace
-from forebay.engine import admission, rejection
-from forebay.engine.blocking import Blocked, Blocking
+from forebay.engine import admission, expiring, muting, rejection, roles, slow_calls
+from forebay.engine.access import Access, NoFile
+from forebay.engine.alone import Alone
+from forebay.engine.blocking import Blocked, Blocking, Machine
 from forebay.engine.call_counts import CallCounts
 from forebay.engine.faults import Faults
 from forebay.engine.latency import Latency
@@ -46,12 +47,12 @@ from forebay.engine.names import Names
 from forebay.engine.pause import Pause
 from forebay.engine.payloads import Payloads
 from forebay.engine.pubsub import Pubsub
-from forebay.engine.secrecy import without_secrets
 from forebay.engine.sessions import Sessions
 from forebay.engine.slowlog import Slowlog
 from forebay.engine.stats import Stats
 from forebay.engine.ticker import Ticker
-from forebay.errors import CommandError
+from forebay.engine.tracking import Tracking
+from forebay.errors import CommandError, OverrunError
 from forebay.wire.argv import Argv
 from forebay.wire.chars import DASH
 
@@ -59,21 +60,21 @@ from forebay.wire.chars import DASH
 ADMIN_FLAG = ADMIN
 IS_MONITORED = gates.MONITORED
 IS_PAUSED = gates.PAUSED
-IS_LOADING = gates.LOADING
 ONLY_IN_MULTI = gates.IN_MULTI
+IS_RESTRICTED = gates.RESTRICTED
 #: What EXEC must know of the commands that it is going to run.
 QUEUE_FLAGS = WRITE | DENYOOM | MAY_REPLICATE
 QUEUED = b"+QUEUED\r\n"
 MUTES = gates.REPLIES
+IS_TRACKING = gates.TRACKING
+IS_LINK = gates.REPLICA
 INTERNAL_ERROR = b"ERR internal error"
-# How often keys past their time are looked for, and how many are removed in one turn.
-EXPIRY_PERIOD_MS = 10
-EXPIRY_BUDGET = 500
+EXPIRY_PERIOD_MS = expiring.PERIOD_MS
 # A threshold that no command reaches.
 NEVER_US = 1 << 62
 
 
-class Engine:
+class Engine(Machine):
     """The deterministic machine that serves all connections."""
 
     def __init__(
@@ -98,18 +99,26 @@ class Engine:
         self.ctx = Context(self.keyspace, settings, self.services)
         self.effects: Effects = self.ctx.effects
         self.blocking = Blocking(self.keyspace, self)
+        self.ctx.waits = self.blocking
         self.pubsub = Pubsub(self.sessions, self)
+        self.tracking = Tracking(self.keyspace, self.sessions, self.pubsub, settings, self)
+        #: Clients that cache are to be told of changes at the end of the turn.
+        self.has_news = False
         self.slowlog = Slowlog()
         self.latency = Latency()
         self.monitors = Monitors(self.sessions)
         self.pausing = Pause()
-        self.expiry_ms = 0
-        self.next_expiry_ms = -1
+        self.access = Access(self)
+        self.expiry_ms, self.next_expiry_ms = 0, -1
         #: DEBUG SET-ACTIVE-EXPIRE
         self.active_expire = True
         #: Why writes are refused while gates.MISCONF is set.
         self.misconf_text = b""
         self.gate = 0
+        #: A primary decides what the data is: expired keys wait for its DEL.
+        self.is_replica = False
+        #: Replicas that were heard lately.
+        self.good_replicas = 0
         self.slow_us = NEVER_US
         #: When the call began; 0: ask.  A call leaves the time of its end here, which is when
         #: the next one of the same client in the same turn begins: one look at the clock each.
@@ -123,6 +132,7 @@ class Engine:
         services = self.services
         services.sessions = self.sessions
         services.pubsub = self.pubsub
+        services.tracking = self.tracking
         services.blocking = self.blocking
         services.executor = self
         services.stats = self.stats
@@ -131,6 +141,8 @@ class Engine:
         services.latency = self.latency
         services.payloads = Payloads(self.settings)
         services.loaded_scripts = set()
+        services.replication = Alone()
+        services.access, services.access_file = self.access, NoFile()
 
     def refresh_settings(self) -> None:
         """Take over the settings that are copied because they are needed in every call."""
@@ -139,9 +151,8 @@ class Engine:
         self.ctx.node_bytes = settings.stream_node_max_bytes
         self.ctx.node_entries = settings.stream_node_max_entries
         self.set_gate(gates.MEMORY_LIMIT, settings.maxmemory > 0)
-        # There are no replicas yet: any number that is asked for is too many.
-        asks = settings.min_replicas_to_write > 0 and settings.min_replicas_max_lag_s > 0
-        self.set_gate(gates.FEW_REPLICAS, asks)
+        roles.refresh(self)
+        self.access.refresh_settings()
         self.slow_us = NEVER_US
         if settings.slowlog_slower_than_us >= 0:
             self.slow_us = settings.slowlog_slower_than_us
@@ -161,8 +172,7 @@ class Engine:
         db, pool = self.keyspace.databases[0], self.ctx.writer_pool
         session = Session(self.sessions.new_number(), db, pool, now_ms)
         session.addr, session.laddr, session.fd = addr, laddr, fd
-        session.authenticated = not self.settings.requirepass
-        session.set_gate(gates.UNAUTHENTICATED, not session.authenticated)
+        self.access.arrive(session)
         self.sessions.add(session)
         return session
 
@@ -172,6 +182,7 @@ class Engine:
         session.unwatch()
         session.forget_queue()
         self.pubsub.drop(session)
+        self.tracking.drop(session)
         self.monitor(session, on=False)
         self.sessions.remove(session)
         session.set_gate(gates.CLOSING, on=True)
@@ -201,7 +212,7 @@ class Engine:
         gate = session.gate | self.gate
         if row is None or row.is_container or not row.takes(argv.n):
             self.guarded(session, argv, row)
-        elif gate == 0:
+        elif gate == 0 or (gate == IS_RESTRICTED and self.is_allowed(session, row, argv)):
             self.execute(session, row, argv)
         elif gate == ONLY_IN_MULTI and admission.is_queued(row):
             self.enqueue(session, row, argv)
@@ -209,6 +220,11 @@ class Engine:
             self.guarded(session, argv, row)
         if session.pushes is not None:
             self.append_pushes(session)
+
+    def is_allowed(self, session: Session, row: Command, argv: Argv) -> bool:
+        """Whether the user of the session may run this; hot."""
+        user = session.user
+        return user.allows(row, argv)
 
     def enqueue(self, session: Session, row: Command, argv: Argv) -> None:
         """Keep a command for EXEC."""
@@ -232,7 +248,8 @@ class Engine:
         self.is_running = True
         self.run(session, row, argv)
         self.is_running = False
-        self.effects.end()
+        if self.effects.end():
+            session.wrote_at = self.effects.place()
 
     def run(self, session: Session, row: Command, argv: Argv) -> None:
         """The handler, its errors and its statistics."""
@@ -246,15 +263,20 @@ class Engine:
         except CommandError as error:
             out.rewind(mark)
             out.error(error.text)
+        except OverrunError:
+            # Only commands that change nothing are stopped in the middle.
+            out.rewind(mark)
+            self.sessions.close(session)
         except Exception as fault:  # noqa: BLE001 - rule 2
             self.fault(session, argv, fault)
             out.rewind(mark)
             out.error(INTERNAL_ERROR)
         ended = self.ticker.us()
         self.started_us = ended
-        if session.blocked is not None:
-            session.blocked.row = row
-            session.blocked.spent_us += ended - started
+        blocked = session.blocked
+        if blocked is not None:
+            blocked.row = row
+            blocked.spent_us += ended - started
         else:
             self.stats.commands += 1
             session.calls += 1
@@ -263,20 +285,27 @@ class Engine:
                 self.call_counts.failed(row)
                 self.count_error(mem.to_bytes(out.p, mark + 1, out.size - mark - 1))
             if ended - started >= self.slow_us:
-                self.note_slow(session, row, argv, ended - started)
-            if row.flags & ADMIN_FLAG:
+                slow_calls.note(self, session, row, argv, ended - started)
+            if row.flags & ADMIN_FLAG and not session.gate & IS_LINK:
                 self.refresh_settings()
 
     def guarded(self, session: Session, argv: Argv, row: Command | None) -> None:
         """The long way: errors, subcommands, and whatever a gate says."""
         mark = session.out.size
+        is_link = session.gate & IS_LINK
         row = self.resolve(session, argv, row)
         if row is not None and self.admit(session, row, argv):
             self.execute(session, row, argv)
             if self.gate & IS_MONITORED and not self.blocking.is_rerun():
                 self.monitors.feed(self.wall_us(), session, row, argv)
+        else:
+            row = None
+        if session.gate & IS_TRACKING:
+            self.tracking.ran(session, row, argv)
         if session.gate & MUTES and session.blocked is None:
-            self.mute(session, mark)
+            muting.mute(session, mark)
+        if is_link and session.out.size > mark:
+            self.end_link(session, argv, mark)
 
     def resolve(self, session: Session, argv: Argv, row: Command | None) -> Command | None:
         """The row to run, of a subcommand if there is one; None if an error was answered."""
@@ -312,32 +341,18 @@ class Engine:
         session.out.error(text)
         self.count_error(text)
 
-    def mute(self, session: Session, mark: int) -> None:
-        """CLIENT REPLY OFF and SKIP: take back what the call wrote."""
-        if session.gate & gates.REPLY_SKIP_NEXT:
-            session.set_gate(gates.REPLY_SKIP_NEXT, on=False)
-            session.set_gate(gates.REPLY_SKIP, on=True)
-            return
-        session.set_gate(gates.REPLY_SKIP, on=False)
+    def end_link(self, session: Session, argv: Argv, mark: int) -> None:
+        """A replica asked for an answer: that would stand in the middle of its stream."""
         session.out.rewind(mark)
+        if session.peer is not None:
+            session.peer.fault = rejection.out_of_place(argv)
+        self.kill(session)
 
     # What follows a command
 
     def count_error(self, text: bytes) -> None:
         """An error was answered; its first word is its kind."""
         self.stats.count_error(text.split(None, 1)[0] if text else b"ERR")
-
-    def note_slow(self, session: Session, row: Command, argv: Argv, usec: int) -> None:
-        """The command took long: slow log and latency monitor."""
-        settings = self.settings
-        now_s = self.ctx.now_ms // 1000
-        over = 0 <= settings.slowlog_slower_than_us <= usec
-        if over and not row.flags & SKIP_SLOWLOG:
-            args = without_secrets(row, argv.list())
-            self.slowlog.add(now_s, usec, args, session, settings)
-        if 0 < settings.latency_threshold_ms * 1000 <= usec:
-            event = b"fast-command" if row.is_fast else b"command"
-            self.latency.record(event, now_s, usec // 1000)
 
     def fault(self, session: Session, argv: Argv, fault: BaseException) -> None:
         """A defect of ours: say so in the log, with what was asked."""
@@ -349,6 +364,8 @@ class Engine:
         pushes = session.pushes
         if pushes is not None:
             session.pushes = None
+            if self.tracking.own:
+                self.tracking.send_own(session)
             session.out.raw(pushes.take())
 
     # For EXEC, CLIENT PAUSE and MONITOR
@@ -357,9 +374,18 @@ class Engine:
         """Run one command of a transaction."""
         ctx = self.ctx
         session = ctx.session
+        refusal = None
+        if session.gate & IS_RESTRICTED:
+            refusal = self.access.refusal_at_exec(session, row, argv)
+        if refusal is not None:
+            session.out.error(refusal)
+            self.count_error(refusal)
+            return
         ctx.queued = row
         self.run(session, row, argv)
         ctx.queued = None
+        if session.gate & IS_TRACKING:
+            self.tracking.remember(session, row, argv)
         if self.gate & IS_MONITORED:
             self.monitors.feed(self.wall_us(), session, row, argv)
 
@@ -387,9 +413,10 @@ class Engine:
         self.monitors.set(session, on)
         self.set_gate(gates.MONITORED, len(self.monitors) > 0)
 
-    def refusal(self, row: Command) -> bytes | None:
+    def refusal(self, row: Command, argv: Argv) -> bytes | None:
         """Why a script may not run this command now, though it was let in itself."""
-        return admission.why_not(self, self.ctx.session, row, self.gate & admission.FOR_SCRIPTS)
+        gate = self.gate & admission.FOR_SCRIPTS
+        return admission.why_not(self, self.ctx.session, row, argv, gate)
 
     def memory_is_full(self) -> bool:
         """Whether commands that need memory must be refused."""
@@ -427,7 +454,7 @@ class Engine:
         if error is not None:
             self.count_error(error)
         if session.gate & MUTES:
-            self.mute(session, mark)
+            muting.mute(session, mark)
         self.sessions.touched(session)
 
     # Between turns
@@ -441,35 +468,14 @@ class Engine:
             self.blocking.tick()
         if self.gate & IS_PAUSED and self.pausing.is_over(now_ms):
             self.set_gate(gates.PAUSED, on=False)
-            ctx.keeps_expired = False
+            ctx.keeps_expired = self.is_replica
             self.blocking.resume()
         if not 0 <= now_ms - self.expiry_ms < EXPIRY_PERIOD_MS:
-            self.expire(now_ms)
+            expiring.expire(self, now_ms)
         if self.ready:
             self.blocking.serve()
-
-    def expire(self, now_ms: int) -> None:
-        """Forget what is past its time, a slice at a time; keys not while clients are held back."""
-        self.expiry_ms = now_ms
-        self.next_expiry_ms = -1
-        self.ctx.forget_stale()
-        if self.gate & IS_LOADING:
-            return
-        self.idmp_cycle.run(now_ms)
-        if self.active_expire and not self.gate & IS_PAUSED:
-            self.expire_keys(now_ms)
-            due_ms = next_expiry_ms(self.keyspace)
-            if due_ms is not None:
-                self.next_expiry_ms = max(due_ms, now_ms)
-
-    def expire_keys(self, now_ms: int) -> None:
-        """Remove the keys that are due, and count what that takes."""
-        stats = self.stats
-        before, started_us = stats.expired_keys, self.ticker.us()
-        if expire_cycle(self.ctx, EXPIRY_BUDGET):
-            self.expiry_ms = now_ms - EXPIRY_PERIOD_MS
-        stats.expired_unasked += stats.expired_keys - before
-        stats.expire_us += self.ticker.us() - started_us
+        if self.has_news:
+            self.tracking.tick()
 
     def next_deadline_ms(self) -> int:
         """When before_sleep() has something to do next; -1 if nothing is planned."""
@@ -489,5 +495,5 @@ class Engine:
         self.sessions.shift_times(by_ms)
 
     def take_touched(self) -> list[Session]:
-        """The clients that the server must look at though they did not ask just now."""
+        """The clients to look at though they did not ask just now."""
         return self.sessions.take_touched()

@@ -27,7 +27,7 @@ from itertools import pairwise
 from forebay.core.keyspace import Database, Keyspace
 from forebay.errors import CorruptDataError
 from forebay.persistence.rdb import payload
-from forebay.persistence.rdb.foreign import Foreign
+from forebay.persistence.rdb.foreign import Foreign, hold_place
 from forebay.persistence.rdb.snapshot import shown
 
 #: Type -> commands that write it and nothing else; the key is the first argument.
@@ -144,7 +144,7 @@ class ForeignKeys:
             raise CorruptDataError(f"the key {shown(key)} holds something else than a {kind}")
         if replaces:
             db.remove(key)
-        db.put(key, Foreign(kind))
+        hold_place(db, key, kind)
 
     def let_expire(self, db: Database, words: list[bytes]) -> None:
         """The time of a key that RESTORE made: SET KEEPTTL would keep it."""

@@ -8,6 +8,8 @@ answered with later is no second line.  EXEC stands after the commands that it r
 
 from __future__ import annotations
 
+import re
+
 from forebay.commands.api import gates
 from forebay.commands.api.session import Session
 from forebay.commands.api.spec import ADMIN, Command
@@ -16,6 +18,8 @@ from forebay.engine.sessions import Sessions
 from forebay.wire.argv import Argv
 
 _ESCAPES = {10: b"\\n", 13: b"\\r", 9: b"\\t", 7: b"\\a", 8: b"\\b", 34: b'\\"', 92: b"\\\\"}
+#: Whatever is not printed as it is; the rest of an argument is copied, not looked at byte by byte.
+_UNUSUAL = re.compile(rb"[^ !#-\[\]-~]")
 
 
 class Monitors:
@@ -52,6 +56,9 @@ class Monitors:
 
 def quoted(arg: bytes) -> bytes:
     """An argument between quotes, with everything unprintable escaped."""
-    return b'"%b"' % b"".join(
-        _ESCAPES.get(c) or (bytes([c]) if 32 <= c < 127 else b"\\x%02x" % c) for c in arg
-    )
+    return b'"%b"' % _UNUSUAL.sub(_escaped, arg)
+
+
+def _escaped(found: re.Match[bytes]) -> bytes:
+    byte = found[0][0]
+    return _ESCAPES.get(byte) or b"\\x%02x" % byte

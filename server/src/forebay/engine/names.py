@@ -56,7 +56,7 @@ class Names:
             i = (i + 1) & self.mask
 
 
-def name_hash(p: mem.Pointer, at: int, n: int) -> int:
+def name_hash(p: mem.Source, at: int, n: int) -> int:
     """A hash that does not see letter case."""
     h = n
     for i in range(n):

@@ -40,3 +40,9 @@ def aborted_by(text: bytes) -> bytes:
     """EXEC itself was refused: the reason without its code."""
     reason = text.split(b" ", 1)[-1] if text.startswith(b"ERR ") else text
     return b"EXECABORT Transaction discarded because of: " + reason
+
+
+def out_of_place(argv: Argv) -> str:
+    """For the log: a replica asked for an answer."""
+    name = argv[0][:SHOWN_BYTES].decode("utf-8", "backslashreplace")
+    return f"it sent '{name}', and answers have no place in the stream"

@@ -11,8 +11,6 @@ from forebay.wire.argv cimport Argv
 from forebay.wire.resp_writer cimport RespWriter
 from forebay.wire.request cimport RequestParser
 
-cdef int DASH
-
 
 @cython.final
 cdef class Replayer:

@@ -23,7 +23,6 @@ from forebay.engine.foreign import ForeignKeys, foreign_kind, is_about_foreign, 
 from forebay.engine.payloads import BAD_BODY
 from forebay.errors import CommandError, CorruptDataError
 from forebay.wire.argv import Argv
-from forebay.wire.chars import DASH
 from forebay.wire.request import Limits, RequestParser
 
 #: An AOF may hold whatever was once accepted.
@@ -44,6 +43,7 @@ class Replayer:
         self.engine = engine
         self.skip_foreign = skip_foreign
         self.session = Session(0, engine.keyspace.databases[0], engine.ctx.writer_pool)
+        engine.access.set_free(self.session)
         self.session.is_replaying = True
         self.parser = RequestParser(Limits(max_bulk_len=BULK_MAX))
         self.multi: Command = engine.commands[b"multi"]
@@ -105,9 +105,7 @@ class Replayer:
         except CommandError as error:
             self.fail(row, argv, error.text)
         else:
-            if out.size > 0 and out.p[0] == DASH:
-                self.fail(row, argv, mem.to_bytes(out.p, 1, out.size - 3))
-            elif self.skip_foreign and 0 < out.size <= SHORT_REPLY:
+            if self.skip_foreign and 0 < out.size <= SHORT_REPLY:
                 self.look_again(row, argv)
             else:
                 out.clear()

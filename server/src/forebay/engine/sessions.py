@@ -20,7 +20,7 @@ class Sessions:
 
     def __init__(self) -> None:
         self.by_number: dict[int, Session] = {}
-        self.touched_sessions: dict[Session, None] = {}
+        self.touched_sessions: list[Session] = []
         self.last_number = 0
 
     def __iter__(self) -> Iterator[Session]:
@@ -41,7 +41,6 @@ class Sessions:
     def remove(self, session: Session) -> None:
         """A client went."""
         self.by_number.pop(session.id, None)
-        self.touched_sessions.pop(session, None)
 
     def get(self, number: int) -> Session | None:
         """The client of this number."""
@@ -49,14 +48,16 @@ class Sessions:
 
     def touched(self, session: Session) -> None:
         """The server must look at this client."""
-        self.touched_sessions[session] = None
+        if not session.is_touched:
+            session.is_touched = True
+            self.touched_sessions.append(session)
 
     def take_touched(self) -> list[Session]:
-        """The clients to look at since the last time."""
-        if not self.touched_sessions:
-            return []
-        sessions = list(self.touched_sessions)
-        self.touched_sessions.clear()
+        """The clients to look at since the last time; some may be gone."""
+        sessions = self.touched_sessions
+        self.touched_sessions = []
+        for session in sessions:
+            session.is_touched = False
         return sessions
 
     def shift_times(self, by_ms: int) -> None:

@@ -11,8 +11,9 @@ class Stats:
     def __init__(self, keyspace: Keyspace) -> None:
         #: It counts hits and misses itself, since that is in the way of every read.
         self.keyspace = keyspace
-        #: Wrong passwords; CONFIG RESETSTAT leaves them, as in Redis.
-        self.auth_failures = 0
+        #: What users were refused, by reason (auth, command, key, channel); CONFIG RESETSTAT
+        #: leaves it, as in Redis.
+        self.denied: dict[bytes, int] = {}
         self.reset()
 
     def reset(self) -> None:
@@ -28,12 +29,18 @@ class Stats:
         self.expired_unasked = 0
         self.expire_us = 0
         self.evicted_keys = 0
+        #: Clients closed because all of them used too much memory.
+        self.evicted_clients = 0
         #: Large values and flushed keys, which Redis leaves to a thread.
         self.lazyfreed_objects = 0
         self.keyspace.hits = self.keyspace.misses = 0
         self.error_replies = 0
         #: By code, the first word of the error: ERR, WRONGTYPE, NOGROUP, ...
         self.errors: dict[bytes, int] = {}
+        #: How replicas were served: with all data, where they were, or not where they were.
+        self.full_syncs = 0
+        self.partial_syncs = 0
+        self.refused_partial_syncs = 0
         self.unblocked = 0
         self.faults = 0
         #: Turns of the loop, and how long they took without the waiting.

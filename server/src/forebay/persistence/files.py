@@ -64,7 +64,7 @@ def fault(path: str, action: str, error: OSError) -> DiskError:
     return DiskError(path, action, error.strerror or str(error))
 
 
-def put(fd: int, p: mem.Pointer, at: int, n: int) -> int:
+def put(fd: int, p: mem.Source, at: int, n: int) -> int:
     """Write p[at:at+n]: how many bytes went, or minus the errno.
 
     The hot half of a WriteFile; compiled callers get files.pxd, a bare system call.
@@ -294,6 +294,23 @@ class Disk:
         self.sync_folder(parent(new))
         if parent(old) != parent(new):
             self.sync_folder(parent(old))
+
+    def link(self, old: str, new: str) -> None:
+        """Give a file a second name, for good; it is removed when its last name is."""
+        try:
+            os.link(old, new)
+        except OSError as error:
+            raise fault(old, f"link to {new}", error) from None
+        self.sync_folder(parent(new))
+
+    def remove_folder(self, path: str) -> None:
+        """Delete an empty folder; fine if it is gone."""
+        try:
+            os.rmdir(path)  # noqa: PTH106
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise fault(path, "remove", error) from None
 
     def remove(self, path: str) -> None:
         """Delete a file; fine if it is gone."""

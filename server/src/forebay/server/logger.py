@@ -28,6 +28,8 @@ class Log:
     def __init__(self, clock: Clock, path: str = "", level: str = "notice") -> None:
         self.clock = clock
         self.path = path
+        #: The letter of the server's role, as Redis prints it: M is a primary, S a replica.
+        self.role = "M"
         self.set_level(level)
 
     def debug(self, message: str) -> None:
@@ -63,7 +65,7 @@ class Log:
             return
         stamp = self.clock.stamp(self.clock.now_ms())
         text = "".join(c if c.isprintable() else "?" for c in message)
-        line = f"{os.getpid()}:M {stamp} {MARKS[level]} {text}\n"
+        line = f"{os.getpid()}:{self.role} {stamp} {MARKS[level]} {text}\n"
         try:
             self._append(line)
         except OSError:

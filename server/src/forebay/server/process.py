@@ -53,9 +53,13 @@ class Signals:
         self.inbox.setblocking(False)
         self.outbox.setblocking(False)
         signal.set_wakeup_fd(self.outbox.fileno(), warn_on_full_buffer=False)
+        self.arm()
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    def arm(self) -> None:
+        """The next signal is a first one."""
         for number in self.STOPPING:
             signal.signal(number, _ignore)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
     def fileno(self) -> int:
         """The end to watch."""

@@ -1,7 +1,8 @@
 """The server around the loop: which clients come in, which must go, when it ends.
 
     doors --arrivals--> turned away (full, protected mode)
-                     '-> Connection + Session --> loop
+                     |-> Connection + Session --> loop
+                     '-> TLS: a handshake first (net/tls_handshakes.py)
     ten times a second: doors that were shut for a while
     once a second:      idle clients, clients that do not read, clients slow to leave
 
@@ -15,16 +16,21 @@ import select
 import socket
 from functools import partial
 
+from forebay.commands.api import gates
 from forebay.commands.api.session import Session
-from forebay.commands.api.settings import OutputLimit, Settings
+from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.errors import ConfigError
+from forebay.server.client_limits import ClientLimits
 from forebay.server.logger import Log
 from forebay.server.net.connection import Connection, Shared
 from forebay.server.net.listen import Door, asked_for, open_tcp, open_unix
 from forebay.server.net.loop import Host, Loop
 from forebay.server.net.protected import DENIED, is_local
 from forebay.server.net.timers import Clock
+from forebay.server.net.tls_channel import TlsChannel
+from forebay.server.net.tls_contexts import TlsContexts
+from forebay.server.net.tls_handshakes import GONE, Handshakes
 from forebay.server.net.turn_end import TurnEnd
 
 #: Clients let in through one door in one turn.
@@ -33,9 +39,6 @@ MAX_ARRIVALS = 200
 FAREWELL_MS = 1000
 #: Seconds after which a client that is to be closed, but does not take its last reply, is.
 LINGER_S = 10
-
-#: Replies that a client who has not given its password may leave unread.
-STRANGER_OWED_BYTES = 64 << 10
 
 FULL = b"-ERR max number of clients reached\r\n"
 
@@ -52,6 +55,9 @@ class Server(Host):
         self.clock = clock
         self.shared = Shared(engine)
         self.loop = Loop(self.shared, clock, self, turn_end)
+        self.limits = ClientLimits(settings, engine, self.shared, clock)
+        self.tls = TlsContexts(settings)
+        self.handshakes = Handshakes(settings, self.loop, clock)
         self.doors: list[Door] = []
         #: Doors that are shut until the next beat, and those that were not well at last.
         self.shut_doors: list[Door] = []
@@ -66,15 +72,18 @@ class Server(Host):
             limits.max_bulk_len = settings.proto_max_bulk_len
         self.shared.query_limit_bytes = settings.client_query_buffer_limit
         self.loop.beat_ms = 1000 // max(1, min(500, settings.hz))
+        self.loop.is_counting = self.limits.most_bytes() > 0
+        if self.loop.is_counting:
+            for conn in self.loop.connections():
+                self.limits.count(conn)
 
     # Doors
 
     def open(self) -> None:
         """Listen wherever the settings say; raises ConfigError."""
         settings = self.settings
-        doors = open_tcp(
-            settings.bind, settings.port, settings.tcp_backlog, settings.tcp_keepalive_s
-        )
+        self.tls.load()
+        doors = self._open_ports([])
         if settings.unixsocket:
             try:
                 doors.append(
@@ -88,20 +97,43 @@ class Server(Host):
         for door in doors:
             self._watch(door)
 
+    def _open_ports(self, there: list[str]) -> list[Door]:
+        """A door for each address that the settings name, but for those that are there."""
+        settings = self.settings
+        doors: list[Door] = []
+        try:
+            for port, is_tls in ((settings.port, False), (settings.tls_port, True)):
+                missing = [a for a in settings.bind if asked_for(a, port, is_tls) not in there]
+                doors += open_tcp(
+                    missing, port, settings.tcp_backlog, settings.tcp_keepalive_s, is_tls
+                )
+        except ConfigError:
+            self._close_doors(doors)
+            raise
+        return doors
+
     def reopen_tcp(self) -> None:
         """Move to the addresses that the settings now name; the old ones stay if that fails."""
         settings = self.settings
-        wanted = {asked_for(address, settings.port): address for address in settings.bind}
         old = [door for door in self.doors if not door.unix_path]
-        for door in old:
-            wanted.pop(door.address, None)
-        new = open_tcp(
-            list(wanted.values()), settings.port, settings.tcp_backlog, settings.tcp_keepalive_s
-        )
-        named = {asked_for(address, settings.port) for address in settings.bind}
+        new = self._open_ports([door.address for door in old])
+        named = {
+            asked_for(address, port, is_tls)
+            for port, is_tls in ((settings.port, False), (settings.tls_port, True))
+            for address in settings.bind
+        }
         self._close_doors([door for door in old if door.address not in named])
         for door in new:
             self._watch(door)
+
+    def reload_tls(self) -> None:
+        """Read the files of TLS anew; clients that are there stay as they are."""
+        try:
+            self.tls.load()
+        except ConfigError as error:
+            self.log.warning(f"TLS stays as it was: {error}")
+            text = "Unable to update TLS configuration. Check server logs."
+            raise ConfigError(text) from None
 
     def _watch(self, door: Door) -> None:
         self.doors.append(door)
@@ -119,12 +151,18 @@ class Server(Host):
 
     def arrive(self, door: Door) -> None:
         """Clients stand at a door."""
-        for sock, peer, local in door.accept(MAX_ARRIVALS):
+        most = min(MAX_ARRIVALS, self.handshakes.room()) if door.is_tls else MAX_ARRIVALS
+        for sock, peer, local in door.accept(most):
+            if door.is_tls:
+                self._shake_hands(sock, peer, local)
+                continue
             reason = self._why_not(peer)
             if reason:
                 self._turn_away(sock, reason)
             else:
                 self.admit(sock, peer, local)
+        if most == 0:
+            door.fault = "too many TLS handshakes are under way"
         if door.fault:
             self._shut(door)
         elif door in self.troubled_doors:
@@ -138,28 +176,70 @@ class Server(Host):
         self.loop.unwatch(door.fileno())
         self.shut_doors.append(door)
 
+    def _shake_hands(self, sock: socket.socket, peer: str, local: str) -> None:
+        """Somebody who speaks TLS; who comes when all places are taken gets no handshake."""
+        context = self.tls.accepts
+        if context is None or self._is_full():
+            self._turn_away(sock, b"")
+            return
+
+        def done(sock: socket.socket, channel: TlsChannel) -> None:
+            reason = self._why_not(peer)
+            if reason:
+                channel.say(reason)
+                channel.close()
+                self._turn_away(sock, b"")
+            else:
+                conn = self.admit(sock, peer, local, channel)
+                self._recognize(conn.session, channel)
+                self.loop.read(conn)
+
+        def failed(why: str) -> None:
+            line = f"Error accepting a client connection: {why} (addr={peer} laddr={local})"
+            if why == GONE:
+                self.log.verbose(line)
+            else:
+                self.log.warning(line)
+
+        self.handshakes.accept(sock, context, done, failed)
+
+    def _recognize(self, session: Session, channel: TlsChannel) -> None:
+        """Its certificate may name a user (tls-auth-clients-user)."""
+        if self.settings.tls_auth_clients_user == "off":
+            return
+        name = channel.common_name()
+        if name and self.engine.access.log_in_by_certificate(session, name.encode()):
+            self.log.verbose(f"TLS: client id={session.id} is the user {name} by its certificate")
+
+    def _is_full(self) -> bool:
+        return self.loop.count + len(self.handshakes) >= self.settings.maxclients
+
     def _why_not(self, peer: str) -> bytes:
-        if self.loop.count >= self.settings.maxclients:
+        if self._is_full():
             return FULL
-        if self.settings.protected_mode and not self.settings.requirepass and not is_local(peer):
+        is_open = self.engine.access.users.default.nopass
+        if self.settings.protected_mode and is_open and not is_local(peer):
             return DENIED
         return b""
 
     def _turn_away(self, sock: socket.socket, reason: bytes) -> None:
         self.engine.stats.rejected_connections += 1
         try:
-            sock.send(reason)
+            if reason:
+                sock.send(reason)
         except OSError:
             self.log.debug("a client that was turned away had already gone")
         sock.close()
 
-    def admit(self, sock: socket.socket, peer: str, local: str) -> Connection:
+    def admit(
+        self, sock: socket.socket, peer: str, local: str, channel: TlsChannel | None = None
+    ) -> Connection:
         """A new client."""
         fd = sock.detach()
         where = peer.encode("utf-8", "surrogateescape")
         here = local.encode("utf-8", "surrogateescape")
         session = self.engine.new_session(where, here, fd, self.clock.now_ms())
-        conn = Connection(fd, session)
+        conn = Connection(fd, session, channel)
         session.link = conn
         self.engine.stats.connections += 1
         self.loop.add(conn)
@@ -174,6 +254,7 @@ class Server(Host):
         for door in self.shut_doors:
             self.loop.watch(door.fileno(), partial(self.arrive, door))
         self.shut_doors.clear()
+        self.handshakes.beat()
         beats_a_second = 1000 // self.loop.beat_ms
         self.visit_clients(self.beats % beats_a_second, beats_a_second)
 
@@ -188,7 +269,10 @@ class Server(Host):
         """
         now_ms = self.clock.now_ms()
         for conn in self.loop.connections(part, parts):
-            if conn.out.size > 0 and not self.may_owe(conn, conn.out.pending()):
+            if self.loop.is_counting:
+                self.limits.count(conn)
+            owes = conn.out.size > 0 or conn.source is not None
+            if owes and not self.may_owe(conn, conn.out.pending()):
                 self.loop.close(conn)
             elif conn.session.closing:
                 conn.seconds_closing += 1
@@ -204,50 +288,45 @@ class Server(Host):
             limit_ms > 0
             and session.blocked is None
             and session.subscriptions() == 0
+            and not session.is_primary
+            and not session.gate & gates.REPLICA
             and now_ms - session.active_ms > limit_ms
         )
 
     def may_owe(self, conn: Connection, bytes_owed: int) -> bool:
-        """Output limits: by kind of client, at once or after a while."""
-        session = conn.session
-        if not session.authenticated:
-            if bytes_owed > STRANGER_OWED_BYTES:
-                return self._offends(conn, "does not read its replies and has not authenticated")
-            return True
-        limit = self._output_limit(session)
-        if limit.hard_bytes and bytes_owed > limit.hard_bytes:
-            return self._offends(conn, "overcame its output buffer limit")
-        if not limit.soft_bytes or bytes_owed <= limit.soft_bytes:
-            conn.over_since_ms = 0
-            return True
-        now_ms = self.clock.monotonic_ms()
-        if conn.over_since_ms == 0:
-            conn.over_since_ms = now_ms
-        if now_ms - conn.over_since_ms > limit.soft_seconds * 1000:
-            return self._offends(conn, "stayed over its soft output buffer limit")
-        return True
+        """Whether a client may leave this much output unread."""
+        return self.limits.may_owe(conn, bytes_owed)
 
-    def _offends(self, conn: Connection, fault: str) -> bool:
-        """Note why a client must go; always False."""
-        conn.fault = fault
-        conn.offence = "output"
-        return False
+    def count(self, conn: Connection) -> None:
+        """A client did something, and memory of clients is limited."""
+        self.limits.count(conn)
 
-    def _output_limit(self, session: Session) -> OutputLimit:
-        kind = "pubsub" if session.subscriptions() else "normal"
-        return self.settings.output_limits[kind]
+    def make_room(self) -> None:
+        """Close the largest clients if all of them together use too much."""
+        if self.limits.counted_bytes <= self.limits.most_bytes():
+            return
+        for conn in self.limits.to_evict(self.loop.connections()):
+            self.log.notice(f"Evicting client {self._who(conn)}: clients use too much memory")
+            self.engine.stats.evicted_clients += 1
+            self.loop.close(conn)
 
     def closed(self, conn: Connection) -> None:
         """Say why, if it was our doing: offences loudly, the everyday only if asked."""
         conn.session.link = None
+        self.limits.count(conn)
+        for end in (conn.source, conn.sink):
+            if end is not None:
+                end.closed()
         if conn.offence:
             self.log.warning(f"Closing client {self._who(conn)}: {conn.fault}")
             if conn.offence == "query":
                 self.engine.stats.query_limit_disconnections += 1
-            else:
+            elif conn.offence == "output":
                 self.engine.stats.output_limit_disconnections += 1
-        elif conn.fault:
-            self.log.verbose(f"Closing client {self._who(conn)}: {conn.fault}")
+            return
+        fault = conn.fault or (conn.channel.fault if conn.channel is not None else "")
+        if fault:
+            self.log.verbose(f"Closing client {self._who(conn)}: {fault}")
 
     def broken(self, conn: Connection | None, fault: BaseException) -> None:
         """A bug met a client: the log gets the traceback, the client an end."""
@@ -269,6 +348,7 @@ class Server(Host):
         """Serve until stop()."""
         self.loop.run()
         self._close_doors(list(self.doors))
+        self.handshakes.close_all()
         self._farewell()
 
     def stop(self) -> None:
@@ -278,6 +358,7 @@ class Server(Host):
     def abandon(self) -> None:
         """Close everything at once; what clients have not been sent yet is not sent."""
         self._close_doors(list(self.doors))
+        self.handshakes.close_all()
         for conn in self.loop.connections():
             self.loop.close(conn)
 

@@ -25,38 +25,62 @@ import time
 from collections.abc import Sequence
 
 import forebay
-from forebay.commands.api.context import Context
+from forebay.commands.access.rules import RuleError
 from forebay.commands.api.services import Services
 from forebay.commands.api.session import Session
 from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.engine.faults import Faults
 from forebay.errors import CommandError, ConfigError
-from forebay.persistence.files import Disk
 from forebay.server import process
+from forebay.server.config import user_lines
+from forebay.server.config.access_file import AclFile
 from forebay.server.config.config import Config
+from forebay.server.config.tls_rows import TLS
 from forebay.server.durability.durability import Durability
+from forebay.server.ending import Ending
 from forebay.server.info import usage
 from forebay.server.info.info import Info
 from forebay.server.logger import Log
+from forebay.server.machine import Machine
+from forebay.server.net.connection import Shared
+from forebay.server.net.loop import Loop
 from forebay.server.net.timers import Clock
 from forebay.server.net.turn_end import TurnEnd
+from forebay.server.replication.dialing import Dialer
+from forebay.server.replication.failover import Failover
+from forebay.server.replication.feed import Feed
+from forebay.server.replication.full_sync import FullSync
+from forebay.server.replication.incoming import Incoming
+from forebay.server.replication.primary import PrimarySide
+from forebay.server.replication.replica import ReplicaSide
+from forebay.server.replication.replication import Replication
 from forebay.server.server import Server
 
 #: Directives that somebody must act upon when CONFIG SET changes them.
-CONNECTION_DIRECTIVES = ("proto-max-bulk-len", "client-query-buffer-limit", "hz")
+CONNECTION_DIRECTIVES = (
+    "proto-max-bulk-len",
+    "client-query-buffer-limit",
+    "hz",
+    "maxmemory",
+    "maxmemory-clients",
+)
 #: The build, as the first line of the log tells it.
 HOW = {
     forebay.COMPILED: "compiled",
     forebay.UNTYPED: "compiled without its types, slow: build it anew from a whole source tree",
     forebay.INTERPRETED: "interpreted, slow: for tests only",
 }
-LISTENING_DIRECTIVES = ("bind", "port")
+BOTH_USERS = (
+    "users are lines of the configuration, and there is an aclfile as well: one of them would not "
+    "count; move the 'user' lines into the file"
+)
+LISTENING_DIRECTIVES = ("bind", "port", "tls-port")
 
 
-def serve(argv: Sequence[str]) -> int:
+def serve(argv: Sequence[str], clock: Clock | None = None) -> int:
     """Run a server as the command line says; the exit code."""
-    clock = Clock()
+    clock = Clock() if clock is None else clock
     try:
         config = Config.load(argv)
         log = Log(clock, config.settings.logfile, config.settings.loglevel)
@@ -96,30 +120,97 @@ def tell_pid(settings: Settings, log: Log) -> None:
 
 
 def assemble(
-    config: Config, log: Log, clock: Clock, disk: Disk | None = None
+    config: Config, log: Log, clock: Clock, machine: Machine | None = None
 ) -> tuple[Server, Durability]:
     """All the parts, connected, with no socket open and no file touched yet."""
     settings = config.settings
+    machine = Machine() if machine is None else machine
     engine = Engine(settings, clock, faults=FaultLog(log))
     turn_end = TurnEnd(engine.effects)
     server = Server(settings, engine, turn_end, log, clock)
-    durability = Durability(settings, engine, server.loop, turn_end, log, clock, disk)
-    info = Info(config, engine.stats, server.shared, durability, clock, os.urandom(20).hex())
+    durability = Durability(
+        *(settings, engine, server.loop, turn_end, log, clock, machine.disk),
+        *(machine.make_syncer(server.loop), machine.make_children(server.loop, clock)),
+    )
+    dialer = Dialer(settings, machine.open_socket, server.tls, server.handshakes)
+    replication = replicate(engine, server.loop, server.shared, durability, machine, dialer)
+    run_id = machine.new_id()
+    info = Info(config, engine.stats, server.shared, durability, replication, clock, run_id)
+    turn_end.add_reader(replication.side.reader)
     turn_end.add_reader(durability.reader)
+    turn_end.join(replication)
     turn_end.join(durability)
     turn_end.join(info)
+    ending = Ending(server, durability, replication.side)
+    turn_end.join(ending)
+    engine.services.ending = ending
     offer_services(engine.services, config, server, durability, info)
+    engine.services.random_below = machine.random_below
+    engine.services.random_bytes = machine.random_bytes
+    admit_users(engine, config, log)
+    engine.services.replication = replication
     follow_changes(config, server, durability)
+    config.on_change("repl-backlog-size", replication.side.resize)
     return server, durability
+
+
+def admit_users(engine: Engine, config: Config, log: Log) -> None:
+    """The users of the configuration, or of its ACL file; raises ConfigError."""
+    file = AclFile(config.settings, log.warning)
+    access = engine.access
+    engine.services.access_file = file
+    config.users_now = access.users.lines
+    if not file.path:
+        user_lines.declare(access.users, config.user_lines)
+    elif config.user_lines:
+        raise ConfigError(BOTH_USERS)
+    else:
+        try:
+            access.exchange(access.users.read_lines(file.read(), file.path))
+        except (CommandError, RuleError) as error:
+            text = str(error).removeprefix("ERR ")
+            raise ConfigError(f"aclfile: {text}") from None
+
+
+def replicate(
+    engine: Engine,
+    loop: Loop,
+    shared: Shared,
+    durability: Durability,
+    machine: Machine,
+    dialer: Dialer,
+) -> Replication:
+    """The parts of replication, connected."""
+    settings, turn_end = engine.settings, durability.turn_end
+    log, clock, disk = durability.log, durability.clock, durability.disk
+    side = PrimarySide(settings, engine, turn_end, machine.new_id, log, clock)
+    full_sync = FullSync(
+        *(settings, engine, disk, durability.children, side),
+        *(durability.schedule, loop, log, clock),
+    )
+    incoming = Incoming(settings, engine, durability, disk, log, clock)
+    replica = ReplicaSide(
+        *(settings, engine, loop, shared, turn_end, side, incoming),
+        *(durability.live, log, clock, dialer),
+    )
+    failover = Failover(engine, side, replica, log, clock)
+    replication = Replication(settings, engine, side, replica, full_sync, failover, log)
+    side.reader = Feed(side, durability.live)
+    side.copies = full_sync
+    failover.roles = replication
+    durability.schedule.sync = full_sync
+    durability.save_job.where = durability.rewrite_job.where = side.where
+    durability.on_loaded = replication.start
+    replication.prepare()
+    return replication
 
 
 def offer_services(
     services: Services, config: Config, server: Server, durability: Durability, info: Info
 ) -> None:
     """Fill in what commands need of the server."""
-    gauge = usage.MemoryGauge(server.clock)
+    gauge = usage.MemoryGauge(server.clock, lambda: server.shared.bytes_in)
     services.config = config
-    services.random_below = random_below
     services.info = info
     services.memory_used = gauge.used
     services.memory_peak = gauge.peak
@@ -128,7 +219,6 @@ def offer_services(
     services.memory_startup = gauge.startup_bytes
     services.sleep = time.sleep
     services.durability = durability
-    services.shutdown = Shutdown(server, durability)
 
 
 def follow_changes(config: Config, server: Server, durability: Durability) -> None:
@@ -136,6 +226,8 @@ def follow_changes(config: Config, server: Server, durability: Durability) -> No
     log = server.log
     for name in CONNECTION_DIRECTIVES:
         config.on_change(name, lambda _: server.apply_settings())
+    for row in TLS:
+        config.on_change(row.name, lambda _: server.reload_tls())
     for name in LISTENING_DIRECTIVES:
         config.on_change(name, lambda _: server.reopen_tcp())
     config.on_change("loglevel", log.set_level)
@@ -147,11 +239,6 @@ def follow_changes(config: Config, server: Server, durability: Durability) -> No
     config.on_change("save", durability.set_save_points)
     config.on_change("dir", durability.set_folder)
     config.on_change("stop-writes-on-bgsave-error", lambda _: durability.gate.refresh())
-
-
-def random_below(n: int) -> int:
-    """A number in 0..n-1; n is far below 2**64, so that all are equally likely."""
-    return int.from_bytes(os.urandom(8)) % n
 
 
 class FaultLog(Faults):
@@ -167,26 +254,15 @@ class FaultLog(Faults):
         self.log.traceback(fault)
 
 
-class Shutdown:
-    """The SHUTDOWN command: the loop ends with this turn and the caller gets no reply."""
-
-    def __init__(self, server: Server, durability: Durability) -> None:
-        self.server = server
-        self.durability = durability
-
-    def __call__(self, ctx: Context, flags: list[bytes]) -> None:
-        self.server.log.notice("User requested shutdown...")
-        self.durability.finish(flags)
-        self.server.stop()
-        ctx.services.sessions.close(ctx.session)
-
-
 def live(
     server: Server, config: Config, durability: Durability, starter: process.Foreground
 ) -> int:
     """From open doors to the end."""
     settings, log = config.settings, server.log
-    signals = process.Signals(lambda name: on_signal(server, durability, name))
+    ending = server.engine.services.ending
+    assert isinstance(ending, Ending)
+    signals = process.Signals(ending.by_signal)
+    ending.on_abort = signals.arm
     server.loop.watch(signals.fileno(), signals.on_readable)
     fit_clients(settings, log)
     greet(server, config)
@@ -212,22 +288,6 @@ def run(server: Server, durability: Durability) -> int:
             sys.stderr.write(f"forebay: {halt.code}\n")
         return 1
     return 0 if durability.close() else 1
-
-
-def on_signal(server: Server, durability: Durability, name: str) -> None:
-    """The operator wants it to end."""
-    server.log.notice(f"Received {name}, stopping after this turn; again to stop at once")
-    settings = server.settings
-    on_int, on_term = settings.shutdown_on_sigint, settings.shutdown_on_sigterm
-    words = on_int if name == "SIGINT" else on_term
-    try:
-        durability.finish([word.upper().encode() for word in words])
-    except CommandError:
-        server.log.warning(
-            f"{name} received but errors trying to shut down the server, check the logs"
-        )
-        return
-    server.stop()
 
 
 def check_clients(wanted: int) -> None:
@@ -277,6 +337,10 @@ def welcome(server: Server, config: Config, starter: process.Foreground) -> None
 
 def first_step(settings: Settings) -> str:
     """A command that shows something, as this server is to be reached."""
-    where = f"-p {settings.port}" if settings.port else f"-s {settings.unixsocket}"
+    where = f"-s {settings.unixsocket}"
+    if settings.port:
+        where = f"-p {settings.port}"
+    elif settings.tls_port:
+        where = f"--tls -p {settings.tls_port}"
     secret = " -a PASSWORD" if settings.requirepass else ""
     return f"redis-cli {where}{secret} XADD orders '*' item tea price 3.20"

@@ -8,6 +8,7 @@ from forebay.mem cimport i64, u8, u64
 cdef Py_ssize_t FEW_ARGS
 cdef Py_ssize_t MANY_ARGS
 cdef array.array NO_SPANS
+cdef int CR, DOLLAR, LF
 
 
 @cython.final
@@ -19,6 +20,7 @@ cdef class Argv:
     cdef u64* w                     # its words: offset, length, offset, length, ...
     cdef Py_ssize_t room            # arguments that fit in spans
     cdef readonly bint is_own       # nobody else writes to buf
+    cdef bint is_request            # bulk strings of a request, framing included
 
     cpdef bytes at(self, Py_ssize_t i)
     cpdef Py_ssize_t size(self, Py_ssize_t i) except -1
@@ -28,6 +30,8 @@ cdef class Argv:
     cpdef Argv kept(self)
     @cython.locals(w="u64*", v="u64*", n=Py_ssize_t, i=Py_ssize_t)
     cpdef bint is_same(self, Argv other) except -1
+    @cython.locals(p="u8*", w="u64*", start=Py_ssize_t, at=Py_ssize_t, i=Py_ssize_t, o=Py_ssize_t)
+    cpdef Py_ssize_t plain_start(self, Py_ssize_t first, Py_ssize_t end) except? -1
     cpdef bint word(self, Py_ssize_t i, bytes word) except -1
     @cython.locals(n=Py_ssize_t)
     cpdef bint same(self, Py_ssize_t i, bytes text) except -1

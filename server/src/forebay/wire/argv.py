@@ -21,6 +21,7 @@ from __future__ import annotations
 from array import array
 
 from forebay import mem
+from forebay.wire.chars import CR, DOLLAR, LF
 
 # Sixteen arguments hold an XADD of six fields; more is grown into by doubling.
 FEW_ARGS = 16
@@ -38,12 +39,14 @@ class Argv:
     def __init__(self) -> None:
         self.n = 0
         self.buf: bytes | bytearray = b""
-        self.p: mem.Pointer = self.buf
+        self.p: mem.Source = self.buf
         self.spans: array[int] = NO_SPANS[:]
         self.w: mem.Words = mem.words(self.spans)
         self.room = FEW_ARGS
         #: Whether nobody else writes to ``buf``, so that the arguments outlive the call.
         self.is_own = False
+        #: Whether they stand in ``buf`` as the bulk strings of a request.
+        self.is_request = False
 
     @staticmethod
     def of(args: Arguments) -> Argv:
@@ -106,6 +109,28 @@ class Argv:
             if v[2 * i + 1] != n or not mem.equal(self.p, w[2 * i], other.p, v[2 * i], n):
                 return False
         return True
+
+    def plain_start(self, first: int, end: int) -> int:
+        """Where arguments ``first`` up to ``end`` begin if they stand in ``buf`` as we would write
+        them; else -1.  A client may send zeros before a length, and any byte after a CR.
+        """
+        if not self.is_request or first >= end:
+            return -1
+        p = self.p
+        w = self.w
+        start = w[2 * first] - 3 - mem.digits(w[2 * first + 1])
+        if p[start] != DOLLAR:
+            return -1
+        at = start
+        for i in range(first, end):
+            o = w[2 * i]
+            if o != at + 3 + mem.digits(w[2 * i + 1]) or p[o - 1] != LF:
+                return -1
+            at = o + w[2 * i + 1]
+            if p[at] != CR or p[at + 1] != LF:
+                return -1
+            at += 2
+        return start
 
     def word(self, i: int, word: bytes) -> bool:
         """Whether argument i is ``word``, which is upper case, in any letter case."""

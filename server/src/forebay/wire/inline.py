@@ -36,7 +36,7 @@ from forebay.wire.chars import (
 def split_line(argv: Argv, line: bytearray) -> bool:
     """Let argv hold the words of the line, whose bytes change; False: a quote is not closed."""
     argv.use(line)
-    p = argv.p
+    p = line
     end = mem.find(p, 0, len(line), NUL)
     if end < 0:
         end = len(line)

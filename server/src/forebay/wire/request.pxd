@@ -9,7 +9,7 @@ from forebay.wire.inline cimport split_line
 cdef Py_ssize_t STRANGER_MAX_ARGS
 cdef Py_ssize_t STRANGER_MAX_BULK
 cdef Py_ssize_t BULK_CEILING
-cdef int STAR, DOLLAR, CR, LF
+cdef int STAR, DOLLAR, CR, LF, TLS_HELLO
 
 
 @cython.final

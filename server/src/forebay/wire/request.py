@@ -29,7 +29,7 @@ Rules
 from __future__ import annotations
 
 from forebay import mem
-from forebay.errors import ProtocolError
+from forebay.errors import ProtocolError, WrongPortError
 from forebay.wire.argv import Argv
 from forebay.wire.chars import CR, DOLLAR, LF, STAR
 from forebay.wire.inline import split_line
@@ -37,6 +37,9 @@ from forebay.wire.inline import split_line
 # What a client may send before it has given its password.
 STRANGER_MAX_ARGS = 10
 STRANGER_MAX_BULK = 16384
+# The first byte of a client that speaks TLS, which no line of words begins with.
+TLS_HELLO = 0x16
+SPEAKS_TLS = "ERR Protocol error: it speaks TLS, and this port speaks plain text"
 # Beyond any memory, and small enough that no sum of offsets overflows.
 BULK_CEILING = 1 << 62
 
@@ -69,7 +72,7 @@ class RequestParser:
         self.limits = limits
         self.argv = Argv()
         self.buf: bytes | bytearray = b""
-        self.p: mem.Pointer = self.buf
+        self.p: mem.Source = self.buf
         self.pos = 0
         self.end = 0
         self.want = 0
@@ -125,6 +128,8 @@ class RequestParser:
 
     def next_line(self) -> bool:
         """A command that is a line of words."""
+        if self.p[self.pos] == TLS_HELLO:
+            raise WrongPortError(SPEAKS_TLS)
         lf = self.find_in_line(self.pos, LF, "too big inline request")
         if lf < 0:
             return False
@@ -134,6 +139,7 @@ class RequestParser:
         line = bytearray(mem.to_bytes(self.p, self.pos, stop - self.pos))
         if not split_line(self.argv, line):
             raise protocol_error("unbalanced quotes in request")
+        self.argv.is_request = False
         self.finish(self.argv.n, lf + 1)
         return True
 
@@ -192,6 +198,7 @@ class RequestParser:
             return False
         if argv.buf is not self.buf:
             argv.use(self.buf)
+        argv.is_request = True
         self.finish(i, at)
         return True
 

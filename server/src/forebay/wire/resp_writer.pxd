@@ -7,6 +7,7 @@ from forebay.mem cimport i64, u8, u64
 cdef Py_ssize_t FIRST_BUFFER
 cdef Py_ssize_t LARGEST_SPARE
 cdef Py_ssize_t SPARE_BYTES
+cdef Py_ssize_t GUARDED_BYTES
 cdef Py_ssize_t HEADER
 cdef Py_ssize_t STREAM_ID
 cdef double LARGEST_PLAIN
@@ -21,6 +22,7 @@ cdef class WriterPool:
     cdef list slots
     cdef Py_ssize_t top                 # slots in use
     cdef Py_ssize_t held_bytes          # in them
+    cdef public object guard            # asked before an output grows large; or None
     cdef bytearray text                 # of ms
     cdef u8* t
     cdef u64 ms
@@ -50,8 +52,6 @@ cdef class RespWriter:
     cdef int need(self, Py_ssize_t n) except -1
     @cython.locals(buf=bytearray)
     cdef int grow(self, Py_ssize_t n) except -1
-    @cython.locals(wider=bytearray)
-    cdef bytearray widen(self, bytearray buf, Py_ssize_t cap)
     cpdef Py_ssize_t pending(self) except -1
     cpdef object view(self)
     @cython.locals(rest=Py_ssize_t)
@@ -85,6 +85,7 @@ cdef class RespWriter:
     cpdef int integer(self, i64 value) except -1
     @cython.locals(n=Py_ssize_t)
     cpdef int raw(self, bytes data) except -1
+    cpdef int bytes_of(self, bytearray buf, Py_ssize_t at, Py_ssize_t n) except -1
     cpdef int ok(self) except -1
     cpdef int null(self) except -1
     cpdef int null_array(self) except -1

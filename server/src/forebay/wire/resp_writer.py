@@ -29,7 +29,7 @@ Rules
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from forebay import mem
 from forebay.wire.chars import COLON, DASH, DOLLAR, GREATER, PERCENT, STAR, TILDE
@@ -41,6 +41,8 @@ FIRST_BUFFER = 4096
 LARGEST_SPARE = 2 << 20
 # What all unused buffers together may hold on to.
 SPARE_BYTES = 8 << 20
+# Output of this size is shown to the guard each time before it grows.
+GUARDED_BYTES = 1 << 20
 # The longest header: a type byte, twenty digits, CR and LF, rounded up.
 HEADER = 24
 # The longest stream_id: "$41", CRLF, two numbers and a dash, CRLF; and mem.SLACK.
@@ -52,6 +54,13 @@ LARGEST_PLAIN = 1e17
 
 # The buffer of a writer that has none; never written, since its length is 0.
 NOTHING = bytearray()
+
+
+class Guard(Protocol):
+    """Whoever may stop a reply that becomes too large."""
+
+    def check(self, writer: RespWriter, size: int) -> None:
+        """So many bytes wait, or are about to; raises OverrunError if that is too much."""
 
 
 class WriterPool:
@@ -66,6 +75,7 @@ class WriterPool:
         self.slots: list[bytearray] = []
         self.top = 0
         self.held_bytes = 0
+        self.guard: Guard | None = None
         self.text = bytearray(3 * mem.SLACK)
         self.t: mem.Pointer = self.text
         self.ms = 0
@@ -120,7 +130,7 @@ class WriterPool:
         return o + 2
 
 
-def put_bulk(d: mem.Pointer, o: int, src: mem.Pointer, at: int, n: int) -> int:
+def put_bulk(d: mem.Pointer, o: int, src: mem.Source, at: int, n: int) -> int:
     """Write n bytes of src as a bulk string at ``o``; the index after it."""
     d[o] = DOLLAR
     o = mem.put_uint(d, o + 1, n)
@@ -161,16 +171,12 @@ class RespWriter:
         if self.cap == 0:
             buf = self.pool.take()
         if len(buf) - self.size < n:
-            buf = self.widen(buf, max(2 * len(buf), self.size + n))
+            if self.size + n > GUARDED_BYTES and self.pool.guard is not None:
+                self.pool.guard.check(self, self.size - self.start + n)
+            mem.lengthen(buf, max(2 * len(buf), self.size + n))
         self.buf = buf
         self.p = buf
         self.cap = len(buf)
-
-    def widen(self, buf: bytearray, cap: int) -> bytearray:
-        """A buffer of ``cap`` bytes with the content of this one."""
-        wider = bytearray(cap)
-        mem.copy(wider, 0, buf, 0, self.size)
-        return wider
 
     def pending(self) -> int:
         """How many bytes wait to be sent."""
@@ -294,7 +300,7 @@ class RespWriter:
 
     # Scalars
 
-    def span(self, src: mem.Pointer, at: int, n: int) -> None:
+    def span(self, src: mem.Source, at: int, n: int) -> None:
         """A bulk string of n bytes that lie at src[at]; src is not this buffer."""
         self.need(HEADER + n + 2)
         self.size = put_bulk(self.p, self.size, src, at, n)
@@ -350,6 +356,14 @@ class RespWriter:
         n = len(data)
         self.need(n)
         mem.copy(self.p, self.size, data, 0, n)
+        self.size += n
+
+    def bytes_of(self, buf: bytearray, at: int, n: int) -> None:
+        """The bytes buf[at:at+n], as they are."""
+        if at < 0 or n < 0 or at + n > len(buf):
+            raise ValueError("a range that is not in the buffer")
+        self.need(n)
+        mem.copy(self.p, self.size, buf, at, n)
         self.size += n
 
     def ok(self) -> None:

@@ -1,20 +1,18 @@
-"""The server as a whole: INFO, TIME, ROLE, WAIT, SHUTDOWN, LOLWUT and MODULE.
+"""The server as a whole: INFO, TIME, SHUTDOWN, LOLWUT and MODULE.
 
-There are no replicas or modules yet.  Where a client only wants to know, it
-hears so in the usual form: ROLE is a master without replicas, WAIT counts none,
-the list of modules is empty.
+There are no modules: their list is empty.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 from forebay.commands.admin.local_only import not_allowed
-from forebay.commands.api.args import Args
 from forebay.commands.api.context import BLOCK_TIME, Context
 from forebay.commands.api.help_text import help_row
 from forebay.commands.api.spec import (
     ADMIN,
     ALLOW_BUSY,
-    BLOCKING,
     FAST,
     LOADING,
     NO_ASYNC_LOADING,
@@ -23,7 +21,6 @@ from forebay.commands.api.spec import (
     READONLY,
     STALE,
     Command,
-    Handler,
 )
 from forebay.commands.api.version import REDIS_VERSION
 from forebay.errors import SYNTAX, CommandError
@@ -51,24 +48,6 @@ def time(ctx: Context, argv: Argv) -> None:
     ctx.reply.value([b"%d" % seconds, b"%d" % us])
 
 
-def role(ctx: Context, argv: Argv) -> None:
-    """ROLE."""
-    ctx.reply.value([b"master", 0, []])
-
-
-def wait(ctx: Context, argv: Argv) -> None:
-    """WAIT numreplicas timeout."""
-    args = Args(argv)
-    replicas = args.integer()
-    timeout_ms = args.integer(b"ERR timeout is not an integer or out of range")
-    if timeout_ms < 0:
-        raise CommandError(b"ERR timeout is negative")
-    if replicas <= 0 or not ctx.may_block:
-        ctx.reply.integer(0)
-        return
-    ctx.block(BLOCK_TIME, [], timeout_ms, argv.kept(), on_timeout=lambda out: out.integer(0))
-
-
 def shutdown(ctx: Context, argv: Argv) -> None:
     """SHUTDOWN [NOSAVE | SAVE] [NOW] [FORCE] [ABORT]."""
     words = [argv[i].upper() for i in range(1, len(argv))]
@@ -76,9 +55,13 @@ def shutdown(ctx: Context, argv: Argv) -> None:
         raise CommandError(SYNTAX)
     if {b"SAVE", b"NOSAVE"} <= set(words) or (b"ABORT" in words and len(words) > 1):
         raise CommandError(SYNTAX)
+    ending = ctx.services.ending
     if words == [b"ABORT"]:
-        raise CommandError(b"ERR No shutdown in progress.")
-    ctx.services.shutdown(ctx, words)
+        if not ending.abort():
+            raise CommandError(b"ERR No shutdown in progress.")
+        ctx.reply.ok()
+    elif ending.by_command(ctx, words):
+        ctx.block(BLOCK_TIME, [], 0, argv.kept())
 
 
 def lolwut(ctx: Context, argv: Argv) -> None:
@@ -110,24 +93,7 @@ UNLOAD <name>
 """
 
 _LOADER = ADMIN | NOSCRIPT | NO_ASYNC_LOADING
-
-
-def _module_row(
-    *, name: str, handler: Handler, arity: int, flags: int, since: str, doc: str
-) -> Command:
-    summary, _, syntax = doc.partition("; ")
-    return Command(
-        name=name,
-        handler=handler,
-        arity=arity,
-        flags=flags,
-        categories="admin slow dangerous",
-        since=since,
-        summary=summary,
-        group="server",
-        syntax=syntax,
-    )
-
+_module_row = partial(Command, categories="admin slow dangerous", group="server")
 
 _MODULE_ROWS = [
     _module_row(
@@ -136,7 +102,7 @@ _MODULE_ROWS = [
         arity=2,
         flags=ADMIN | NOSCRIPT,
         since="4.0.0",
-        doc="An empty list.; ",
+        summary="An empty list.",
     ),
     _module_row(
         name="load",
@@ -144,7 +110,8 @@ _MODULE_ROWS = [
         arity=-3,
         flags=_LOADER,
         since="4.0.0",
-        doc="Answered with an error.; path [arg [arg ...]]",
+        summary="Answered with an error.",
+        syntax="path [arg [arg ...]]",
     ),
     _module_row(
         name="loadex",
@@ -152,7 +119,8 @@ _MODULE_ROWS = [
         arity=-3,
         flags=_LOADER,
         since="7.0.0",
-        doc="Answered with an error.; path [arg [arg ...]]",
+        summary="Answered with an error.",
+        syntax="path [arg [arg ...]]",
     ),
     _module_row(
         name="unload",
@@ -160,7 +128,8 @@ _MODULE_ROWS = [
         arity=3,
         flags=_LOADER,
         since="4.0.0",
-        doc="Answered with an error.; name",
+        summary="Answered with an error.",
+        syntax="name",
     ),
     help_row(container="module", text=_MODULE_HELP, since="5.0.0"),
 ]
@@ -186,27 +155,6 @@ ROWS = [
         since="2.6.0",
         summary="The time in seconds and microseconds.",
         group="server",
-    ),
-    Command(
-        name="role",
-        handler=role,
-        arity=1,
-        flags=NOSCRIPT | LOADING | STALE | FAST,
-        categories="admin fast dangerous",
-        since="2.8.12",
-        summary="Says that this server is a master.",
-        group="server",
-    ),
-    Command(
-        name="wait",
-        handler=wait,
-        arity=3,
-        flags=BLOCKING,
-        categories="slow connection",
-        since="3.0.0",
-        summary="Waits for replicas, of which there are none yet.",
-        group="generic",
-        syntax="numreplicas timeout",
     ),
     Command(
         name="shutdown",

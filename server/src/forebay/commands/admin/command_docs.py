@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import count
 
 from forebay.commands.admin.command_facts import REPLACED, history_of, since_of
-from forebay.commands.admin.command_keys import flags_of
 from forebay.commands.admin.command_syntax import Argument, arguments_of
 from forebay.commands.api.spec import Command
 from forebay.wire.resp_writer import RespWriter
@@ -70,7 +69,7 @@ class _Writer:
         self.out = out
         self.name = row.full_name.decode()
         self.keys = count()
-        self.last_spec = len(flags_of(row)) - 1
+        self.last_spec = len(row.keys.parts) - 1
 
     def write(self, arguments: list[Argument]) -> None:
         self.out.array(len(arguments))

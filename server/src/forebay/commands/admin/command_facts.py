@@ -28,6 +28,7 @@ _NAMES_BY_TIP = {
         command command|docs command|info command|list keys module|list sdiff sinter smembers
         sunion""",
     "request_policy:all_nodes": """
+        acl|deluser acl|save acl|setuser
         client|setinfo client|setname config|resetstat config|rewrite config|set latency|doctor
         latency|graph latency|histogram latency|history latency|latest latency|reset
         script|flush script|load slowlog|get slowlog|len slowlog|reset""",
@@ -42,6 +43,7 @@ _NAMES_BY_TIP = {
     "response_policy:agg_logical_and": "script|exists",
     "response_policy:one_succeeded": "script|kill",
     "response_policy:all_succeeded": """
+        acl|deluser acl|save acl|setuser
         client|setinfo client|setname config|resetstat config|rewrite config|set flushall flushdb
         function|flush memory|purge mset msetex ping script|flush script|load slowlog|reset""",
     "response_policy:special": """
@@ -52,6 +54,9 @@ _TIPS = [(tip, set(names.split())) for tip, names in _NAMES_BY_TIP.items()]
 
 #: "version what, what; version what": tokens and names of arguments, or a few words.
 _HISTORY = {
+    "acl|getuser": "6.2.0 channels; 7.0.0 selectors",
+    "acl|log": "7.2.0 entry-id, timestamp-created, timestamp-last-updated",
+    "acl|setuser": "6.2.0 channels; 7.0.0 selectors, permissions of keys",
     "auth": "6.0.0 username",
     "bgsave": "3.2.2 SCHEDULE",
     "bitcount": "7.0.0 BYTE, BIT",
@@ -110,7 +115,8 @@ _HISTORY = {
     "idmp-maxsize, pids-tracked, iids-tracked, iids-added, iids-duplicates",
     "xpending": "6.2.0 IDLE, exclusive ranges",
     "xrange": "6.2.0 exclusive ranges",
-    "xreadgroup": "8.4.0 CLAIM",
+    "xread": "8.10.0 MAXCOUNT, MAXSIZE",
+    "xreadgroup": "8.4.0 CLAIM; 8.10.0 MAXCOUNT, MAXSIZE",
     "xrevrange": "6.2.0 exclusive ranges",
     "xsetid": "7.0.0 ENTRIESADDED, MAXDELETEDID",
     "xtrim": "6.2.0 MINID, LIMIT; 8.2.0 KEEPREF, DELREF, ACKED",

@@ -15,8 +15,9 @@ categories, tips, key specifications, subcommands.  A subcommand is named
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import partial
 
+from forebay.commands.access.categories import Catalogue, categories_of
 from forebay.commands.admin.command_docs import write_docs
 from forebay.commands.admin.command_facts import tips_of
 from forebay.commands.admin.command_keys import keys_of_call, specs_of
@@ -25,62 +26,26 @@ from forebay.commands.api.context import Context
 from forebay.commands.api.glob import Glob
 from forebay.commands.api.help_text import help_row
 from forebay.commands.api.spec import (
-    ADMIN,
-    BLOCKING,
-    FAST,
     FLAG_NAMES,
     LOADING,
     MAY_REPLICATE,
-    PUBSUB,
-    READONLY,
     STALE,
-    WRITE,
     Command,
-    Handler,
 )
 from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
 from forebay.wire.resp_writer import RespWriter
 
 ROW_FIELDS = 10
-#: In the order in which they are printed.
-CATEGORIES = (
-    "keyspace read write set sortedset list hash string bitmap hyperloglog geo stream pubsub admin"
-    " fast slow blocking dangerous connection transaction scripting"
-)
-#: Categories that follow from a flag, whether the row names them or not.
-IMPLIED = (
-    (WRITE, "write"),
-    (READONLY, "read"),
-    (ADMIN, "admin"),
-    (ADMIN, "dangerous"),
-    (PUBSUB, "pubsub"),
-    (FAST, "fast"),
-    (BLOCKING, "blocking"),
-)
 #: Redis keeps this flag to itself.
 UNPRINTED = MAY_REPLICATE
 
 INVALID_COMMAND = b"ERR Invalid command specified"
 
 
-@cache
-def categories_of(row: Command) -> list[str]:
-    """All ACL categories of a command; the list is not to be changed."""
-    named = set(row.categories.replace("@", "").split())
-    named |= {name for flag, name in IMPLIED if row.flags & flag}
-    if "scripting" in named:
-        named.discard("read")
-    if "fast" not in named:
-        named.add("slow")
-    return [name for name in CATEGORIES.split() if name in named]
-
-
 def find_row(ctx: Context, name: bytes) -> Command | None:
     """The row of ``name`` or of ``container|name``."""
-    container, bar, sub = name.lower().partition(b"|")
-    row = ctx.services.executor.commands.get(container)
-    return row.subcommands.get(sub) if row is not None and bar else row
+    return Catalogue(ctx.services.executor.commands).find(name)
 
 
 # -- Rows -----------------------------------------------------------------------------------
@@ -241,20 +206,7 @@ GETKEYSANDFLAGS <full-command>
 """
 
 
-def _row(
-    *, name: str, handler: Handler, arity: int, since: str, summary: str, syntax: str = ""
-) -> Command:
-    return Command(
-        name=name,
-        handler=handler,
-        arity=arity,
-        flags=LOADING | STALE,
-        categories="slow connection",
-        since=since,
-        summary=summary,
-        group="server",
-        syntax=syntax,
-    )
+_row = partial(Command, flags=LOADING | STALE, categories="slow connection", group="server")
 
 
 _FILTER = "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]"

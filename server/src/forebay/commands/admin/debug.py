@@ -61,8 +61,8 @@ def debug_sleep(ctx: Context, argv: Argv) -> None:
 
 
 def debug_object(ctx: Context, argv: Argv) -> None:
-    """DEBUG OBJECT key."""
-    value = ctx.lookup(argv[2])
+    """DEBUG OBJECT key; one that is past its time, but still there, is shown too."""
+    value = ctx.db.get(argv[2])
     if value is None:
         raise CommandError(NO_SUCH_KEY)
     ctx.reply.status(

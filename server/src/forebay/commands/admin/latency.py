@@ -9,11 +9,12 @@ Where the numbers come from
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from forebay.commands.admin.histogram import by_powers_of_two
 from forebay.commands.api.context import Context
 from forebay.commands.api.help_text import help_row
-from forebay.commands.api.spec import ADMIN, LOADING, NOSCRIPT, STALE, Command, Handler
+from forebay.commands.api.spec import ADMIN, LOADING, NOSCRIPT, STALE, Command
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv
 
@@ -167,20 +168,7 @@ specified command names.
 """
 
 
-def _row(
-    *, name: str, handler: Handler, arity: int, since: str, summary: str, syntax: str
-) -> Command:
-    return Command(
-        name=name,
-        handler=handler,
-        arity=arity,
-        flags=_FLAGS,
-        categories=_CATEGORIES,
-        since=since,
-        summary=summary,
-        group="server",
-        syntax=syntax,
-    )
+_row = partial(Command, flags=_FLAGS, categories=_CATEGORIES, group="server")
 
 
 _SUBCOMMANDS = [

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import gc
 import sys
+from functools import partial
 
 from forebay.commands.admin.memory_figures import Figures, Tables, figures
 from forebay.commands.api.args import Args
 from forebay.commands.api.context import Context
 from forebay.commands.api.help_text import help_row
-from forebay.commands.api.spec import READONLY, Command, Handler, Keys
+from forebay.commands.api.spec import READONLY, Command, Keys
 from forebay.commands.keyspace.encodings import value_bytes
 from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
@@ -59,9 +60,9 @@ def memory_stats(ctx: Context, argv: Argv) -> None:
         b"peak.allocated": now.peak,
         b"total.allocated": now.used,
         b"startup.allocated": now.startup,
-        b"replication.backlog": 0,
+        b"replication.backlog": now.backlog,
         b"replica.fullsync.buffer": 0,
-        b"clients.slaves": 0,
+        b"clients.slaves": now.replicas,
         b"clients.normal": now.clients,
         b"cluster.links": 0,
         b"aof.buffer": now.aof_buffer,
@@ -161,17 +162,7 @@ USAGE <key> [SAMPLES <count>]
 """
 
 
-def _row(*, name: str, handler: Handler, summary: str) -> Command:
-    return Command(
-        name=name,
-        handler=handler,
-        arity=2,
-        flags=0,
-        categories="slow",
-        since="4.0.0",
-        summary=summary,
-        group="server",
-    )
+_row = partial(Command, arity=2, flags=0, categories="slow", since="4.0.0", group="server")
 
 
 _SUBCOMMANDS = [

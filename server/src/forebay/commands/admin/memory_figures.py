@@ -1,6 +1,6 @@
 """Where the memory of the server is, as far as it is known: INFO and MEMORY STATS agree on it.
 
-    used       = startup + clients + AOF buffer + tables + dataset
+    used       = startup + clients + replicas + backlog + AOF buffer + tables + dataset
     overhead   = all of that but the dataset
     resident   what the kernel has given to the process: more than is in use
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
+from forebay.commands.api import gates
 from forebay.commands.api.context import Context
 
 
@@ -34,6 +35,8 @@ class Figures:
     startup: int
     resident: int
     clients: int
+    replicas: int
+    backlog: int
     aof_buffer: int
     tables: list[Tables]
 
@@ -41,7 +44,8 @@ class Figures:
     def overhead(self) -> int:
         """All that is no data."""
         tables = sum(table.main + table.expires for table in self.tables)
-        return self.startup + self.clients + self.aof_buffer + tables
+        links = self.replicas + self.backlog
+        return self.startup + self.clients + links + self.aof_buffer + tables
 
     @property
     def dataset(self) -> int:
@@ -78,12 +82,18 @@ def figures(ctx: Context) -> Figures:
     """The memory now."""
     services = ctx.services
     used = services.memory_used()
+    buffers = {True: 0, False: 0}
+    for session in services.sessions:
+        is_replica = bool(session.gate & gates.REPLICA)
+        buffers[is_replica] += session.out.cap + session.query_room
     return Figures(
         used=used,
         peak=max(used, services.memory_peak()),
         startup=services.memory_startup,
         resident=services.memory_resident(),
-        clients=sum(session.out.cap + session.query_room for session in services.sessions),
+        clients=buffers[False],
+        replicas=buffers[True],
+        backlog=services.replication.backlog_bytes,
         aof_buffer=ctx.effects.out.cap,
         tables=[
             Tables(db.index, sys.getsizeof(db.values), sys.getsizeof(db.expires))

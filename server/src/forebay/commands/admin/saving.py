@@ -1,11 +1,9 @@
-"""SAVE, BGSAVE, BGREWRITEAOF, LASTSAVE, WAITAOF: what is on disk, and since when.
+"""SAVE, BGSAVE, BGREWRITEAOF, LASTSAVE: what is on disk, and since when.
 
     SAVE            write the snapshot now; nobody is served meanwhile
     BGSAVE          the same in a child; SCHEDULE waits for a child that is under way
     BGREWRITEAOF    begin the AOF anew with all data as it is now, in a child
     LASTSAVE        when the last snapshot was finished, unix time in seconds
-    WAITAOF         answer when all that was written so far is on disk, whatever
-                    appendfsync says; the disk is asked at once
 
 A child begins at the end of the turn of the loop, when the AOF holds all that
 the turn has changed; in a transaction that is called "scheduled", as in Redis.
@@ -14,11 +12,10 @@ the turn has changed; in a transaction that is called "scheduled", as in Redis.
 from __future__ import annotations
 
 from forebay.commands.api.args import Args
-from forebay.commands.api.context import BLOCK_TIME, Context
+from forebay.commands.api.context import Context
 from forebay.commands.api.services import REWRITE, SAVE
 from forebay.commands.api.spec import (
     ADMIN,
-    BLOCKING,
     FAST,
     LOADING,
     NO_ASYNC_LOADING,
@@ -27,9 +24,8 @@ from forebay.commands.api.spec import (
     STALE,
     Command,
 )
-from forebay.errors import NOT_AN_INTEGER, CommandError
+from forebay.errors import CommandError
 from forebay.wire.argv import Argv
-from forebay.wire.resp_writer import RespWriter
 
 SAVE_UNDER_WAY = b"ERR Background save already in progress"
 REWRITE_UNDER_WAY = b"ERR Background append only file rewriting already in progress"
@@ -37,10 +33,6 @@ OTHER_CHILD = (
     b"ERR Another child process is active (AOF?): can't BGSAVE right now. Use BGSAVE SCHEDULE "
     b"in order to schedule a BGSAVE whenever possible."
 )
-NO_LOG = b"ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled."
-BAD_LOCAL = b"ERR value is out of range, value must between 0 and 1"
-BAD_REPLICAS = b"ERR value is out of range, must be positive"
-BAD_TIMEOUT = b"ERR timeout is not an integer or out of range"
 
 
 def save(ctx: Context, argv: Argv) -> None:
@@ -83,35 +75,6 @@ def when(ctx: Context, job: str) -> bytes:
 def lastsave(ctx: Context, argv: Argv) -> None:
     """LASTSAVE."""
     ctx.reply.integer(ctx.services.durability.last_save_s)
-
-
-def waitaof(ctx: Context, argv: Argv) -> None:
-    """WAITAOF numlocal numreplicas timeout."""
-    args = Args(argv)
-    local = args.integer(NOT_AN_INTEGER)
-    if not 0 <= local <= 1:
-        raise CommandError(BAD_LOCAL)
-    replicas = args.integer(BAD_REPLICAS)
-    if replicas < 0:
-        raise CommandError(BAD_REPLICAS)
-    timeout_ms = args.integer(BAD_TIMEOUT)
-    if timeout_ms < 0:
-        raise CommandError(b"ERR timeout is negative")
-    durability = ctx.services.durability
-    if local and not durability.aof_is_on:
-        raise CommandError(NO_LOG)
-    mark = durability.mark()
-    acked = int(durability.is_synced(mark))
-    if (acked >= local and replicas == 0) or not ctx.may_block:
-        ctx.reply.value([acked, 0])
-        return
-
-    def answer(out: RespWriter) -> None:
-        out.value([int(durability.is_synced(mark)), 0])
-
-    ctx.block(BLOCK_TIME, [], timeout_ms, argv.kept(), on_timeout=answer)
-    if replicas == 0:
-        durability.wake_when_synced(mark, ctx.session)
 
 
 _SAVER = ADMIN | NOSCRIPT | NO_ASYNC_LOADING
@@ -157,16 +120,5 @@ ROWS = [
         since="1.0.0",
         summary="Returns the unix time of the last snapshot.",
         group="server",
-    ),
-    Command(
-        name="waitaof",
-        handler=waitaof,
-        arity=4,
-        flags=BLOCKING,
-        categories="slow blocking connection",
-        since="7.2.0",
-        summary="Blocks until all that this client has written before is on disk.",
-        group="generic",
-        syntax="numlocal numreplicas timeout",
     ),
 ]

@@ -31,15 +31,16 @@ from forebay.commands.api.notify_flags import NOTIFY_EXPIRED, NOTIFY_KEY_MISS
 from forebay.commands.api.session import Session
 from forebay.commands.api.settings import Settings
 from forebay.commands.api.spec import WRITE, Command
-from forebay.commands.api.wait_kinds import (
+from forebay.commands.api.waits import (
     BLOCK_LIST as BLOCK_LIST,
 )
-from forebay.commands.api.wait_kinds import (
+from forebay.commands.api.waits import (
     BLOCK_STREAM as BLOCK_STREAM,
 )
-from forebay.commands.api.wait_kinds import (
+from forebay.commands.api.waits import (
     BLOCK_TIME as BLOCK_TIME,
 )
+from forebay.commands.api.waits import Waits
 from forebay.core.keyspace import Database, Keyspace, Value
 from forebay.core.stream import Stream
 from forebay.errors import WRONGTYPE, CommandError
@@ -73,6 +74,8 @@ class Context:
         self.keyspace = keyspace
         self.settings = settings
         self.services = services
+        #: Where clients wait; the engine sets it.
+        self.waits = Waits()
         #: What all writers of the engine share.
         self.writer_pool = WriterPool()
         self.effects = Effects(self.writer_pool)
@@ -91,10 +94,15 @@ class Context:
         self.node_bytes = settings.stream_node_max_bytes
         self.node_entries = settings.stream_node_max_entries
         self.cache = [Found() for _ in range(CACHE_SLOTS)]
+        #: The sum of all databases' versions when the cache held nothing stale.
+        self.fresh_versions = 0
         #: What was found last and has no place in the cache.
         self.uncached = Found()
         #: The words of the last XADD, to be used again: making them costs as much as a short XADD.
         self.xadd_options: Any = None
+        #: The last XREAD and the last XREADGROUP, likewise.
+        self.spare_read: Any = None
+        self.spare_group_read: Any = None
         #: Columns of earlier FB.COLUMNS, with their buffers.
         self.spare_columns: list[Any] = []
 
@@ -151,7 +159,7 @@ class Context:
             self.keyspace.hits += 1
         return found
 
-    def slot(self, p: mem.Pointer, at: int, n: int) -> int:
+    def slot(self, p: mem.Source, at: int, n: int) -> int:
         """The place in the cache where a key belongs."""
         h = n
         if n <= CACHED_KEY_BYTES:
@@ -174,6 +182,12 @@ class Context:
     def forget_stale(self) -> None:
         """Let go of cached streams that may be deleted by now, so that their memory is free."""
         self.uncached.stream = None
+        versions = 0
+        for db in self.keyspace.databases:
+            versions += db.version
+        if versions == self.fresh_versions:
+            return
+        self.fresh_versions = versions
         for found in self.cache:
             if found.db is not None and found.version != found.db.version:
                 found.db = None
@@ -225,15 +239,19 @@ class Context:
         timeout_ms: int,
         argv: Argv,
         on_missing_key: bool = False,
-        wake_at_ms: Mapping[bytes, int] | int | None = None,
+        wake_at_ms: Mapping[bytes, int] | None = None,
         on_timeout: Callable[[RespWriter], object] | None = None,
     ) -> None:
-        """Answer later: when a key is ready ``argv`` is run again from the start.
+        """Answer later: when a key is ready a copy of ``argv`` is run again from the start.
 
-        timeout_ms 0 waits for ever.  ``wake_at_ms`` says when to look again though no
-        key changed: one time, or one per key.  ``on_timeout`` writes the answer
-        when time is up; without it that is a null array.
+        timeout_ms 0 waits for ever.  ``wake_at_ms`` says when to look again at which
+        key though it has not changed.  ``on_timeout`` writes the answer when time is up; without
+        it that is a null array.
         """
-        self.services.blocking.block(
+        self.waits.block(
             self.session, kind, keys, timeout_ms, argv, on_missing_key, wake_at_ms, on_timeout
         )
+
+    def block_as_before(self, kind: int, timeout_ms: int, argv: Argv) -> bool:
+        """The same, if the client waited with this very command the last time; or false."""
+        return self.waits.block_as_before(self.session, kind, timeout_ms, argv)

@@ -3,6 +3,7 @@
     unit     one command, or MULTI command command ... EXEC
     buffer   unit unit SELECT 3 unit unit ...            all units of one turn
     ends     the offset after each unit, so that an AOF may add a note after it
+    place    units --annotate--> #TURN:3 unit unit unit #REPL:...        one end for all of them
 
 A handler tests ``enabled`` (or lets these methods do it) and records what must
 be run elsewhere to reach the same state: itself with ``*`` replaced by the real
@@ -16,6 +17,10 @@ Rules
   4. ``changes`` grows as it does in Redis, whether or not anybody records: by one
      for a call, or by as many entries, elements or keys as the handler says.
      INFO and the save points read it.  What only ran out of time is no change.
+  5. ``base`` is the place of the buffer's first byte in the stream that replicas get, so that
+     a client's last change has a place there (WAIT).  Replicas have had the first ``handed``
+     bytes of the buffer; units that the disk refused stay in it after that.
+  6. Units that share a comment are one piece for the AOF: all of them are loaded, or none.
 
 One way to record each thing:
     record_call           the call as it came
@@ -27,8 +32,10 @@ One way to record each thing:
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Sequence
 
+from forebay import mem
 from forebay.wire import resp_writer
 from forebay.wire.argv import Argv
 from forebay.wire.chars import EXEC, MULTI
@@ -57,6 +64,10 @@ class Effects:
         self.mark = 0
         self.is_open = False
         self.ends: array[int] = array("Q")
+        self.base = 0
+        self.handed = 0
+        #: The buffer's size after its last comment.
+        self.noted = 0
 
     def begin(self) -> None:
         """Open a unit."""
@@ -64,15 +75,21 @@ class Effects:
         self.count = 0
         self.mark = self.out.size
 
-    def end(self) -> None:
-        """Close the unit; several commands become one transaction."""
+    def end(self) -> bool:
+        """Close the unit; several commands become one transaction.  Whether it holds any."""
         self.is_open = False
+        if self.count == 0:
+            return False
         if self.count > 1:
             self.out.insert(self.mark, MULTI)
             self.out.raw(EXEC)
-        if self.count > 0:
-            self.ends.append(self.out.size)
-            self.count = 0
+        mem.push(self.ends, self.out.size)
+        self.count = 0
+        return True
+
+    def place(self) -> int:
+        """Where the stream of changes is after all that was recorded."""
+        return self.base + self.out.size
 
     def record_call(self, argv: Argv, changes: int = 1) -> None:
         """Record the call as it came; it made so many changes."""
@@ -92,6 +109,18 @@ class Effects:
 
     def copy(self, argv: Argv, first: int, end: int) -> None:
         """Arguments as they came, from ``first`` up to ``end``."""
+        start = argv.plain_start(first, end)
+        if start < 0:
+            self.frame(argv, first, end)
+        else:
+            w = argv.w
+            n = w[2 * end - 2] + w[2 * end - 1] + 2 - start
+            self.out.need(n)
+            mem.copy(self.out.p, self.out.size, argv.p, start, n)
+            self.out.size += n
+
+    def frame(self, argv: Argv, first: int, end: int) -> None:
+        """The same, one bulk string after the other."""
         out = self.out
         src = argv.p
         w = argv.w
@@ -139,8 +168,27 @@ class Effects:
         self.clear()
         return units
 
+    def annotate(self, line: bytes) -> None:
+        """Add a comment to the units since the last one: the AOF keeps it, nobody else gets it.
+
+        Replicas have had all that is before it.
+        """
+        out = self.out
+        size = out.size
+        first = bisect_right(self.ends, self.noted)
+        count = len(self.ends) - first
+        if count > 1:
+            out.insert(self.noted, b"#TURN:%d\r\n" % count)
+        out.raw(line)
+        self.base -= out.size - size
+        self.handed = self.noted = out.size
+        del self.ends[first:]
+        mem.push(self.ends, out.size)
+
     def clear(self) -> None:
         """Forget all units; the AOF has them."""
+        self.base += self.out.size
+        self.handed = self.noted = 0
         del self.ends[:]
         self.mark = 0
         self.out.clear()

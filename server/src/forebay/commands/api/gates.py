@@ -16,6 +16,9 @@ REPLY_SKIP_NEXT = 1 << 4  # CLIENT REPLY SKIP was this command
 REPLY_SKIP = 1 << 5  # ... was the one before
 CLOSING = 1 << 6
 MONITORING = 1 << 7
+REPLICA = 1 << 8  # a replica that follows the stream of changes
+TRACKING = 1 << 9  # client side caching: what it reads is remembered
+RESTRICTED = 1 << 10  # its user may not do everything: see engine/access.py
 REPLIES = REPLY_OFF | REPLY_SKIP_NEXT | REPLY_SKIP
 
 # Of the engine.
@@ -25,3 +28,5 @@ MEMORY_LIMIT = 1 << 18  # maxmemory is set
 LOADING = 1 << 19  # the data is being read from disk
 MISCONF = 1 << 20  # what is written would not be safe on disk
 FEW_REPLICAS = 1 << 21  # min-replicas-to-write asks for more replicas than there are
+READONLY_REPLICA = 1 << 22  # a primary decides what the data is
+STALE_DATA = 1 << 23  # the primary is away, and replica-serve-stale-data is no

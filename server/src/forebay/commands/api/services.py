@@ -1,8 +1,9 @@
 """What handlers need from above: small Protocols, filled in by engine and server.
 
     engine fills   sessions  pubsub  blocking  stats  call_counts  slowlog  latency
-                   executor  payloads  loaded_scripts
-    server fills   config  info  memory_used  random_below  shutdown  durability
+                   executor  payloads  loaded_scripts  access
+    server fills   config  info  memory_used  random_below  random_bytes  ending  durability
+                   replication  access_file
 
 A handler reaches them as ``ctx.services.<name>``.  Nothing here knows which
 object that is: tests replace the server's part with whatever they like.
@@ -14,8 +15,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from forebay.commands.access.log import AccessLog
+    from forebay.commands.access.user import User
+    from forebay.commands.access.users import Users
     from forebay.commands.api.context import Context
-    from forebay.commands.api.session import Session
+    from forebay.commands.api.session import Session, Tracked
     from forebay.commands.api.spec import Command
     from forebay.core.keyspace import Value
     from forebay.wire.argv import Argv
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 #: What a child may be doing: see Durability.job.
 SAVE = "save"
 REWRITE = "rewrite"
+SYNC = "sync"
 
 
 class Sessions(Protocol):
@@ -63,17 +68,6 @@ class Pubsub(Protocol):
 class Blocking(Protocol):
     """Clients that wait."""
 
-    def block(
-        self,
-        session: Session,
-        kind: int,
-        keys: list[bytes],
-        timeout_ms: int,
-        argv: Argv,
-        on_missing_key: bool,
-        wake_at_ms: Mapping[bytes, int] | int | None,
-        on_timeout: Callable[[RespWriter], object] | None,
-    ) -> None: ...
     def unblock(self, session: Session, error: bytes | None) -> bool:
         """CLIENT UNBLOCK: as if time were up, or with an error; false if it did not wait."""
 
@@ -83,6 +77,26 @@ class Blocking(Protocol):
     def blocking_keys(self) -> int: ...
     @property
     def blocking_keys_on_missing(self) -> int: ...
+
+
+class Tracking(Protocol):
+    """Client side caching; the numbers are those of INFO."""
+
+    @property
+    def clients(self) -> Collection[Session]: ...
+    @property
+    def table(self) -> Collection[bytes]: ...
+    @property
+    def items(self) -> int: ...
+    @property
+    def prefixes(self) -> Collection[bytes]: ...
+    def start(self, session: Session, tracked: Tracked, prefixes: list[bytes]) -> None: ...
+    def stop(self, session: Session) -> None: ...
+    def remember(self, session: Session, row: Command, argv: Argv) -> None:
+        """A client has read the keys of a call, if it is one that reads."""
+
+    def flushed(self) -> None:
+        """All keys of one database at least are gone."""
 
 
 class Executor(Protocol):
@@ -103,7 +117,7 @@ class Executor(Protocol):
     def wall_us(self) -> int:
         """The time in microseconds; ``ctx.now_ms`` is when the turn began."""
 
-    def refusal(self, row: Command) -> bytes | None:
+    def refusal(self, row: Command, argv: Argv) -> bytes | None:
         """Why a script may not run this command now: no memory left, or the disk is not well."""
 
 
@@ -119,11 +133,15 @@ class Stats(Protocol):
     expired_unasked: int
     expire_us: int
     evicted_keys: int
+    evicted_clients: int
     lazyfreed_objects: int
     error_replies: int
     errors: dict[bytes, int]
     unblocked: int
-    auth_failures: int
+    denied: dict[bytes, int]
+    full_syncs: int
+    partial_syncs: int
+    refused_partial_syncs: int
     turns: int
     turns_us: int
     reads: int
@@ -199,10 +217,31 @@ class Config(Protocol):
     def rewrite(self) -> None: ...
 
 
+class Backup(Protocol):
+    """All data as of one moment, as files."""
+
+    state: str
+    error: str
+    start_s: int
+    end_s: int
+    #: Absolute paths of the files that change no more.
+    pinned: list[str]
+
+    def start(self) -> None: ...
+    def seal(self, at_once: bool) -> None:
+        """Now; or at the end of the turn, when a transaction is whole."""
+
+    def abort(self) -> None: ...
+    def cleanup(self) -> None: ...
+
+
 class Durability(Protocol):
     """What is on disk, and how safe it is."""
 
-    #: What a child does, or will do at the end of this turn: SAVE, REWRITE, or nothing ("").
+    @property
+    def backup(self) -> Backup: ...
+
+    #: What a child does, or will do at the end of this turn: SAVE, REWRITE, SYNC or nothing ("").
     @property
     def job(self) -> str: ...
     @property
@@ -224,14 +263,147 @@ class Durability(Protocol):
     def is_synced(self, mark: int) -> bool:
         """Whether all before the mark is on disk."""
 
-    def wake_when_synced(self, mark: int, session: Session) -> None:
-        """Let time be up for a blocked client as soon as all before the mark is on disk."""
+    def wake_when_synced(self, mark: int, session: Session, is_enough: Callable[[], bool]) -> None:
+        """Let time be up for a blocked client as soon as all before the mark is on disk, and it
+        ``is_enough``; the disk is asked soon.
+        """
 
     def reload(self, save: bool, flush: bool, merge: bool) -> None:
         """DEBUG RELOAD: to the snapshot and back."""
 
     def reload_aof(self) -> None:
         """DEBUG LOADAOF: forget all data and take it from the AOF."""
+
+
+class Link(Protocol):
+    """What a replica says of itself by REPLCONF."""
+
+    port: int
+    announced_host: str
+    capabilities: set[str]
+    version: str
+    rdb_only: bool
+    rdb_without_data: bool
+
+
+class Ending(Protocol):
+    """SHUTDOWN."""
+
+    @property
+    def left_ms(self) -> int:
+        """How long replicas have to catch up before the end; -1 if it was not asked for."""
+
+    def by_command(self, ctx: Context, words: list[bytes]) -> bool:
+        """End the server; True if the caller has to wait for that.  Raises CommandError."""
+
+    def abort(self) -> bool:
+        """Go on; False if no end is near."""
+
+
+class FailoverPlan(NamedTuple):
+    """FAILOVER: to whom (any replica if there is no host), for how long to wait, and then?"""
+
+    host: str
+    port: int
+    timeout_ms: int
+    force: bool
+
+
+class Replication(Protocol):
+    """Who follows whom."""
+
+    @property
+    def is_replica(self) -> bool: ...
+    @property
+    def backlog_bytes(self) -> int:
+        """Memory of the stream of changes that is kept."""
+
+    def follow(self, host: str, port: int) -> bool:
+        """Be a replica of that server from now on; false if it is one already."""
+
+    def lead(self) -> None:
+        """Follow nobody from now on."""
+
+    def role(self) -> list[object]:
+        """The answer of ROLE."""
+
+    def link_of(self, session: Session) -> Link:
+        """What is known of a replica, to be filled in."""
+
+    def take_the_lead(self, replid: str, offset: int, is_forced: bool) -> None:
+        """The primary hands its role over to us; raises CommandError if that cannot be."""
+
+    def check_sync(self) -> None:
+        """Raises CommandError if there is no stream here that could be sent to a replica."""
+
+    def psync(self, session: Session, replid: str, offset: int) -> None:
+        """A replica has the stream of that name up to there: send it the rest, or all data."""
+
+    def sync(self, session: Session) -> None:
+        """A replica of the old kind asks for all data."""
+
+    def acked(self, session: Session, offset: int, synced: int) -> None:
+        """A replica says how far it is, and how far its disk is."""
+
+    def reachable(self, offset: int) -> int:
+        """The offset, or the end of the stream if that is less: no replica can get further."""
+
+    def count_acked(self, offset: int) -> int:
+        """How many replicas have applied the stream up to there."""
+
+    def count_synced(self, offset: int) -> int:
+        """How many replicas have the stream on disk up to there."""
+
+    def wake_when(self, session: Session, is_enough: Callable[[], bool]) -> None:
+        """Let time be up for a blocked client as soon as enough replicas are there."""
+
+    def pass_on(self, argv: Argv) -> None:
+        """Let replicas run a call that changes no data: PUBLISH."""
+
+    def failover(self, plan: FailoverPlan) -> None:
+        """Hand the role of the primary over; raises CommandError."""
+
+    def abort_failover(self) -> None:
+        """Stay the primary; raises CommandError if it is not being handed over."""
+
+
+class Access(Protocol):
+    """Users, and sessions as theirs."""
+
+    users: Users
+    log: AccessLog
+
+    def arrive(self, session: Session) -> None:
+        """The session is as if it had just connected."""
+
+    def log_in(self, session: Session, name: bytes, password: bytes, command: bytes) -> bool:
+        """From now on the session is this user's; false if the password is not."""
+
+    def set_user(self, name: bytes, words: Sequence[bytes]) -> None:
+        """Make or change a user; raises RuleError."""
+
+    def delete_users(self, names: Sequence[bytes]) -> int:
+        """Forget users and end their clients; how many there were."""
+
+    def exchange(self, found: dict[bytes, User]) -> None:
+        """Have these users instead; clients of users that are gone end."""
+
+    def refusal_in_script(self, session: Session, row: Command, argv: Argv) -> bytes | None:
+        """Why a script of this client may not run this command."""
+
+
+class AccessFile(Protocol):
+    """The ACL file."""
+
+    @property
+    def path(self) -> str:
+        """As the configuration names it; empty if there is none."""
+
+    def read(self) -> list[bytes]:
+        """Its lines; raises CommandError."""
+
+    def write(self, lines: list[bytes]) -> None:
+        """Put these lines in the place of the file; raises CommandError."""
 
 
 class Payloads(Protocol):
@@ -247,6 +419,7 @@ class Services:
 
     sessions: Sessions
     pubsub: Pubsub
+    tracking: Tracking
     blocking: Blocking
     executor: Executor
     stats: Stats
@@ -266,9 +439,13 @@ class Services:
     sleep: Callable[[float], None]
     #: A number in 0..n-1.
     random_below: Callable[[int], int]
-    #: SHUTDOWN: flags as given; returns only if it was refused.
-    shutdown: Callable[[Context, list[bytes]], None]
+    ending: Ending
     durability: Durability
+    replication: Replication
     payloads: Payloads
+    access: Access
+    access_file: AccessFile
+    #: So many bytes that nobody can guess.
+    random_bytes: Callable[[int], bytes]
     #: The SHA1 of every script that clients have loaded, in lower case.
     loaded_scripts: set[bytes]

@@ -17,20 +17,22 @@ cdef class Session:
     cdef public Database db
     cdef public RespWriter out
     cdef public int gate
-    cdef public bytes name, user, addr, laddr, lib_name, lib_ver
-    cdef public bint authenticated, no_evict, no_touch, closing, is_replaying
+    cdef public object user
+    cdef public bytes name, addr, laddr, lib_name, lib_ver
+    cdef public bint authenticated, no_evict, no_touch, closing, is_replaying, is_primary, is_touched
     cdef public int fd
     cdef public long long created_ms, active_ms
     cdef public object last
     cdef public long long calls, bytes_in, bytes_out, query_bytes, query_room
-    cdef public object link
+    cdef public object link, peer
+    cdef public long long wrote_at
     cdef public list queue
     cdef public long long queue_bytes
     cdef public int queue_flags
     cdef public bint queue_broken, watch_broken
     cdef public dict watched, channels, patterns, shard_channels
-    cdef public object pushes
-    cdef public object blocked
+    cdef public object pushes, tracked
+    cdef public object blocked, waited
     cpdef set_gate(self, int bit, bint on)
     cpdef int subscriptions(self) except -1
     cpdef refresh_subscribed(self)

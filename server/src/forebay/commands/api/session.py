@@ -1,10 +1,11 @@
 """One client's state, from the first byte to the last.
 
     server   addresses, counters of bytes, ``link`` (its connection; unknown here)
-    HELLO    ``out.resp``, name, user
+    HELLO    ``out.resp``, name, user (commands/access/user.py)
     gate     bits of ``gates``: why the dispatcher must look closer; 0 nearly always
     MULTI    queue of (row, arguments), whether it went wrong, what is WATCHed
     pub/sub  channels, patterns and shard channels
+    tracked  how it wants to hear of changes to keys that it has cached, or None
     blocked  what it waits for, or None; while it waits, no command of it is run
 
 A session has no behaviour of its own: commands and engine change it.  Whatever
@@ -21,6 +22,7 @@ from forebay.core.keyspace import Database
 from forebay.wire.resp_writer import RespWriter, WriterPool
 
 if TYPE_CHECKING:
+    from forebay.commands.access.user import User
     from forebay.commands.api.spec import Command
     from forebay.wire.argv import Argv
 
@@ -31,6 +33,33 @@ class Wait(Protocol):
     kind: int
     row: Command | None
     spent_us: int
+
+
+class Peer(Protocol):
+    """A replica, as far as commands look into it."""
+
+    is_attached: bool
+    #: Why its link ends, if it is to blame.
+    fault: str
+
+
+class Tracked:
+    """How a client tracks the keys that it has cached (CLIENT TRACKING)."""
+
+    def __init__(self) -> None:
+        self.bcast = False
+        #: Only keys of commands after CLIENT CACHING YES; all but those after CACHING NO.
+        self.optin = False
+        self.optout = False
+        #: It does not want to hear of its own changes.
+        self.noloop = False
+        #: CLIENT CACHING was the command before.
+        self.caching = False
+        #: The number of the client that gets the messages; 0 if it is this one.
+        self.redirect = 0
+        #: That client was gone when there was something to tell.
+        self.is_broken = False
+        self.prefixes: dict[bytes, None] = {}
 
 
 class Watch:
@@ -72,7 +101,8 @@ class Session:
         self.out = RespWriter(2, pool)
         self.gate = 0
         self.name = b""
-        self.user = b"default"
+        #: Whose it is; the engine sets it (engine/access.py).
+        self.user: User = None  # type: ignore[assignment]
         self.authenticated = True
         self.addr = b""
         self.laddr = b""
@@ -86,12 +116,18 @@ class Session:
         self.calls = 0
         self.bytes_in = 0
         self.bytes_out = 0
-        self.query_bytes = 0
-        self.query_room = 0
-        self.no_evict = False
-        self.no_touch = False
+        self.query_bytes = self.query_room = 0
+        self.no_evict = self.no_touch = False
         #: Its commands come from an AOF or a primary, which have decided already.
         self.is_replaying = False
+        #: A replica, as the primary knows it (replication/peers.py); None for a client.
+        self.peer: Peer | None = None
+        #: It is our own link to a primary.
+        self.is_primary = False
+        #: Where the stream of changes was after its last write: what WAIT waits for.
+        self.wrote_at = 0
+        #: The server is going to look at it: engine/sessions.py.
+        self.is_touched = False
         #: Answer what is in ``out``, then close.
         self.closing = False
         #: The server's connection; nobody below the server looks into it.
@@ -107,8 +143,12 @@ class Session:
         self.shard_channels: dict[bytes, None] = {}
         #: Push messages that came while its own command ran; sent after the reply.
         self.pushes: RespWriter | None = None
+        #: How it tracks keys; None if it does not.
+        self.tracked: Tracked | None = None
         #: Set while the client waits.
         self.blocked: Wait | None = None
+        #: What it waited for the last time, if it was served and may wait so again.
+        self.waited: Wait | None = None
 
     def set_gate(self, bit: int, on: bool) -> None:
         """Raise or clear one bit of ``gate``."""

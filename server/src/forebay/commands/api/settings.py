@@ -70,10 +70,16 @@ class Settings:
 
     # Who may come in, and how much a client may send or leave unread.
     requirepass: bytes = b""
+    # Files and defaults of users: an ACL file, what a new user may hear, refusals that are kept.
+    aclfile: str = ""
+    acl_pubsub_default: str = "resetchannels"
+    acllog_max_len: int = 128
     protected_mode: bool = True
     enable_debug_command: str = DEBUG_NO
     enable_protected_configs: str = DEBUG_NO
     maxclients: int = 10000
+    maxmemory_clients: int = 0
+    tracking_table_max_keys: int = 1_000_000
     timeout_s: int = 0
     proto_max_bulk_len: int = 512 << 20
     client_query_buffer_limit: int = 1 << 30
@@ -94,6 +100,9 @@ class Settings:
     appendfsync: str = "everysec"
     appendfilename: str = "appendonly.aof"
     appenddirname: str = "appendonlydir"
+    backupdirname: str = "backupdir"
+    backup_sealed_ttl_s: int = 0
+    preload_file: str = ""
     no_appendfsync_on_rewrite: bool = False
     auto_aof_rewrite_percentage: int = 100
     auto_aof_rewrite_min_size: int = 64 << 20
@@ -111,6 +120,48 @@ class Settings:
     # How many replicas must be there for a write, and how fresh; 0 in either asks for none.
     min_replicas_to_write: int = 0
     min_replicas_max_lag_s: int = 10
+
+    # The primary that this server follows, host and port; empty if it is one itself.
+    replicaof: tuple[str, ...] = ()
+    masterauth: str = ""
+    masteruser: str = ""
+    # What a replica does, and how it shows itself to others (Sentinel).
+    replica_read_only: bool = True
+    replica_serve_stale_data: bool = True
+    replica_priority: int = 100
+    replica_announced: bool = True
+    replica_announce_ip: str = ""
+    replica_announce_port: int = 0
+    repl_diskless_load: str = "disabled"
+    # What a primary keeps and sends.
+    repl_backlog_size: int = 1 << 20
+    repl_backlog_ttl_s: int = 3600
+    repl_timeout_s: int = 60
+    repl_ping_period_s: int = 10
+    repl_diskless_sync: bool = True
+    repl_diskless_sync_delay_s: int = 5
+    repl_diskless_sync_max_replicas: int = 0
+
+    # TLS: whether, with which files, for whom (server/net/tls_contexts.py).
+    tls_port: int = 0
+    tls_cert_file: str = ""
+    tls_key_file: str = ""
+    tls_key_file_pass: str = ""
+    tls_client_cert_file: str = ""
+    tls_client_key_file: str = ""
+    tls_client_key_file_pass: str = ""
+    tls_dh_params_file: str = ""
+    tls_ca_cert_file: str = ""
+    tls_ca_cert_dir: str = ""
+    tls_auth_clients: str = "yes"
+    tls_auth_clients_user: str = "off"
+    tls_replication: bool = False
+    tls_protocols: str = ""
+    tls_ciphers: str = ""
+    tls_ciphersuites: str = ""
+    tls_prefer_server_ciphers: bool = False
+    tls_session_caching: bool = True
+    max_new_tls_per_turn: int = 1
 
     # The process and its sockets; read by server/ alone.
     hz: int = 10
@@ -130,3 +181,11 @@ class Settings:
     shutdown_on_sigint: tuple[str, ...] = ()
     shutdown_on_sigterm: tuple[str, ...] = ()
     always_show_logo: bool = False
+
+    def shown_port(self) -> int:
+        """The port by which this server is known where only one is asked for."""
+        return self.port or self.tls_port
+
+    def needs_disk(self) -> bool:
+        """Whether changes are to be kept in any file."""
+        return self.appendonly or bool(self.save_points)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from forebay.commands.api.context import Context
@@ -64,18 +64,41 @@ FLAG_NAMES = (
     (NO_MANDATORY_KEYS, "no_mandatory_keys"),
 )
 
+#: Commands whose arguments rules about channels look at; who leaves a channel needs no right.
+WITH_CHANNELS = (b"subscribe", b"psubscribe", b"ssubscribe", b"publish", b"spublish")
+
 #: Every row gets the next number, when it is made.
 NUMBERS = count()
 
 Handler = Callable[["Context", "Argv"], None]
 #: Finds the keys of one call where first/last/step cannot: argv to key positions.
-KeyFinder = Callable[[Sequence[bytes]], list[int]]
+KeyFinder = Callable[["Words"], list[int]]
+
+
+class Words(Protocol):
+    """The words of a call: an Argv, or a list of bytes."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, i: int, /) -> bytes: ...
+
+
+#: What a user may do to a key: see commands/access.
+READ_KEY = 1
+WRITE_KEY = 2
+WRITES = ("insert", "update", "delete")
+
+
+def permissions_of(flags: Sequence[str]) -> int:
+    """READ_KEY and WRITE_KEY, as far as the flags of a key ask for them."""
+    read = READ_KEY if "access" in flags else 0
+    return read | (WRITE_KEY if any(word in flags for word in WRITES) else 0)
 
 
 class Keys:
     """Where the keys of a command stand: first, last (negative: from the end) and step.
 
-    ``flags`` say what is done to them; see admin/command_keys.py.
+    ``flags`` say what is done to them, once for all keys, or, divided by semicolons, for the
+    first key and all others; see admin/command_keys.py.
     """
 
     def __init__(
@@ -89,17 +112,29 @@ class Keys:
         self.first = first
         self.last = last
         self.step = step
-        self.flags = flags
         self.finder = finder
+        #: RO, RW, OW or RM, then what is done, in lower case; for each part of the keys.
+        self.parts = [
+            [word.upper() if len(word) == 2 else word.lower() for word in part.split()]
+            for part in flags.split(";")
+        ]
+        self.first_needs = permissions_of(self.parts[0])
+        self.other_needs = permissions_of(self.parts[-1])
+        #: Whether first, last, step and flags tell everything, whatever the words are.
+        self.is_plain = finder is None and "variable_flags" not in flags and "not_key" not in flags
 
-    def positions(self, argv: Sequence[bytes]) -> list[int]:
+    def positions(self, argv: Words) -> list[int]:
         """The indexes of the keys in this call."""
         if self.finder is not None:
             return self.finder(argv)
         if self.first == 0:
             return []
-        last = self.last if self.last >= 0 else len(argv) + self.last
-        return list(range(self.first, min(last, len(argv) - 1) + 1, self.step))
+        return list(range(self.first, self.end(len(argv)), self.step))
+
+    def end(self, n: int) -> int:
+        """The place after the last key of a call of n words."""
+        last = self.last if self.last >= 0 else n + self.last
+        return min(last, n - 1) + 1
 
 
 NO_KEYS = Keys()
@@ -142,6 +177,8 @@ class Command:
             row.full_name = self.name + b"|" + row.name
         self.is_container = bool(self.subcommands)
         self.is_fast = bool(flags & FAST)
+        #: Publishes or subscribes: arguments of it are channels.
+        self.has_channels = self.name in WITH_CHANNELS
         #: Where an engine keeps its counters of this row; no other row has it.
         self.number = next(NUMBERS)
 

@@ -8,6 +8,7 @@ line of CLIENT LIST holds is in ``client_line``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from forebay import mem
 from forebay.commands.api import gates
@@ -15,9 +16,10 @@ from forebay.commands.api.args import Args
 from forebay.commands.api.context import Context
 from forebay.commands.api.help_text import bad_subcommand, help_row
 from forebay.commands.api.session import Session
-from forebay.commands.api.spec import ADMIN, LOADING, NOSCRIPT, STALE, Command, Handler
+from forebay.commands.api.spec import ADMIN, LOADING, NOSCRIPT, STALE, Command
 from forebay.commands.clients.client_line import kind_of, line_of
-from forebay.commands.clients.connection import DEFAULT_USER, checked_name
+from forebay.commands.clients.connection import checked_name
+from forebay.commands.clients.tracking import SUBCOMMANDS as TRACKING
 from forebay.commands.keyspace.value_ops import integer_of
 from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
@@ -32,12 +34,6 @@ BAD_REASON = b"ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR"
 BAD_PAUSE_MODE = b"ERR CLIENT PAUSE mode must be WRITE or ALL"
 NO_SUCH_CLIENT = b"ERR No such client"
 BAD_CLIENT_ID = b"ERR client-id should be greater than 0"
-NO_TRACKING = b"ERR Client side caching is not supported by this server"
-TRACKING_OPTIONS = (b"BCAST", b"OPTIN", b"OPTOUT", b"NOLOOP")
-NOT_TRACKING = (
-    b"ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or "
-    b"OPTOUT mode enabled"
-)
 LARGEST_TIME_MS = mem.I64_MAX
 
 
@@ -116,38 +112,6 @@ def reply(ctx: Context, argv: Argv) -> None:
         raise CommandError(SYNTAX)
 
 
-# Client side caching, which is not offered
-
-
-def tracking(ctx: Context, argv: Argv) -> None:
-    """CLIENT TRACKING ON|OFF ...: only OFF can be done."""
-    on = _on_or_off(argv)
-    args = Args(argv, 3)
-    while args.more():
-        if args.left() >= 2 and (args.word(b"REDIRECT") or args.word(b"PREFIX")):
-            args.next()
-        elif not any(args.word(option) for option in TRACKING_OPTIONS):
-            raise CommandError(SYNTAX)
-    if on:
-        raise CommandError(NO_TRACKING)
-    ctx.reply.ok()
-
-
-def trackinginfo(ctx: Context, argv: Argv) -> None:
-    """CLIENT TRACKINGINFO."""
-    ctx.reply.value({b"flags": {b"off"}, b"redirect": -1, b"prefixes": []})
-
-
-def getredir(ctx: Context, argv: Argv) -> None:
-    """CLIENT GETREDIR."""
-    ctx.reply.integer(-1)
-
-
-def caching(ctx: Context, argv: Argv) -> None:
-    """CLIENT CACHING YES|NO."""
-    raise CommandError(NOT_TRACKING)
-
-
 # Others
 
 
@@ -196,7 +160,8 @@ def kill(ctx: Context, argv: Argv) -> None:
 
 
 def _kill_filters(ctx: Context, args: Args) -> list[Filter]:
-    filters: list[Filter] = []
+    # Of two filters of one name the last counts.
+    filters: dict[bytes, Filter] = {}
     skip_me = True
     while args.more():
         if args.left() < 2:
@@ -205,11 +170,11 @@ def _kill_filters(ctx: Context, args: Args) -> list[Filter]:
         if name == b"SKIPME":
             skip_me = _yes_or_no(value)
         else:
-            filters.append(_kill_filter(ctx, name, value))
+            filters[name] = _kill_filter(ctx, name, value)
     if skip_me:
         me = ctx.session
-        filters.append(lambda session: session is not me)
-    return filters
+        filters[b"SKIPME"] = lambda session: session is not me
+    return list(filters.values())
 
 
 def _kill_filter(ctx: Context, name: bytes, value: bytes) -> Filter:
@@ -224,9 +189,10 @@ def _kill_filter(ctx: Context, name: bytes, value: bytes) -> Filter:
     if name == b"LADDR":
         return lambda session: session.laddr == value
     if name == b"USER":
-        if value != DEFAULT_USER:
+        user = ctx.services.access.users.get(value)
+        if user is None:
             raise CommandError(b"ERR No such user '%b'" % value)
-        return lambda session: session.user == value
+        return lambda session: session.user is user
     if name == b"MAXAGE":
         not_a_number = b"ERR maxage is not an integer or out of range"
         age_s = _positive(value, not_a_number, b"ERR maxage should be greater than 0")
@@ -352,107 +318,67 @@ NO-TOUCH (ON|OFF)
 """
 
 _OWN = NOSCRIPT | LOADING | STALE
-_OTHERS = ADMIN | _OWN
-
-
-def _sub(
-    *,
-    name: str,
-    handler: Handler,
-    arity: int,
-    flags: int,
-    since: str,
-    summary: str,
-    syntax: str = "",
-) -> Command:
-    categories = "@slow @connection" + (" @admin @dangerous" if flags & ADMIN else "")
-    return Command(
-        name=name,
-        handler=handler,
-        arity=arity,
-        flags=flags,
-        categories=categories,
-        since=since,
-        summary=summary,
-        group="connection",
-        syntax=syntax,
-    )
-
+#: What a client asks about itself, and what concerns others.
+_own = partial(Command, flags=_OWN, categories="@slow @connection", group="connection")
+_others = partial(_own, flags=ADMIN | _OWN, categories="@slow @connection @admin @dangerous")
 
 _SUBCOMMANDS = [
-    _sub(
-        name="id", handler=client_id, arity=2, flags=_OWN, since="5.0.0",
+    _own(
+        name="id", handler=client_id, arity=2, since="5.0.0",
         summary="The number of this client.",
     ),
-    _sub(
-        name="getname", handler=getname, arity=2, flags=_OWN, since="2.6.9",
+    _own(
+        name="getname", handler=getname, arity=2, since="2.6.9",
         summary="The name of this client.",
     ),
-    _sub(
-        name="setname", handler=setname, arity=3, flags=_OWN, since="2.6.9",
+    _own(
+        name="setname", handler=setname, arity=3, since="2.6.9",
         summary="Gives this client a name.", syntax="connection-name",
     ),
-    _sub(
-        name="setinfo", handler=setinfo, arity=4, flags=_OWN, since="7.2.0",
+    _own(
+        name="setinfo", handler=setinfo, arity=4, since="7.2.0",
         summary="Says which library the client uses.", syntax="<LIB-NAME libname | LIB-VER libver>",
     ),
-    _sub(
-        name="info", handler=info, arity=2, flags=_OWN, since="6.2.0",
+    _own(
+        name="info", handler=info, arity=2, since="6.2.0",
         summary="The line of CLIENT LIST about this client.",
     ),
-    _sub(
-        name="list", handler=list_clients, arity=-2, flags=_OTHERS, since="2.4.0",
+    _others(
+        name="list", handler=list_clients, arity=-2, since="2.4.0",
         summary="A line about each client.",
         syntax="[TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [ID client-id [client-id ...]]",
     ),
-    _sub(
-        name="kill", handler=kill, arity=-3, flags=_OTHERS, since="2.4.0",
+    _others(
+        name="kill", handler=kill, arity=-3, since="2.4.0",
         summary="Ends clients by what they are.",
         syntax="<ip:port | [ID client-id] [TYPE <NORMAL | MASTER | SLAVE | REPLICA | PUBSUB>]"
         " [USER username] [ADDR ip:port] [LADDR ip:port] [SKIPME <YES | NO>] [MAXAGE maxage]>",
     ),
-    _sub(
-        name="unblock", handler=unblock, arity=-3, flags=_OTHERS, since="5.0.0",
+    _others(
+        name="unblock", handler=unblock, arity=-3, since="5.0.0",
         summary="Unblocks a client that waits.", syntax="client-id [TIMEOUT | ERROR]",
     ),
-    _sub(
-        name="pause", handler=pause, arity=-3, flags=_OTHERS, since="3.0.0",
+    _others(
+        name="pause", handler=pause, arity=-3, since="3.0.0",
         summary="Holds back all commands, or writes, for a while.", syntax="timeout [WRITE | ALL]",
     ),
-    _sub(
-        name="unpause", handler=unpause, arity=2, flags=_OTHERS, since="6.2.0",
+    _others(
+        name="unpause", handler=unpause, arity=2, since="6.2.0",
         summary="Ends a pause.",
     ),
-    _sub(
-        name="no-evict", handler=no_evict, arity=3, flags=_OTHERS, since="7.0.0",
+    _others(
+        name="no-evict", handler=no_evict, arity=3, since="7.0.0",
         summary="Keeps this client if memory runs out.", syntax="<ON | OFF>",
     ),
-    _sub(
-        name="no-touch", handler=no_touch, arity=3, flags=_OWN, since="7.2.0",
+    _own(
+        name="no-touch", handler=no_touch, arity=3, since="7.2.0",
         summary="Controls whether commands alter the last access of keys.", syntax="<ON | OFF>",
     ),
-    _sub(
-        name="reply", handler=reply, arity=3, flags=_OWN, since="3.2.0",
+    _own(
+        name="reply", handler=reply, arity=3, since="3.2.0",
         summary="Switches the answers to this client off and on.", syntax="<ON | OFF | SKIP>",
     ),
-    _sub(
-        name="tracking", handler=tracking, arity=-3, flags=_OWN, since="6.0.0",
-        summary="Controls client side caching, not offered here.",
-        syntax="<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN]"
-        " [OPTOUT] [NOLOOP]",
-    ),
-    _sub(
-        name="trackinginfo", handler=trackinginfo, arity=2, flags=_OWN, since="6.2.0",
-        summary="Tells that nothing is tracked.",
-    ),
-    _sub(
-        name="getredir", handler=getredir, arity=2, flags=_OWN, since="6.0.0",
-        summary="Tells that nothing is redirected.",
-    ),
-    _sub(
-        name="caching", handler=caching, arity=3, flags=_OWN, since="6.0.0",
-        summary="Belongs to client side caching.", syntax="<YES | NO>",
-    ),
+    *TRACKING,
     help_row(
         container="client",
         text=_HELP,

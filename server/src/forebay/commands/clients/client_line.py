@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from forebay.commands.api import gates
 from forebay.commands.api.session import Session
+from forebay.commands.clients.tracking import redirect_of
 
 # What an empty session, its parser and its share of tables take, roughly.
 SESSION_BYTES = 1024
+# What a name costs beside its bytes: a channel, a pattern, a watched key, a prefix.
+NAME_BYTES = 100
 
 
 def kind_of(session: Session) -> bytes:
     """As TYPE of CLIENT LIST and CLIENT KILL understands it."""
+    if session.is_primary:
+        return b"master"
+    if session.gate & gates.REPLICA:
+        return b"replica"
     return b"pubsub" if session.subscriptions() else b"normal"
 
 
@@ -20,11 +27,16 @@ def flags_of(session: Session) -> bytes:
     letters = b"".join(
         letter
         for letter, on in (
+            (b"M", session.is_primary),
+            (b"S", gate & gates.REPLICA),
             (b"O", gate & gates.MONITORING),
             (b"P", session.subscriptions()),
             (b"x", gate & gates.IN_MULTI),
             (b"b", session.blocked is not None),
             (b"d", session.watch_broken),
+            (b"t", session.tracked is not None),
+            (b"R", session.tracked is not None and session.tracked.is_broken),
+            (b"B", session.tracked is not None and session.tracked.bcast),
             (b"c", session.closing),
             (b"U", session.addr.startswith(b"/")),
             (b"e", session.no_evict),
@@ -35,10 +47,19 @@ def flags_of(session: Session) -> bytes:
     return letters or b"N"
 
 
+def memory_of(session: Session) -> int:
+    """What a client uses: what it sent ahead, what it has not read, what is kept for it."""
+    names = [*session.channels, *session.patterns, *session.shard_channels]
+    names += [key for _, key in session.watched]
+    if session.tracked is not None:
+        names += session.tracked.prefixes
+    kept = sum(len(name) + NAME_BYTES for name in names) if names else 0
+    return SESSION_BYTES + session.out.cap + session.query_bytes + session.queue_bytes + kept
+
+
 def line_of(session: Session, now_ms: int) -> bytes:
     """The line, with its end."""
     pending = session.out.pending()
-    memory = SESSION_BYTES + session.out.cap + session.query_bytes + session.queue_bytes
     queued = -1 if session.queue is None else len(session.queue)
     fields: list[tuple[bytes, bytes | int]] = [
         (b"id", session.id),
@@ -64,11 +85,11 @@ def line_of(session: Session, now_ms: int) -> bytes:
         (b"obl", pending),
         (b"oll", 0),
         (b"omem", 0),
-        (b"tot-mem", memory),
+        (b"tot-mem", memory_of(session)),
         (b"events", b"rw" if pending else b"r"),
         (b"cmd", session.last.full_name if session.last is not None else b"NULL"),
-        (b"user", session.user),
-        (b"redir", -1),
+        (b"user", session.user.name),
+        (b"redir", redirect_of(session)),
         (b"resp", session.out.resp),
         (b"lib-name", session.lib_name),
         (b"lib-ver", session.lib_ver),

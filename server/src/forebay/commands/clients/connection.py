@@ -1,19 +1,19 @@
 """Commands about the connection itself: PING ECHO SELECT AUTH HELLO RESET QUIT.
 
-There is one user, ``default``.  Its password is the setting ``requirepass``; while
-that is empty everybody is let in.
+Whoever connects is the user ``default``, and in if that user needs no password.  Users and what
+they may do: commands/access, engine/access.py.
 
     HELLO [2|3 [AUTH user password] [SETNAME name]]     all or nothing
 """
 
 from __future__ import annotations
 
-from hmac import compare_digest
+from functools import partial
 
+from forebay.commands.access.user import DEFAULT
 from forebay.commands.api import gates
 from forebay.commands.api.args import Args
 from forebay.commands.api.context import Context
-from forebay.commands.api.session import Session
 from forebay.commands.api.spec import (
     ALLOW_BUSY,
     FAST,
@@ -22,7 +22,6 @@ from forebay.commands.api.spec import (
     NOSCRIPT,
     STALE,
     Command,
-    Handler,
 )
 from forebay.commands.api.version import REDIS_VERSION
 from forebay.commands.keyspace.value_ops import database_of
@@ -30,7 +29,6 @@ from forebay.errors import SYNTAX, CommandError, wrong_arity
 from forebay.wire.argv import Argv
 
 SUBSCRIBED_BIT = gates.SUBSCRIBED
-DEFAULT_USER = b"default"
 WRONGPASS = b"WRONGPASS invalid username-password pair or user is disabled."
 NO_PASSWORD_SET = (
     b"ERR AUTH <password> called without any password configured for the default user. "
@@ -85,27 +83,17 @@ def auth(ctx: Context, argv: Argv) -> None:
     """AUTH [username] password."""
     if len(argv) > 3:
         raise CommandError(SYNTAX)
-    if len(argv) == 2 and not ctx.settings.requirepass:
+    if len(argv) == 2 and ctx.services.access.users.default.nopass:
         raise CommandError(NO_PASSWORD_SET)
-    user = argv[1] if len(argv) == 3 else DEFAULT_USER
-    check_password(ctx, user, argv[len(argv) - 1])
-    log_in(ctx.session, user)
+    user = argv[1] if len(argv) == 3 else DEFAULT
+    log_in(ctx, user, argv[len(argv) - 1], argv[0])
     ctx.reply.ok()
 
 
-def check_password(ctx: Context, user: bytes, password: bytes) -> None:
-    """Raise unless these open the door."""
-    wanted = ctx.settings.requirepass
-    if user != DEFAULT_USER or (wanted and not compare_digest(password, wanted)):
-        ctx.services.stats.auth_failures += 1
+def log_in(ctx: Context, user: bytes, password: bytes, command: bytes) -> None:
+    """Let the session be this user's, or raise."""
+    if not ctx.services.access.log_in(ctx.session, user, password, command):
         raise CommandError(WRONGPASS)
-
-
-def log_in(session: Session, user: bytes) -> None:
-    """From now on the session is this user's."""
-    session.user = user
-    session.authenticated = True
-    session.set_gate(gates.UNAUTHENTICATED, on=False)
 
 
 def checked_name(name: bytes) -> bytes:
@@ -126,8 +114,7 @@ def hello(ctx: Context, argv: Argv) -> None:
             raise CommandError(NOPROTO)
     login, name = hello_options(args)
     if login is not None:
-        check_password(ctx, *login)
-        log_in(session, login[0])
+        log_in(ctx, *login, argv[0])
     if not session.authenticated:
         raise CommandError(HELLO_NEEDS_AUTH)
     if name is not None:
@@ -171,14 +158,13 @@ def reset(ctx: Context, argv: Argv) -> None:
     session.forget_queue()
     session.unwatch()
     ctx.services.pubsub.drop(session)
+    ctx.services.tracking.stop(session)
     ctx.services.executor.monitor(session, on=False)
     session.db = ctx.keyspace.databases[0]
     session.name = b""
-    session.user = DEFAULT_USER
     session.no_evict = session.no_touch = False
-    session.authenticated = not ctx.settings.requirepass
     session.gate &= ~gates.REPLIES
-    session.set_gate(gates.UNAUTHENTICATED, not session.authenticated)
+    ctx.services.access.arrive(session)
     session.out.resp = 2
     session.refresh_subscribed()
     ctx.use(session)
@@ -186,31 +172,7 @@ def reset(ctx: Context, argv: Argv) -> None:
 
 
 _AT_THE_DOOR = NOSCRIPT | LOADING | STALE | FAST | NO_AUTH | ALLOW_BUSY
-_CATEGORIES = "@fast @connection"
-
-
-def _row(
-    *,
-    name: str,
-    handler: Handler,
-    arity: int,
-    flags: int,
-    since: str,
-    summary: str,
-    syntax: str = "",
-) -> Command:
-    return Command(
-        name=name,
-        handler=handler,
-        arity=arity,
-        flags=flags,
-        categories=_CATEGORIES,
-        since=since,
-        summary=summary,
-        group="connection",
-        syntax=syntax,
-    )
-
+_row = partial(Command, categories="@fast @connection", group="connection")
 
 ROWS = [
     _row(

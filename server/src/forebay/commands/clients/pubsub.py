@@ -10,6 +10,7 @@ engine's Pubsub has the lists; see there for how a message finds its listeners.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from forebay.commands.api import gates
 from forebay.commands.api.context import Context
@@ -24,7 +25,6 @@ from forebay.commands.api.spec import (
     PUBSUB,
     STALE,
     Command,
-    Handler,
     Keys,
 )
 from forebay.errors import CommandError
@@ -96,11 +96,13 @@ def _confirm(ctx: Context, kind: bytes, name: bytes | None) -> None:
 def publish(ctx: Context, argv: Argv) -> None:
     """PUBLISH channel message: to how many it was sent."""
     ctx.reply.integer(ctx.services.pubsub.publish(argv[1], argv[2]))
+    ctx.services.replication.pass_on(argv)
 
 
 def spublish(ctx: Context, argv: Argv) -> None:
     """SPUBLISH shardchannel message: to how many it was sent."""
     ctx.reply.integer(ctx.services.pubsub.spublish(argv[1], argv[2]))
+    ctx.services.replication.pass_on(argv)
 
 
 # PUBSUB
@@ -163,55 +165,14 @@ SHARDNUMSUB [<shardchannel> ...]
 _LISTEN = PUBSUB | NOSCRIPT | LOADING | STALE
 _ASK = PUBSUB | LOADING | STALE
 
-
-def _listener(*, name: str, handler: Handler, arity: int, summary: str, syntax: str) -> Command:
-    flags = _LISTEN if "unsub" in name else _LISTEN | DENYOOM
-    return Command(
-        name=name,
-        handler=handler,
-        arity=arity,
-        flags=flags,
-        categories="@pubsub @slow",
-        since="2.0.0",
-        summary=summary,
-        group="pubsub",
-        syntax=syntax,
-    )
-
-
-def _shard_row(
-    *, name: str, handler: Handler, arity: int, flags: int, last: int, summary: str, syntax: str
-) -> Command:
-    """A shard channel stands where a key would: it decides the slot."""
-    return Command(
-        name=name,
-        handler=handler,
-        arity=arity,
-        flags=flags,
-        categories="@pubsub",
-        keys=Keys(1, last, 1, "not_key"),
-        since="7.0.0",
-        summary=summary,
-        group="pubsub",
-        syntax=syntax,
-    )
-
-
-def _question(
-    *, name: str, handler: Handler, arity: int, summary: str, syntax: str, since: str = "2.8.0"
-) -> Command:
-    return Command(
-        name=name,
-        handler=handler,
-        arity=arity,
-        flags=_ASK,
-        categories="@pubsub @slow",
-        since=since,
-        summary=summary,
-        group="pubsub",
-        syntax=syntax,
-    )
-
+_listener = partial(
+    Command, flags=_LISTEN | DENYOOM, categories="@pubsub @slow", since="2.0.0", group="pubsub"
+)
+_leaver = partial(_listener, flags=_LISTEN)
+_question = partial(Command, flags=_ASK, categories="@pubsub @slow", since="2.8.0", group="pubsub")
+#: A shard channel stands where a key would: it decides the slot.
+_CHANNEL, _CHANNELS = Keys(1, 1, 1, "not_key"), Keys(1, -1, 1, "not_key")
+_shard_row = partial(Command, categories="@pubsub", since="7.0.0", group="pubsub")
 
 ROWS = [
     _listener(
@@ -228,14 +189,14 @@ ROWS = [
         summary="Hears what is published to channels that match.",
         syntax="pattern [pattern ...]",
     ),
-    _listener(
+    _leaver(
         name="unsubscribe",
         handler=unsubscribe,
         arity=-1,
         summary="Hears some channels, or all, no longer.",
         syntax="[channel [channel ...]]",
     ),
-    _listener(
+    _leaver(
         name="punsubscribe",
         handler=punsubscribe,
         arity=-1,
@@ -258,7 +219,7 @@ ROWS = [
         handler=ssubscribe,
         arity=-2,
         flags=_LISTEN | DENYOOM,
-        last=-1,
+        keys=_CHANNELS,
         summary="Hears what is published to shard channels.",
         syntax="shardchannel [shardchannel ...]",
     ),
@@ -267,7 +228,7 @@ ROWS = [
         handler=sunsubscribe,
         arity=-1,
         flags=_LISTEN,
-        last=-1,
+        keys=_CHANNELS,
         summary="Hears some shard channels, or all, no longer.",
         syntax="[shardchannel [shardchannel ...]]",
     ),
@@ -276,7 +237,7 @@ ROWS = [
         handler=spublish,
         arity=3,
         flags=PUBSUB | LOADING | STALE | FAST | MAY_REPLICATE,
-        last=1,
+        keys=_CHANNEL,
         summary="Sends a message to whoever hears a shard channel.",
         syntax="shardchannel message",
     ),

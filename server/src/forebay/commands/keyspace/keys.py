@@ -105,6 +105,7 @@ def flushdb(ctx: Context, argv: Argv) -> None:
 
 def _flush(ctx: Context, argv: Argv, databases: list[Database]) -> None:
     count = sum(db.clear() for db in databases)
+    ctx.services.tracking.flushed()
     ctx.services.stats.lazyfreed_objects += count
     ctx.effects.record_call(argv, count)
 

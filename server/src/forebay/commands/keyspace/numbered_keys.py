@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from forebay.commands.api.args import Args
-from forebay.commands.api.spec import KeyFinder
+from forebay.commands.api.spec import KeyFinder, Words
 from forebay.commands.keyspace.value_ops import integer_of, positive
 from forebay.errors import SYNTAX, CommandError
 
@@ -23,7 +21,7 @@ def read_numbered_keys(args: Args, too_many: bytes = SYNTAX) -> list[bytes]:
 def numbered_keys_at(place: int) -> KeyFinder:
     """Where the keys stand if the count is the argument at this place."""
 
-    def find(argv: Sequence[bytes]) -> list[int]:
+    def find(argv: Words) -> list[int]:
         count = integer_of(argv[place])
         if not 0 < count < len(argv) - place:
             return []

@@ -9,9 +9,11 @@ What each subcommand answers
 
 from __future__ import annotations
 
+from functools import partial
+
 from forebay.commands.api.context import Context
 from forebay.commands.api.help_text import help_row
-from forebay.commands.api.spec import READONLY, Command, Handler, Keys
+from forebay.commands.api.spec import READONLY, Command, Keys
 from forebay.commands.keyspace.encodings import encoding
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv
@@ -84,19 +86,15 @@ REFCOUNT <key>
 """
 
 
-def _row(*, name: str, handler: Handler, since: str, summary: str) -> Command:
-    return Command(
-        name=name,
-        handler=handler,
-        arity=3,
-        flags=READONLY,
-        categories="keyspace read slow",
-        keys=Keys(2, 2, 1, "RO"),
-        since=since,
-        summary=summary,
-        group="generic",
-        syntax="key",
-    )
+_row = partial(
+    Command,
+    arity=3,
+    flags=READONLY,
+    categories="keyspace read slow",
+    keys=Keys(2, 2, 1, "RO"),
+    group="generic",
+    syntax="key",
+)
 
 
 _SUBCOMMANDS = [

@@ -19,20 +19,20 @@ Rules
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from forebay.commands.api.args import Args
 from forebay.commands.api.context import Context
 from forebay.commands.api.notify_flags import NOTIFY_LIST
-from forebay.commands.api.spec import DENYOOM, MOVABLEKEYS, READONLY, WRITE, Command, Keys
-from forebay.commands.keyspace.value_ops import read, store_result, type_name
+from forebay.commands.api.spec import DENYOOM, MOVABLEKEYS, READONLY, WRITE, Command, Keys, Words
+from forebay.commands.keyspace.value_ops import read, store_result
 from forebay.core.elements import Elements
 from forebay.core.members import Members
 from forebay.errors import SYNTAX, WRONGTYPE, CommandError
 from forebay.wire.argv import Argv
 
 NOT_A_SCORE = b"ERR One or more scores can't be converted into double"
+DENIED = b"ERR %b option of SORT denied due to insufficient ACL permissions."
 ITSELF = b"#"
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|inf(inity)?)", re.IGNORECASE)
 
@@ -57,15 +57,24 @@ class Sorting:
 
 def sort(ctx: Context, argv: Argv) -> None:
     """SORT key [options]."""
-    _sort(ctx, argv, _read_options(Args(argv, 2), may_store=True))
+    asked = _read_options(Args(argv, 2), may_store=True, may_look_up=_may_look_up(ctx, argv))
+    _sort(ctx, argv, asked)
 
 
 def sort_ro(ctx: Context, argv: Argv) -> None:
     """SORT_RO key [options]: as SORT without STORE."""
-    _sort(ctx, argv, _read_options(Args(argv, 2), may_store=False))
+    asked = _read_options(Args(argv, 2), may_store=False, may_look_up=_may_look_up(ctx, argv))
+    _sort(ctx, argv, asked)
 
 
-def _read_options(args: Args, may_store: bool) -> Sorting:
+def _may_look_up(ctx: Context, argv: Argv) -> bool:
+    """BY and GET lead to keys that are not in the call: whether the user may read every key."""
+    user = ctx.session.user
+    row = ctx.services.executor.commands[argv[0].lower()]
+    return user.is_free or user.reads_all_keys(row, argv)
+
+
+def _read_options(args: Args, may_store: bool, may_look_up: bool) -> Sorting:
     asked = Sorting()
     while args.more():
         if args.word(b"ASC"):
@@ -80,11 +89,18 @@ def _read_options(args: Args, may_store: bool) -> Sorting:
             asked.destination = args.next()
         elif args.word(b"BY"):
             asked.by = args.next()
+            _check_look_up(may_look_up or asked.is_unsorted, b"BY")
         elif args.word(b"GET"):
             asked.gets.append(args.next())
+            _check_look_up(may_look_up, b"GET")
         else:
             raise CommandError(SYNTAX)
     return asked
+
+
+def _check_look_up(allowed: bool, option: bytes) -> None:
+    if not allowed:
+        raise CommandError(DENIED % option)
 
 
 def _sort(ctx: Context, argv: Argv, asked: Sorting) -> None:
@@ -161,7 +177,7 @@ def _lookup(ctx: Context, pattern: bytes, element: bytes) -> bytes | None:
     key_tail, arrow, hash_field = tail.partition(b"->")
     is_of_hash = bool(arrow and hash_field)
     value = read(ctx, head + element + (key_tail if is_of_hash else tail))
-    if value is None or is_of_hash or type_name(value) != b"string":
+    if is_of_hash or not isinstance(value, (bytes, bytearray)):
         return None
     return bytes(value)
 
@@ -169,7 +185,7 @@ def _lookup(ctx: Context, pattern: bytes, element: bytes) -> bytes | None:
 _SKIPPED = {b"LIMIT": 2, b"GET": 1, b"BY": 1}
 
 
-def sort_keys(argv: Sequence[bytes]) -> list[int]:
+def sort_keys(argv: Words) -> list[int]:
     """The key, and the destination if there is one (the last counts)."""
     stored: list[int] = []
     at = 2
@@ -181,7 +197,7 @@ def sort_keys(argv: Sequence[bytes]) -> list[int]:
     return [1, *stored]
 
 
-def first_key(argv: Sequence[bytes]) -> list[int]:
+def first_key(argv: Words) -> list[int]:
     """Of SORT_RO: the keys that BY and GET lead to are not in the call."""
     return [1]
 

@@ -29,7 +29,6 @@ from forebay.commands.api.notify_flags import (
     NOTIFY_OVERWRITTEN,
     NOTIFY_TYPE_CHANGED,
 )
-from forebay.commands.api.spec import Command, Handler, Keys
 from forebay.core.elements import Elements
 from forebay.core.keyspace import Database, Value
 from forebay.core.members import Members
@@ -206,30 +205,3 @@ def database_of(ctx: Context, text: bytes) -> Database:
     if not 0 <= index < len(ctx.keyspace.databases):
         raise CommandError(DB_OUT_OF_RANGE)
     return ctx.keyspace.databases[index]
-
-
-def family_row(
-    family: str,
-    *,
-    name: str,
-    handler: Handler,
-    arity: int,
-    flags: int,
-    keys: Keys,
-    since: str,
-    syntax: str,
-    summary: str,
-) -> Command:
-    """The row of a command on lists, or on sets; what else it belongs to follows from its flags."""
-    return Command(
-        name=name,
-        handler=handler,
-        arity=arity,
-        flags=flags,
-        categories=family,
-        keys=keys,
-        since=since,
-        summary=summary,
-        group=family,
-        syntax=syntax,
-    )

@@ -13,7 +13,8 @@ from functools import partial
 from forebay import mem
 from forebay.commands.api.context import Context
 from forebay.commands.api.notify_flags import NOTIFY_LIST
-from forebay.commands.keyspace.value_ops import add, drop_if_empty, family_row, read, typed
+from forebay.commands.api.spec import Command
+from forebay.commands.keyspace.value_ops import add, drop_if_empty, read, typed
 from forebay.core.elements import Elements
 from forebay.errors import SYNTAX, CommandError
 
@@ -95,4 +96,5 @@ def _float_of(text: bytes) -> float:
     return value
 
 
-row = partial(family_row, "list")
+#: What else a row belongs to follows from its flags.
+row = partial(Command, categories="list", group="list")

@@ -68,7 +68,7 @@ def _move_or_wait(
         _move(ctx, argv[1], argv[2], items, from_left, to_left)
         ctx.effects.record_command(plain)
     elif ctx.may_block:
-        ctx.block(BLOCK_LIST, [argv[1]], timeout_ms, argv.kept())
+        ctx.block(BLOCK_LIST, [argv[1]], timeout_ms, argv)
     else:
         ctx.reply.null()
 

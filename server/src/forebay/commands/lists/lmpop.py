@@ -41,7 +41,7 @@ def blmpop(ctx: Context, argv: Argv) -> None:
     if _pop_first(ctx, wanted):
         return
     if ctx.may_block:
-        ctx.block(BLOCK_LIST, wanted.keys, timeout_ms, argv.kept())
+        ctx.block(BLOCK_LIST, wanted.keys, timeout_ms, argv)
     else:
         ctx.reply.null_array()
 

@@ -96,7 +96,7 @@ def _blocking_pop(left: bool) -> Handler:
                 ctx.effects.record_command((pop_name(left).upper(), key))
                 return
         if ctx.may_block:
-            ctx.block(BLOCK_LIST, keys, timeout_ms, argv.kept())
+            ctx.block(BLOCK_LIST, keys, timeout_ms, argv)
         else:
             ctx.reply.null_array()
 

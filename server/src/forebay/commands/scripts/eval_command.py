@@ -11,7 +11,7 @@ SCRIPT FLUSH must answer as clients expect.  What a script does is in known.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from hashlib import sha1
 
 from forebay.commands.api.context import Context
@@ -28,6 +28,7 @@ from forebay.commands.api.spec import (
     Command,
     Handler,
     Keys,
+    Words,
 )
 from forebay.commands.keyspace.value_ops import integer_of
 from forebay.commands.scripts.known import BY_SHA
@@ -121,7 +122,7 @@ def script_debug(ctx: Context, argv: Argv) -> None:
     ctx.reply.ok()
 
 
-def _key_positions(argv: Sequence[bytes]) -> list[int]:
+def _key_positions(argv: Words) -> list[int]:
     count = integer_of(argv[NUMKEYS])
     first = NUMKEYS + 1
     return list(range(first, first + count)) if first + count <= len(argv) else []
@@ -165,27 +166,7 @@ def _eval_row(*, name: str, what: str, since: str, by_sha: bool, read_only: bool
     )
 
 
-def _script_row(
-    *,
-    name: str,
-    handler: Handler,
-    arity: int,
-    flags: int,
-    since: str,
-    summary: str,
-    syntax: str = "",
-) -> Command:
-    return Command(
-        name=name,
-        handler=handler,
-        arity=arity,
-        flags=NOSCRIPT | flags,
-        categories="slow scripting",
-        since=since,
-        summary=summary,
-        group="scripting",
-        syntax=syntax,
-    )
+_script_row = partial(Command, categories="slow scripting", group="scripting")
 
 
 _SUBCOMMANDS = [
@@ -193,7 +174,7 @@ _SUBCOMMANDS = [
         name="debug",
         handler=script_debug,
         arity=3,
-        flags=0,
+        flags=NOSCRIPT,
         since="3.2.0",
         summary="Sets the debug mode of scripts; there is none but NO.",
         syntax="<YES | SYNC | NO>",
@@ -202,7 +183,7 @@ _SUBCOMMANDS = [
         name="exists",
         handler=script_exists,
         arity=-3,
-        flags=0,
+        flags=NOSCRIPT,
         since="2.6.0",
         summary="Tells which scripts are loaded.",
         syntax="sha1 [sha1 ...]",
@@ -211,7 +192,7 @@ _SUBCOMMANDS = [
         name="flush",
         handler=script_flush,
         arity=-2,
-        flags=0,
+        flags=NOSCRIPT,
         since="2.6.0",
         summary="Forgets which scripts are loaded.",
         syntax="[ASYNC | SYNC]",
@@ -220,7 +201,7 @@ _SUBCOMMANDS = [
         name="kill",
         handler=script_kill,
         arity=2,
-        flags=ALLOW_BUSY,
+        flags=NOSCRIPT | ALLOW_BUSY,
         since="2.6.0",
         summary="Ends a script that is being run; there never is one.",
     ),
@@ -228,7 +209,7 @@ _SUBCOMMANDS = [
         name="load",
         handler=script_load,
         arity=3,
-        flags=STALE,
+        flags=NOSCRIPT | STALE,
         since="2.6.0",
         summary="Makes a well-known script ready to be run by its SHA1.",
         syntax="script",

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from forebay.commands.api.context import Context
-from forebay.commands.api.spec import WRITE
+from forebay.commands.api.spec import WRITE, Command
 from forebay.errors import CommandError
 from forebay.wire.argv import Argv, argv_of
 from forebay.wire.resp_writer import RespWriter
@@ -74,9 +74,7 @@ class Run:
         """``redis.call(name, ...)`` on line ``lines[place]``."""
         row = self.ctx.services.executor.commands[name.lower()]
         argv = self._argv(place, name, words)
-        refusal = self.ctx.services.executor.refusal(row)
-        if self.read_only and row.flags & WRITE:
-            refusal = READ_ONLY
+        refusal = self._refusal(row, argv)
         if refusal is not None:
             self.fail(place, refusal)
         answer = self.ctx.reply
@@ -87,7 +85,17 @@ class Run:
             self.fail(place, error.text)
         finally:
             self.ctx.reply = answer
+        if self.ctx.session.tracked is not None:
+            self.ctx.services.tracking.remember(self.ctx.session, row, argv)
         return _Parser(reply.take()).value()
+
+    def _refusal(self, row: Command, argv: Argv) -> bytes | None:
+        """Why the command is not run: the user may not, the script may not, or not now."""
+        ctx = self.ctx
+        refusal = ctx.services.access.refusal_in_script(ctx.session, row, argv)
+        if refusal is None and self.read_only and row.flags & WRITE:
+            refusal = READ_ONLY
+        return refusal or ctx.services.executor.refusal(row, argv)
 
     def try_call(self, place: int, name: bytes, *words: Value) -> Value:
         """``redis.pcall``, whose error nobody looks at."""

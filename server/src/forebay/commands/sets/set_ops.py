@@ -6,7 +6,8 @@ from functools import partial
 
 from forebay.commands.api.context import Context
 from forebay.commands.api.notify_flags import NOTIFY_SET
-from forebay.commands.keyspace.value_ops import add, family_row, read, typed
+from forebay.commands.api.spec import Command
+from forebay.commands.keyspace.value_ops import add, read, typed
 from forebay.core.members import Members
 
 
@@ -34,4 +35,5 @@ def include(ctx: Context, key: bytes, present: Members | None, members: list[byt
     return added
 
 
-row = partial(family_row, "set")
+#: What else a row belongs to follows from its flags.
+row = partial(Command, categories="set", group="set")

@@ -57,7 +57,7 @@ class Block:
         self.first_at = self.at
         self.stop = o + whole
 
-    def add(self, p: mem.Pointer, n: int) -> None:
+    def add(self, p: mem.Source, n: int) -> None:
         """The next part: the first n bytes of p."""
         d = self.out.p
         o = self.at

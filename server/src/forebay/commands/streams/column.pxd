@@ -11,19 +11,18 @@ cdef u8 DASH
 cdef int SHORT_STRING, WIDE
 cdef Py_ssize_t FIRST_ROOM, INTEGER_ROOM, SHORT_ROOM
 cdef u64 LOW_MS
-cdef int TEXTS, WHOLES, DOUBLES
+cdef int TEXTS, WHOLES
 cdef i64 EXACT
 
 
-cdef bytearray widened(const u8* p, Py_ssize_t size, Py_ssize_t room)
 @cython.locals(high=u32, lanes=u32, tens=u32)
 cdef Py_ssize_t put_four(u8* p, Py_ssize_t at, u32 value) noexcept
 
 
-@cython.locals(head=int, ok=bint, value=double)
-cdef bint put_number(u8* d, Py_ssize_t o, int kind, const u8* p, Py_ssize_t at) noexcept
-@cython.locals(value=i64, _=Py_ssize_t)
-cdef bint put_wide_number(u8* d, Py_ssize_t o, int kind, const u8* p, Py_ssize_t at) noexcept
+@cython.locals(head=int, value=i64, _=Py_ssize_t)
+cdef inline bint put_whole(u8* d, Py_ssize_t o, const u8* p, Py_ssize_t at) noexcept
+@cython.locals(head=int, ok=bint, value=double, whole=i64, _=Py_ssize_t)
+cdef inline bint put_double(u8* d, Py_ssize_t o, const u8* p, Py_ssize_t at) noexcept
 
 
 @cython.final
@@ -37,14 +36,17 @@ cdef class Column:
     cdef Py_ssize_t room, size, row_room, rows
 
     cdef int clear(self) except -1
+    @cython.locals(is_whole=bint, ok=bint)
     cdef Py_ssize_t put(self, const u8* p, Py_ssize_t at, Py_ssize_t row) except -1
     @cython.locals(d="u8*", o="u8*", size=Py_ssize_t, row=Py_ssize_t, i=Py_ssize_t, head=int)
     cdef Py_ssize_t put_all(self, const u8* p, Py_ssize_t at, Py_ssize_t n) except -1
     cdef int put_run(self, const u8* p, Py_ssize_t row, Py_ssize_t n, const u32* spots, Py_ssize_t at, Py_ssize_t step) except -1
     @cython.locals(d="u8*", o="u8*", size=Py_ssize_t, i=Py_ssize_t, spot=Py_ssize_t, head=int)
     cdef int put_texts(self, const u8* p, Py_ssize_t row, Py_ssize_t n, const u32* spots, Py_ssize_t at, Py_ssize_t step) except -1
-    @cython.locals(d="u8*", kind=int, i=Py_ssize_t)
-    cdef int put_numbers(self, const u8* p, Py_ssize_t row, Py_ssize_t n, const u32* spots, Py_ssize_t at, Py_ssize_t step) except -1
+    @cython.locals(d="u8*", i=Py_ssize_t)
+    cdef int put_wholes(self, const u8* p, Py_ssize_t row, Py_ssize_t n, const u32* spots, Py_ssize_t at, Py_ssize_t step) except -1
+    @cython.locals(d="u8*", i=Py_ssize_t)
+    cdef int put_doubles(self, const u8* p, Py_ssize_t row, Py_ssize_t n, const u32* spots, Py_ssize_t at, Py_ssize_t step) except -1
     @cython.locals(value=i64, after=Py_ssize_t, start=Py_ssize_t, n=Py_ssize_t)
     cdef Py_ssize_t put_wide(self, const u8* p, Py_ssize_t at) except -1
     @cython.locals(d="u8*", o="u8*", size=Py_ssize_t, row=Py_ssize_t, i=Py_ssize_t, ms=u64, high=u64, stem_of=u64, stem_n=Py_ssize_t)

@@ -24,8 +24,9 @@ from __future__ import annotations
 from forebay import mem
 from forebay.commands.streams import block
 from forebay.commands.streams.block import Block
-from forebay.commands.streams.columns_options import DOUBLES, TEXTS, WHOLES
+from forebay.commands.streams.columns_options import TEXTS, WHOLES
 from forebay.core import listpack
+from forebay.core.layout import SHORT_STRING, WIDE
 from forebay.wire.chars import DASH
 
 FIRST_ROOM = 4096
@@ -33,21 +34,12 @@ FIRST_ROOM = 4096
 INTEGER_ROOM = 24
 #: What any element with a head below WIDE needs, what copy_short() may touch included.
 SHORT_ROOM = 64 + mem.SLACK
-#: First bytes of listpack elements: below, a small integer; from here, what has a longer head.
-SHORT_STRING, WIDE = 128, 192
 #: The digits of an ID's milliseconds that are written anew for each: ten seconds share the others.
 LOW_MS = 10_000
 #: Doubles have every whole number up to it.
 EXACT = 1 << 53
 #: The others of any ID, and what copy_short() may touch past them.
 STEM_ROOM = 20 + mem.SLACK
-
-
-def widened(p: mem.Pointer, size: int, room: int) -> bytearray:
-    """A larger buffer that begins with what this one holds."""
-    wider = bytearray(room)
-    mem.copy(wider, 0, p, 0, size)
-    return wider
 
 
 def put_four(p: mem.Pointer, at: int, value: int) -> int:
@@ -62,32 +54,31 @@ def put_four(p: mem.Pointer, at: int, value: int) -> int:
     return at + 4
 
 
-def put_number(d: mem.Pointer, o: int, kind: int, p: mem.Pointer, at: int) -> bool:
-    """Write a listpack element as a word of this kind; False if it is none."""
+def put_whole(d: mem.Pointer, o: int, p: mem.Source, at: int) -> bool:
+    """Write a listpack element as a whole number; False if it is none."""
     head = p[at]
     if head < SHORT_STRING:
-        if kind == WHOLES:
-            mem.put_le(d, o, 8, head)
-        else:
-            mem.put_double(d, o, head)
+        mem.put_le(d, o, 8, head)
         return True
-    if head >= WIDE:
-        return put_wide_number(d, o, kind, p, at)
-    ok, value = mem.parse_decimal(p, at + 1, head & 63)
-    mem.put_double(d, o, value)
-    return ok and kind == DOUBLES
-
-
-def put_wide_number(d: mem.Pointer, o: int, kind: int, p: mem.Pointer, at: int) -> bool:
-    """The same for an element with a longer head: a larger number, or a text too long for one."""
     if not listpack.is_int(p, at):
         return False
     value, _ = listpack.read_int(p, at)
-    if kind == WHOLES:
-        mem.put_le(d, o, 8, mem.wrap(value))
-        return True
-    mem.put_double(d, o, value)
-    return -EXACT <= value <= EXACT
+    mem.put_le(d, o, 8, mem.wrap(value))
+    return True
+
+
+def put_double(d: mem.Pointer, o: int, p: mem.Source, at: int) -> bool:
+    """Write a listpack element as a double; False if it is no number, or one between doubles."""
+    head = p[at]
+    if SHORT_STRING <= head < WIDE:
+        ok, value = mem.parse_decimal(p, at + 1, head & 63)
+        mem.put_double(d, o, value)
+        return ok
+    if not listpack.is_int(p, at):
+        return False
+    whole, _ = listpack.read_int(p, at)
+    mem.put_double(d, o, whole)
+    return -EXACT <= whole <= EXACT
 
 
 class Column:
@@ -114,19 +105,21 @@ class Column:
         self.fits = True
         mem.put_le(self.o, 0, 4, 0)
 
-    def put(self, p: mem.Pointer, at: int, row: int) -> int:
+    def put(self, p: mem.Source, at: int, row: int) -> int:
         """Write a listpack element as the text of a row; the index after it."""
         if row != self.rows:
             self.turn_to(row)
         if self.kind == TEXTS:
             return self.put_all(p, at, 1)
         self.make_room(row, 1)
-        self.fits = self.fits and put_number(self.p, 8 * row, self.kind, p, at)
+        is_whole = self.kind == WHOLES
+        ok = put_whole(self.p, 8 * row, p, at) if is_whole else put_double(self.p, 8 * row, p, at)
+        self.fits = self.fits and ok
         self.size = 8 * row + 8
         self.end(row, 1)
         return listpack.skip(p, at)
 
-    def put_all(self, p: mem.Pointer, at: int, n: int) -> int:
+    def put_all(self, p: mem.Source, at: int, n: int) -> int:
         """Write n listpack elements that follow each other as the next n rows; the index after."""
         row = self.rows
         self.make_room(row, n)
@@ -155,19 +148,21 @@ class Column:
         return at
 
     def put_run(
-        self, p: mem.Pointer, row: int, n: int, spots: mem.Words, at: int, step: int
+        self, p: mem.Source, row: int, n: int, spots: mem.Words, at: int, step: int
     ) -> None:
         """Write the elements at spots[at], spots[at + step] and so on as n rows from ``row`` on."""
         if row != self.rows:
             self.turn_to(row)
         self.make_room(row, n)
-        if self.kind != TEXTS:
-            self.put_numbers(p, row, n, spots, at, step)
-        else:
+        if self.kind == TEXTS:
             self.put_texts(p, row, n, spots, at, step)
+        elif self.kind == WHOLES:
+            self.put_wholes(p, row, n, spots, at, step)
+        else:
+            self.put_doubles(p, row, n, spots, at, step)
 
     def put_texts(
-        self, p: mem.Pointer, row: int, n: int, spots: mem.Words, at: int, step: int
+        self, p: mem.Source, row: int, n: int, spots: mem.Words, at: int, step: int
     ) -> None:
         """The same for a column of texts, for which there is room as far as they are short."""
         d = self.p
@@ -193,20 +188,33 @@ class Column:
         self.size = size
         self.end(row, n)
 
-    def put_numbers(
-        self, p: mem.Pointer, row: int, n: int, spots: mem.Words, at: int, step: int
+    def put_wholes(
+        self, p: mem.Source, row: int, n: int, spots: mem.Words, at: int, step: int
     ) -> None:
-        """The same for a column of numbers, for which there is room."""
+        """The same for a column of whole numbers, for which there is room."""
         d = self.p
-        kind = self.kind
-        for i in range(n):
-            if not put_number(d, 8 * (row + i), kind, p, spots[at + step * i]):
+        for i in range(row, row + n):
+            if not put_whole(d, 8 * i, p, spots[at]):
                 self.fits = False
                 break
+            at += step
         self.size = 8 * (row + n)
         self.end(row, n)
 
-    def put_wide(self, p: mem.Pointer, at: int) -> int:
+    def put_doubles(
+        self, p: mem.Source, row: int, n: int, spots: mem.Words, at: int, step: int
+    ) -> None:
+        """The same for a column of doubles."""
+        d = self.p
+        for i in range(row, row + n):
+            if not put_double(d, 8 * i, p, spots[at]):
+                self.fits = False
+                break
+            at += step
+        self.size = 8 * (row + n)
+        self.end(row, n)
+
+    def put_wide(self, p: mem.Source, at: int) -> int:
         """A longer string or a larger integer; the index after it."""
         if not listpack.is_int(p, at):
             start, n = listpack.read_string(p, at)
@@ -275,7 +283,7 @@ class Column:
         mem.put_le(self.o, 4 * self.rows + 4, 4, self.size)
         self.end(self.rows, 1)
 
-    def has(self, row: int, p: mem.Pointer, at: int) -> bool:
+    def has(self, row: int, p: mem.Source, at: int) -> bool:
         """Whether a row holds the same text as a listpack element."""
         low = mem.get_le(self.o, 4 * row, 4)
         return listpack.same_string(p, at, self.p, low, mem.get_le(self.o, 4 * row + 4, 4) - low)
@@ -326,16 +334,16 @@ class Column:
         """Make room for n more bytes."""
         if self.size + n > self.room:
             self.room = 2 * self.room + n
-            self.data = widened(self.p, self.size, self.room)
+            self.data = mem.widened(self.p, 0, self.size, self.room)
             self.p = self.data
 
     def widen(self) -> None:
         """Make room for twice as many rows."""
-        self.offsets = widened(self.o, 4 * self.row_room + 4, 2 * len(self.offsets))
+        self.offsets = mem.widened(self.o, 0, 4 * self.row_room + 4, 2 * len(self.offsets))
         self.o = self.offsets
         self.row_room = len(self.offsets) // 4 - 1
         if self.gaps:
-            self.valid = widened(self.v, len(self.valid), self.row_room // 8 + 1)
+            self.valid = mem.widened(self.v, 0, len(self.valid), self.row_room // 8 + 1)
             self.v = self.valid
 
     def text_bytes(self) -> int:

@@ -27,7 +27,7 @@ Rules
      caller asks again after the last ID that it got.
   3. The fields of a node's master entry are compared with the wanted ones once
      per node: ``wanted[i]`` is the column of its i-th field, or NOWHERE.  Entries with
-     these fields are held for a while, then written a column at a time.
+     these fields are looked at many at once (``Run``) and written a column at a time.
   4. Buffers that have grown are kept for the next answer (Context.spare_columns):
      fresh memory costs more than all that is written into it.
 """
@@ -56,8 +56,6 @@ KEPT_COLUMNS = 32
 KEPT_BYTES = 4 << 20
 #: So many rows and values are looked at before they are written, column by column.
 RUN_ROWS, RUN_VALUES = 128, 8192
-#: First bytes of listpack elements: below, a small integer; from here, what has a longer head.
-SHORT_STRING, WIDE = 128, 192
 Bounds = tuple[int, int, int, int]
 
 
@@ -74,6 +72,29 @@ def keep(spare: list[Column], column: Column) -> None:
     """Keep the buffers of a column, unless they are many or large."""
     if len(spare) < KEPT_COLUMNS and column.room + 4 * column.row_room <= KEPT_BYTES:
         spare.append(column)
+
+
+class Run:
+    """Entries of one node with its master's fields: where their values are, and their IDs."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.pairs = 0
+        self.p: mem.Source = b""
+        self.values = array("I")
+        self.spots = mem.cells(self.values)
+        self.halves = array("Q", bytes(16 * RUN_ROWS))
+        self.ids = mem.words(self.halves)
+
+    def take(self, cursor: Cursor, most: int, most_bytes: int) -> None:
+        """The entry under the cursor and those after it, at most so many."""
+        self.p = cursor.p
+        self.pairs = cursor.pairs
+        rows = max(1, min(RUN_ROWS, RUN_VALUES // max(1, self.pairs)))
+        if len(self.values) < rows * self.pairs:
+            self.values = array("I", bytes(4 * rows * self.pairs))
+            self.spots = mem.cells(self.values)
+        self.rows = cursor.gather(self.spots, self.ids, min(rows, most), most_bytes)
 
 
 class Pairs:
@@ -105,18 +126,28 @@ class Pairs:
         return True
 
     def add(self, cursor: Cursor) -> int:
-        """The values of that entry; how long the map is by now."""
+        """The values of that entry, which has fields of its own; how long the map is by now."""
         self.rows += 1
         p = cursor.p
         at = cursor.values_at
-        values = self.values
-        if cursor.same:
-            at = values.put_all(p, at, cursor.pairs)
-        else:
-            for _ in range(cursor.pairs):
-                at = values.put_all(p, listpack.skip(p, at), 1)
+        for _ in range(cursor.pairs):
+            at = self.values.put_all(p, listpack.skip(p, at), 1)
         cursor.after = listpack.skip(p, at)
-        return self.keys.size + values.size + 8 * values.rows
+        return self.size()
+
+    def add_run(self, cursor: Cursor, run: Run) -> int:
+        """The values of that entry and of all that are like it; how long the map is by now."""
+        if not self.alike:
+            for _ in range(1, run.rows):
+                self.add_keys(cursor)
+        self.rows += run.rows
+        values = self.values
+        values.put_run(run.p, values.rows, run.rows * run.pairs, run.spots, 0, 1)
+        return self.size()
+
+    def size(self) -> int:
+        """How long the map is, near enough to know when to stop."""
+        return self.keys.size + self.values.size + 8 * self.values.rows
 
     def add_keys(self, cursor: Cursor) -> None:
         """The keys of an entry, and where its pairs end."""
@@ -192,10 +223,7 @@ class Ids:
         self.ms = borrow(spare)
         self.seq = borrow(spare)
         self.texts = borrow(spare)
-        #: IDs that are not written yet, two words each.
-        self.run = array("Q", bytes(16 * RUN_ROWS))
-        self.w = mem.words(self.run)
-        self.held = 0
+        self.one = array("Q", bytes(16))
         self.last_ms = 0
         self.last_seq = 0
         self.last = b""
@@ -203,23 +231,20 @@ class Ids:
 
     def add(self, ms: int, seq: int) -> None:
         """One more."""
-        self.last_ms = ms
-        self.last_seq = seq
-        if self.as_numbers or self.as_text:
-            self.w[2 * self.held] = ms
-            self.w[2 * self.held + 1] = seq
-            self.held += 1
-            if self.held == RUN_ROWS:
-                self.flush()
+        w = mem.words(self.one)
+        w[0] = ms
+        w[1] = seq
+        self.add_run(w, 1)
 
-    def flush(self) -> None:
-        """Write what is held."""
+    def add_run(self, w: mem.Words, n: int) -> None:
+        """Several more, two words each."""
+        self.last_ms = w[2 * n - 2]
+        self.last_seq = w[2 * n - 1]
         if self.as_numbers:
-            self.ms.put_words(self.w, 0, self.held)
-            self.seq.put_words(self.w, 1, self.held)
+            self.ms.put_words(w, 0, n)
+            self.seq.put_words(w, 1, n)
         if self.as_text:
-            self.texts.put_ids(self.w, self.held, self.stem)
-        self.held = 0
+            self.texts.put_ids(w, n, self.stem)
 
     def parts(self) -> int:
         """Of how many parts of an answer they are."""
@@ -236,7 +261,6 @@ class Ids:
         """There are no more."""
         if rows > 0:
             self.last = b"%d-%d" % (self.last_ms, self.last_seq)
-        self.flush()
 
     def write(self, answer: Block) -> None:
         """The parts."""
@@ -265,12 +289,8 @@ class Sheet:
         self.misfit = NOWHERE
         #: Of the node whose fields were compared last: the column of each field.
         self.node: Node | None = None
-        self.p: mem.Pointer = b""
         self.wanted = array("I")
-        #: Entries of that node that are not written yet: where each of their values is.
-        self.spots = array("I")
-        self.held = 0
-        self.most_held = 0
+        self.run = Run()
         self.pairs = Pairs(spare)
 
     def choose(self, kinds: list[int]) -> None:
@@ -279,60 +299,51 @@ class Sheet:
             column = self.columns[i]
             column.kind = kinds[i]
 
-    def add(self, cursor: Cursor) -> bool:
-        """The entry under the cursor; False if the answer must end before it."""
+    def add(self, cursor: Cursor, most: int) -> bool:
+        """The entry under the cursor, and with it up to so many of its kind.
+
+        False if the answer must end before it.
+        """
+        if self.as_map and not self.pairs.begin(cursor):
+            return False
+        if cursor.same:
+            self.add_run(cursor, most)
+            return True
         if self.as_map:
-            if not self.pairs.begin(cursor):
-                return False
             self.size = self.pairs.add(cursor)
-        elif cursor.same:
-            self.size += self.hold(cursor)
         else:
             self.size += self.pick(cursor)
         self.ids.add(cursor.ms, cursor.seq)
         self.rows += 1
         return True
 
-    def hold(self, cursor: Cursor) -> int:
-        """Note where the values of an entry are; how many bytes they have."""
-        if self.node is not cursor.node:
-            self.flush()
-            self.learn(cursor)
-        elif self.held == self.most_held:
-            self.flush()
-        p = cursor.p
-        at = cursor.values_at
-        spots = mem.cells(self.spots)
-        o = self.held * cursor.pairs
-        for i in range(cursor.pairs):
-            spots[o + i] = at
-            head = p[at]
-            if head >= WIDE:
-                at = listpack.skip(p, at)
-            elif head >= SHORT_STRING:
-                at += (head & 63) + 2
-            else:
-                at += 2
-        self.held += 1
-        cursor.after = listpack.skip(p, at)
-        return at - cursor.values_at
+    def add_run(self, cursor: Cursor, most: int) -> None:
+        """Entries with the fields of their node's master."""
+        run = self.run
+        start = cursor.values_at
+        run.take(cursor, most, ANSWER_BYTES - self.size)
+        if self.as_map:
+            self.size = self.pairs.add_run(cursor, run)
+        else:
+            if self.node is not cursor.node:
+                self.learn(cursor)
+            self.put_run(run)
+            self.size += cursor.after - start
+        self.ids.add_run(run.ids, run.rows)
+        self.rows += run.rows
 
-    def flush(self) -> None:
-        """Write what is held, a column at a time; of a field that is there twice the last wins."""
+    def put_run(self, run: Run) -> None:
+        """Write them, a column at a time; of a field that is there twice the last one wins."""
         wanted = mem.cells(self.wanted)
-        spots = mem.cells(self.spots)
-        fields = len(self.wanted) if self.held > 0 else 0
-        for i in range(fields):
+        for i in range(run.pairs):
             if wanted[i] != NOWHERE:
                 column = self.columns[wanted[i]]
-                column.put_run(self.p, self.rows - self.held, self.held, spots, i, fields)
+                column.put_run(run.p, self.rows, run.rows, run.spots, i, run.pairs)
                 if not column.fits:
                     self.misfit = wanted[i]
-        self.held = 0
 
     def pick(self, cursor: Cursor) -> int:
         """The wanted fields of an entry with fields of its own; how many bytes it has."""
-        self.flush()
         p = cursor.p
         at = cursor.values_at
         for _ in range(cursor.pairs):
@@ -353,18 +364,15 @@ class Sheet:
         node = cursor.node
         assert node is not None
         self.node = node
-        self.p = cursor.p
         if len(self.wanted) != node.nfields:
             self.wanted = array("I", bytes(4 * node.nfields))
-            self.most_held = max(1, min(RUN_ROWS, RUN_VALUES // max(1, node.nfields)))
-            self.spots = array("I", bytes(4 * node.nfields * self.most_held))
         wanted = mem.cells(self.wanted)
         at = node.fields_at
         for i in range(node.nfields):
             wanted[i] = self.place_of(cursor.p, at)
             at = listpack.skip(cursor.p, at)
 
-    def place_of(self, p: mem.Pointer, at: int) -> int:
+    def place_of(self, p: mem.Source, at: int) -> int:
         """The column of the field that stands at ``at``."""
         for i in range(len(self.names)):
             name = self.names[i]
@@ -432,9 +440,9 @@ def apply_columns(ctx: Context, argv: Argv, bounds: Bounds, wish: ColumnsOptions
 def fill(sheet: Sheet, cursor: Cursor, count: int) -> None:
     """Rows until the range, the count or the answer is full, or one misfits; -1 is no count."""
     while sheet.rows != count and sheet.size < ANSWER_BYTES and cursor.next():
-        if not sheet.add(cursor) or sheet.misfit != NOWHERE:
+        most = count - sheet.rows if count >= 0 else RUN_ROWS
+        if not sheet.add(cursor, most) or sheet.misfit != NOWHERE:
             break
-    sheet.flush()
 
 
 ROWS = [

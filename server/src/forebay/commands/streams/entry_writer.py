@@ -52,7 +52,7 @@ def put_integer(d: mem.Pointer, o: int, value: int) -> int:
     return o + 2
 
 
-def put_element(d: mem.Pointer, o: int, p: mem.Pointer, at: int) -> tuple[int, int]:
+def put_element(d: mem.Pointer, o: int, p: mem.Source, at: int) -> tuple[int, int]:
     """One element as a bulk string: the index after it in d, and in p."""
     head = p[at]
     if head >= 192:
@@ -77,7 +77,7 @@ def put_element(d: mem.Pointer, o: int, p: mem.Pointer, at: int) -> tuple[int, i
     return o + 2, at + n + 2
 
 
-def put_wide(d: mem.Pointer, o: int, p: mem.Pointer, at: int) -> tuple[int, int]:
+def put_wide(d: mem.Pointer, o: int, p: mem.Source, at: int) -> tuple[int, int]:
     """As put_element(), for larger integers and longer strings."""
     if listpack.is_int(p, at):
         value, at = listpack.read_int(p, at)

@@ -23,7 +23,6 @@ from forebay.wire.argv import Argv
 
 BAD_NUMIDS = b"ERR Number of IDs must be a positive integer"
 NUMIDS_MISMATCH = b"ERR The `numids` parameter must match the number of arguments"
-IDS_REQUIRED = b"ERR IDS option is required"
 
 
 def integer(argv: Argv, i: int, error: bytes = NOT_AN_INTEGER) -> int:
@@ -51,7 +50,10 @@ def parse_ids(argv: Argv, first: int, end: int) -> None:
 
 
 def parse_delete(argv: Argv, at: int) -> tuple[int, int, int]:
-    """``[KEEPREF|DELREF|ACKED] IDS numids id ...`` from ``at`` on: policy, first ID, how many."""
+    """``[KEEPREF|DELREF|ACKED] IDS numids id ...`` from ``at`` on: policy, first ID, how many.
+
+    The commands have too many words for a policy alone, so there are IDs or a syntax error.
+    """
     policy, first, numids = NO_POLICY, 0, 0
     while at < argv.n:
         word_policy = policy_word(argv, at)
@@ -68,8 +70,6 @@ def parse_delete(argv: Argv, at: int) -> tuple[int, int, int]:
             at = first + numids
         else:
             raise CommandError(SYNTAX)
-    if numids == 0:
-        raise CommandError(IDS_REQUIRED)
     return (policy if policy != NO_POLICY else KEEPREF), first, numids
 
 

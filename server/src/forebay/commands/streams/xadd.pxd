@@ -3,6 +3,7 @@ cimport cython
 
 from forebay cimport mem
 from forebay.commands.api.context cimport Context, Found
+from forebay.commands.api.effects cimport Effects
 from forebay.commands.streams.parsing cimport integer, policy_word
 from forebay.core cimport ids
 from forebay.core.node cimport Node
@@ -77,7 +78,7 @@ cdef remember_message(Argv argv, Stream stream, AddOptions options)
 
 cdef inline int record_xadd(Context ctx, Argv argv, bytes key, Stream stream, AddOptions options) except -1
 
-@cython.locals(makes_id="bint", trimmer=Trimmer, words=list)
+@cython.locals(makes_id="bint", trimmer=Trimmer, effects=Effects, at=Py_ssize_t)
 cpdef record_words(Context ctx, Argv argv, Stream stream, AddOptions options)
 
 @cython.locals(node=Node)

@@ -393,13 +393,19 @@ def record_words(ctx: Context, argv: Argv, stream: Stream, options: AddOptions) 
         else:
             ctx.effects.record_call(argv, 0)
         return
-    words = argv.list()
-    if makes_id:
-        words[options.id_at] = ids.text(options.ms, options.seq)
+    effects, at = ctx.effects, options.threshold_at
+    effects.begin_command(argv.n)
+    effects.copy(argv, 0, at - 1)
     if trimmer.approx:
-        words[options.threshold_at - 1] = b"="
-    words[options.threshold_at] = exact_threshold(trimmer, stream)
-    ctx.effects.record_command(words, 0)
+        effects.out.bulk(b"=")
+    else:
+        effects.copy(argv, at - 1, at)
+    effects.out.bulk(exact_threshold(trimmer, stream))
+    if makes_id:
+        effects.copy(argv, at + 1, options.id_at)
+        effects.out.stream_id(options.ms, options.seq)
+        at = options.id_at
+    effects.copy(argv, at + 1, argv.n)
 
 
 def exact_threshold(trimmer: Trimmer, stream: Stream) -> bytes:

@@ -38,7 +38,7 @@ cdef class Claim:
 
     @cython.locals(min_idle_ms=i64)
     cdef int read_min_idle(self, Argv argv, bytes text) except -1
-    @cython.locals(has_value=bint, idle_ms=i64)
+    @cython.locals(has_value=bint, is_ahead=bint, idle_ms=i64)
     cdef int read_options(self, Argv argv, Py_ssize_t at) except -1
     @cython.locals(group=Group, name=bytes, consumer=Consumer)
     cdef int begin(self, Argv argv) except -1

@@ -108,8 +108,10 @@ class Claim:
                 word = shown(argv[at])
                 raise CommandError(b"ERR Unrecognized XCLAIM option '%s'" % word)
             at += 1
-        # Clients compute times by clocks of their own; a time that cannot be is now.
-        if self.time_ms < 0 or self.time_ms > self.now_ms:
+        # Clients compute times by clocks of their own; a time that cannot be is now.  A primary's
+        # clock may be ahead of ours, and its data is its data.
+        is_ahead = self.time_ms > self.now_ms and not self.ctx.session.is_replaying
+        if self.time_ms < 0 or is_ahead:
             self.time_ms = self.now_ms
 
     def begin(self, argv: Argv) -> None:

@@ -14,6 +14,7 @@ cdef class ReadOptions:
     cdef public bint count_given, noack
     cdef public Py_ssize_t group_at, keys_at, streams
 
+    cdef int reset(self) except -1
     @cython.locals(at="Py_ssize_t")
     cpdef int read(self, Argv argv, i64 now_ms, bint is_group) except -1
 

@@ -11,9 +11,8 @@ or a key is called.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from forebay import mem
+from forebay.commands.api.spec import Words
 from forebay.commands.streams.parsing import integer
 from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv, argv_of
@@ -22,9 +21,13 @@ NOT_SET = -1
 
 
 class ReadOptions:
-    """What read() found."""
+    """What read() found; it can be used again."""
 
     def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything, for the next command."""
         #: Entries per stream, 0 for all.
         self.count = 0
         self.count_given = False
@@ -42,6 +45,7 @@ class ReadOptions:
 
     def read(self, argv: Argv, now_ms: int, is_group: bool) -> None:
         """Read the words up to and with STREAMS."""
+        self.reset()
         at = 1
         while at < argv.n and self.keys_at == 0:
             at = self.read_word(argv, at, now_ms, is_group)
@@ -128,11 +132,12 @@ def read_timeout(argv: Argv, at: int, now_ms: int) -> int:
     return value
 
 
-def key_positions(argv: Sequence[bytes]) -> list[int]:
+def key_positions(argv: Words) -> list[int]:
     """Where the keys stand in an XREAD or XREADGROUP; none if it cannot be read."""
     options = ReadOptions()
+    call = argv if isinstance(argv, Argv) else argv_of([argv[i] for i in range(len(argv))])
     try:
-        options.read(argv_of(list(argv)), 0, argv[0].upper() == b"XREADGROUP")
+        options.read(call, 0, call.word(0, b"XREADGROUP"))
     except CommandError:
         return []
     return list(range(options.keys_at, options.keys_at + options.streams))

@@ -48,10 +48,11 @@ class Options:
 def lcs(ctx: Context, argv: Argv) -> None:
     """LCS key1 key2 [LEN] [IDX] [MINMATCHLEN n] [WITHMATCHLEN]."""
     values = [read(ctx, argv[1]), read(ctx, argv[2])]
-    if not all(value is None or isinstance(value, (bytes, bytearray)) for value in values):
+    strings = [value for value in values if value is None or isinstance(value, (bytes, bytearray))]
+    if len(strings) < len(values):
         raise CommandError(NOT_STRINGS)
     options = _read_options(Args(argv, 3))
-    a, b = (bytes(value or b"") for value in values)
+    a, b = (bytes(value or b"") for value in strings)
     if CELL_BYTES * (len(a) + 1) * (len(b) + 1) > ctx.settings.proto_max_bulk_len:
         raise CommandError(TOO_LARGE)
     if options.indexes:

@@ -6,8 +6,6 @@ becomes absolute: ``NX EX 10`` is ``PXAT <time>``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from forebay import mem
 from forebay.commands.api.args import Args
 from forebay.commands.api.context import Context
@@ -20,6 +18,7 @@ from forebay.commands.api.spec import (
     WRITE,
     Command,
     Keys,
+    Words,
 )
 from forebay.commands.keyspace.value_ops import INT_MAX, expire_key, read
 from forebay.commands.strings.options import MSETEX_WORDS, absolute_ms, read_options
@@ -97,7 +96,7 @@ def _set_one(ctx: Context, key: bytes, value: bytes, at_ms: int | None, keep_tim
     ctx.notify(NOTIFY_STRING, b"set", key)
 
 
-def _end_of_pairs(argv: Sequence[bytes] | Argv) -> int:
+def _end_of_pairs(argv: Words) -> int:
     """Where the options of MSETEX begin."""
     is_number, count = mem.parse_int(argv[1], 0, len(argv[1]))
     if not is_number or not 1 <= count <= INT_MAX:
@@ -108,7 +107,7 @@ def _end_of_pairs(argv: Sequence[bytes] | Argv) -> int:
     return end
 
 
-def _msetex_keys(argv: Sequence[bytes]) -> list[int]:
+def _msetex_keys(argv: Words) -> list[int]:
     return list(range(2, _end_of_pairs(argv), 2))
 
 

@@ -37,7 +37,7 @@ def make_table() -> array[int]:
 TABLE = make_table()
 
 
-def update(crc: int, p: mem.Pointer, at: int, end: int) -> int:
+def update(crc: int, p: mem.Source, at: int, end: int) -> int:
     """The checksum of what ``crc`` is of, followed by p[at:end]."""
     t = mem.cells(TABLE)
     crc = crc ^ mem.U32_MAX

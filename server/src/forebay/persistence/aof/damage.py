@@ -14,7 +14,8 @@ nothing had happened.
 
 Where the cut is
   1. Ours: after the last seal that fits.  A unit without its seal was not promised
-     to anybody, and nobody can tell whether it is right.
+     to anybody, and nobody can tell whether it is right.  Units of a turn that have their
+     seal in common go together.
   2. Of a Redis: after the last whole unit, as it would do itself.  If a seal of ours
      covers that part and does not fit, nothing is cut: it would be all of it.
 """
@@ -25,7 +26,7 @@ import re
 from shlex import quote
 
 from forebay.persistence.aof.scanner import FULL, MORE, UNFIT, AofScanner
-from forebay.persistence.aof.seals import SEAL_HEAD, SEAL_SIZE, mark_line
+from forebay.persistence.aof.seals import SEAL_HEAD, SEAL_SIZE, TURN_HEAD, mark_line
 from forebay.persistence.aof.window import AofWindow
 from forebay.persistence.files import PIECE, Disk, ReadFile
 from forebay.wire.chars import MULTI
@@ -33,8 +34,6 @@ from forebay.wire.chars import MULTI
 PAGE = 4096
 MARK_HEAD = mark_line(0)[:6]
 SELECT = b"*2\r\n$6\r\nSELECT\r\n"
-#: SELECT and a command make one unit of ours, and look like two.
-UNITS_OF_ONE_SEAL = 2
 #: How often the rest of a file may be walked before we say: there may be good records.
 WALKS = 16
 
@@ -131,19 +130,20 @@ def is_by_redis(file: ReadFile, scanner: AofScanner) -> bool:
     if begins_like_redis(file, scanner.seal_at):
         return True
     # Each file of ours has a seal as its first line; perhaps that one is damaged.
-    is_many = scanner.units_since_seal > UNITS_OF_ONE_SEAL
-    return scanner.seals == 0 and (is_many or find_seal(file, scanner.seal_at) is None)
+    return scanner.seals == 0 and (
+        scanner.lacks_seals() or find_seal(file, scanner.seal_at) is None
+    )
 
 
 def begins_like_redis(file: ReadFile, start: int) -> bool:
-    """Whether the first thing there is SELECT, and no mark of ours stands in front of it.
+    """Whether the first thing there is SELECT, and no line of ours stands in front of it.
 
     A Redis that goes on with a file says it first, perhaps after MULTI.
     """
     file.seek(start)
     text = file.read(PAGE)
     while text.startswith(b"#"):
-        if text.startswith(MARK_HEAD):
+        if text.startswith((MARK_HEAD, TURN_HEAD)):
             return False
         text = text.partition(b"\n")[2]
     return text.removeprefix(MULTI).upper().startswith(SELECT)
@@ -174,7 +174,7 @@ def foreign_objection(file: ReadFile, code: int, stop: int, survey: Survey) -> s
 
 def objection(file: ReadFile, damage: Damage, scanner: AofScanner, survey: Survey) -> str:
     """Why the damage is more than an unfinished end; empty if it is not."""
-    if scanner.units_since_seal > UNITS_OF_ONE_SEAL:
+    if scanner.lacks_seals():
         stop = scanner.pos + scanner.shift
         if not has_lost_pages(file, scanner.seal_at, stop):
             return "many records have no checksum of their own"

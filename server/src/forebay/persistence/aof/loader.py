@@ -18,6 +18,11 @@ Rules
      synced before the first line of the next one is written.
   4. A cut never destroys: the bytes are copied and synced first, and nothing is
      cut before all that is good has been run.
+  5. The data that was run is that of the place in a primary's stream which ``position``
+     names, or it is empty and the server asks for all data.  Units of a turn lead to one
+     place together, so they have one seal in common (#TURN): a server that died while it
+     wrote them goes on at the place before them.  Nobody misses them: a reply, and a word
+     to a primary, leave only after the write of the whole turn.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from __future__ import annotations
 import re
 
 from forebay.errors import CorruptDataError
-from forebay.persistence.aof.damage import UNITS_OF_ONE_SEAL, Damage, begins_like_aof, judge
+from forebay.persistence.aof.damage import Damage, begins_like_aof, judge
 from forebay.persistence.aof.manifest import (
     BASE,
     Entry,
@@ -34,7 +39,7 @@ from forebay.persistence.aof.manifest import (
     manifest_name,
     parse_manifest,
 )
-from forebay.persistence.aof.scanner import MORE
+from forebay.persistence.aof.scanner import COMMANDS_OF_ONE_UNIT, MORE
 from forebay.persistence.aof.seals import SEAL_SIZE
 from forebay.persistence.aof.window import AofWindow
 from forebay.persistence.aof.writer import Note, ResumePoint
@@ -125,7 +130,7 @@ class AofReader:
         """Get more of the file; False at its end."""
         scanner = self.scanner
         waiting = scanner.unit_at - scanner.good_at
-        if waiting > LOOK_AHEAD and scanner.units_since_seal > UNITS_OF_ONE_SEAL:
+        if waiting > LOOK_AHEAD and scanner.units_since_seal > COMMANDS_OF_ONE_UNIT:
             self.look_ahead()
             return True
         return self.window.more()
@@ -188,6 +193,8 @@ class AofLoader:
         self.manifest = Manifest()
         self.total_bytes = 0
         self.point: ResumePoint | None = None
+        #: The place in a primary's stream that the increments lead to, as scanner.py has it.
+        self.position: bytes | None = None
         self.found: list[AofPart] = []
 
     def manifest_path(self) -> str:
@@ -255,6 +262,7 @@ class AofLoader:
     def settle(self, reader: AofReader) -> None:
         """A file was read to its end: cut off what is unfinished, and keep a copy of it."""
         reader.close()
+        self.note_position(reader)
         damage = reader.damage
         if damage is not None:
             copy = cut(self.disk, damage)
@@ -266,6 +274,17 @@ class AofLoader:
         last = self.manifest.last()
         if last is not None and reader.part.name == last.name:
             self.point = ResumePoint(self.manifest, reader.size, reader.crc, reader.is_sealed)
+
+    def note_position(self, reader: AofReader) -> None:
+        """A file was read: where in a primary's stream does it end?  A unit that was run without
+        a seal may lack its comment.
+        """
+        scanner = reader.scanner
+        named = scanner.position
+        if scanner.units_since_seal > 0 and reader.size > scanner.seal_at:
+            named = b""
+        if named is not None:
+            self.position = named
 
     def resume(self) -> ResumePoint:
         """Where the AOF goes on; an old AOF is brought into the form of today."""

@@ -24,6 +24,7 @@ Rules (Redis refuses a manifest that breaks them, and so do we)
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from forebay.errors import CorruptDataError
 from forebay.persistence.aof import crc32
@@ -39,22 +40,12 @@ LETTERS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"a": b"\a"}
 SUFFIXES = {"rdb": ".base.rdb", "aof": ".base.aof"}
 
 
-class Entry:
+class Entry(NamedTuple):
     """One file of the AOF."""
 
-    def __init__(self, name: str, seq: int, kind: str) -> None:
-        self.name, self.seq, self.kind = name, seq, kind
-
-    def __repr__(self) -> str:
-        return f"Entry({self.name!r}, {self.seq}, {self.kind!r})"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Entry):
-            return NotImplemented
-        return (self.name, self.seq, self.kind) == (other.name, other.seq, other.kind)
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.seq, self.kind))
+    name: str
+    seq: int
+    kind: str
 
 
 class Manifest:

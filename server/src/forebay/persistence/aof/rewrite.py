@@ -35,10 +35,14 @@ MEMBERS_PER_COMMAND = 64
 
 @dataclass
 class RewriteOptions:
-    """What new streams of this server are given; a stream that differs says so in the base."""
+    """What new streams of this server are given; a stream that differs says so in the base.
+
+    ``comment`` is the last line of the file: where in the stream of changes the data is.
+    """
 
     idmp_duration_s: int = IDMP_DEFAULTS[0]
     idmp_maxsize: int = IDMP_DEFAULTS[1]
+    comment: bytes = b""
 
 
 def rewrite(
@@ -62,6 +66,7 @@ def rewrite(
             keys += 1
             if base.flush_if_full():
                 yield keys
+    base.out.raw(defaults.comment)
     base.flush()
     yield keys
 

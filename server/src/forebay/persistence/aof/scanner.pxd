@@ -10,7 +10,7 @@ cdef int PASSED
 cdef int MORE_PLEASE, REFUSED, TOO_LONG
 cdef int STAR, HASH, DOLLAR, CR, LF
 cdef Py_ssize_t LONGEST_LINE, LONGEST_HEADER, SEAL_SIZE, SHORTEST_WORD
-cdef bytes SEAL_HEAD, SYNC_HEAD, MULTI_WORD, EXEC_WORD
+cdef bytes SEAL_HEAD, SYNC_HEAD, TURN_HEAD, REPL_HEAD, MULTI_WORD, EXEC_WORD
 
 
 @cython.final
@@ -30,7 +30,8 @@ cdef class AofScanner:
     cdef readonly bint in_multi
     cdef readonly Py_ssize_t unit_end
     cdef readonly i64 unit_at, seal_at, good_at, trusted, synced, next_synced
-    cdef readonly i64 commands, units, seals, units_since_seal
+    cdef readonly bytes position, next_position
+    cdef readonly i64 commands, units, seals, units_since_seal, joined
     cdef array.array turns              # pairs: index of a packed byte, its place in the file
     cdef Py_ssize_t n_turns
 
@@ -59,8 +60,11 @@ cdef class AofScanner:
     cdef i64 seal_value(self, Py_ssize_t end) noexcept
     @cython.locals(at=Py_ssize_t, ok=bint, offset=i64)
     cdef int pass_mark(self, Py_ssize_t lf) except -1
+    @cython.locals(ok=bint, count=i64)
+    cdef int pass_join(self, Py_ssize_t lf) except -1
+    cpdef bint lacks_seals(self)
     cpdef trust(self, i64 offset)
-    @cython.locals(drop=Py_ssize_t, rest=Py_ssize_t, keep=Py_ssize_t, wider=bytearray)
+    @cython.locals(drop=Py_ssize_t, rest=Py_ssize_t, keep=Py_ssize_t, room=Py_ssize_t)
     cpdef Py_ssize_t make_room(self, Py_ssize_t least) except -1
     @cython.locals(n=Py_ssize_t)
     cpdef add(self, bytes data)

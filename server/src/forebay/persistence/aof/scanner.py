@@ -24,7 +24,7 @@ from array import array
 
 from forebay import mem
 from forebay.persistence.aof import crc32
-from forebay.persistence.aof.seals import SEAL_HEAD, SEAL_SIZE
+from forebay.persistence.aof.seals import SEAL_HEAD, SEAL_SIZE, TURN_HEAD
 from forebay.wire.chars import CR, DOLLAR, HASH, LF, STAR
 
 # What step() answers.
@@ -46,6 +46,9 @@ LONGEST_HEADER = 24
 # "$0", CR LF, CR LF
 SHORTEST_WORD = 6
 SYNC_HEAD = b"#SYNC:"
+REPL_HEAD = b"#REPL:"
+#: SELECT and a command make one unit of ours, and look like two.
+COMMANDS_OF_ONE_UNIT = 2
 MULTI_WORD = b"MULTI"
 EXEC_WORD = b"EXEC"
 
@@ -81,10 +84,16 @@ class AofScanner:
         #: The furthest mark in sealed bytes, and one that waits for its seal.
         self.synced = 0
         self.next_synced = 0
+        #: The place in a primary's stream that sealed bytes lead to: None if the file names none,
+        #: empty if units follow the last one named.  And the same, waiting for its seal.
+        self.position: bytes | None = None
+        self.next_position: bytes | None = None
         self.commands = 0
         self.units = 0
         self.seals = 0
         self.units_since_seal = 0
+        #: How many units the next seal covers, by the word of the line in front of them.
+        self.joined = 1
         self.turns: array[int] = array("Q", (0, offset))
         self.n_turns = 1
 
@@ -141,6 +150,7 @@ class AofScanner:
         """A whole unit has been read."""
         self.units += 1
         self.units_since_seal += 1
+        self.next_position = b""
         self.unit_end = self.out
         self.unit_at = self.pos + self.shift
         self.unit_crc = self.crc
@@ -262,6 +272,10 @@ class AofScanner:
             self.crc = crc32.update(self.crc, self.p, at, lf + 1)
             if lf - at > 7 and mem.equal(self.p, at, SYNC_HEAD, 0, 6):
                 self.pass_mark(lf)
+            elif lf - at > 7 and mem.equal(self.p, at, REPL_HEAD, 0, 6):
+                self.next_position = mem.to_bytes(self.p, at + 6, lf - at - 6)
+            elif lf - at > 7 and mem.equal(self.p, at, TURN_HEAD, 0, 6):
+                self.pass_join(lf)
         self.pos = lf + 1
         self.turn()
         return PASSED
@@ -279,7 +293,9 @@ class AofScanner:
         self.unit_crc = self.crc
         self.seal_crc = self.crc
         self.units_since_seal = 0
+        self.joined = 1
         self.synced = max(self.synced, self.next_synced)
+        self.position = self.next_position
         return True
 
     def refuse_seal(self, end: int) -> int:
@@ -318,6 +334,16 @@ class AofScanner:
         if ok and 0 <= offset <= self.pos + self.shift:
             self.next_synced = max(self.next_synced, offset)
 
+    def pass_join(self, lf: int) -> None:
+        """Read how many units have their seal in common."""
+        ok, count = mem.parse_int(self.p, self.pos + 6, lf - 7 - self.pos)
+        if ok and count > 0:
+            self.joined = count
+
+    def lacks_seals(self) -> bool:
+        """Whether more units wait for a seal than one of ours covers."""
+        return self.units_since_seal > COMMANDS_OF_ONE_UNIT * self.joined
+
     # The window
 
     def trust(self, offset: int) -> None:
@@ -338,10 +364,9 @@ class AofScanner:
         mem.move(self.p, 0, drop, keep)
         mem.move(self.p, keep, self.pos, rest)
         if len(self.buf) - keep - rest < least:
-            wider = bytearray(max(2 * len(self.buf), keep + rest + least))
-            mem.copy(wider, 0, self.p, 0, keep + rest)
-            self.buf = wider
-            self.p = wider
+            room = max(2 * len(self.buf), keep + rest + least)
+            self.buf = mem.widened(self.p, 0, keep + rest, room)
+            self.p = self.buf
         self.shift += self.pos - keep
         self.unit_end -= drop
         self.start = 0

@@ -3,7 +3,10 @@ r"""The lines that turn an AOF of commands into an AOF that can be checked.
     *5 $4 XADD ... $5 hello CRLF      a unit: one command, or MULTI ... EXEC
     #CRC:1f00ab42 CRLF                its seal
     #SYNC:18734 CRLF                  a mark, when a sync has been done meanwhile
+    #TURN:<n> CRLF                    n units follow that have one seal in common
     *5 $4 XADD ...
+    #REPL:<replid>:<offset>:<db> CRLF a comment at the end of units: the place in the stream of
+                                      changes that they lead to (replication/history.py)
     #CRC:99c0d1e5 CRLF
 
 Redis skips lines that begin with '#', so it loads such a file like any other.
@@ -16,7 +19,7 @@ Rules
   2. A mark says that everything in this file before that offset was synced.
      It is sealed like any other byte.  One stands in front of the first unit that is
      written to a file, and of every unit that begins with SELECT: a Redis that goes on
-     with our file begins with SELECT too, and must not be taken for us.
+     with our file begins with SELECT too, and must not be taken for us.  #TURN does as well.
   3. Where the bytes before it have no seal of their own (a new file, a file that
      a Redis wrote to) our part begins with a seal: #CRC:00000000 is the first line
      of each of our increments.
@@ -69,7 +72,7 @@ def put_seal(p: mem.Pointer, at: int, crc: int) -> int:
     return at + SEAL
 
 
-def begins_with_select(p: mem.Pointer, at: int, end: int) -> bool:
+def begins_with_select(p: mem.Source, at: int, end: int) -> bool:
     """Whether the first command of a unit is SELECT; in a transaction, the one after MULTI."""
     if end - at > MULTI_SIZE and p[at + 1] == 49 and p[at + 5] == 53:
         at += MULTI_SIZE
@@ -88,6 +91,8 @@ def seal_line(crc: int) -> bytes:
     return bytes(line)
 
 
+#: Of the line in front of units that have one seal; effects.py writes it.
+TURN_HEAD = b"#TURN:"
 #: For those who look for seals.
 SEAL_HEAD = seal_line(0)[:5]
 SEAL_SIZE = len(seal_line(0))

@@ -160,29 +160,31 @@ class AofWriter:
             if file.size != point.size:
                 file.close()
                 raise DiskError(file.path, "go on with", "its size has changed since it was read")
-            is_sealed = point.is_sealed or self.seal_end(file, point.crc)
-            self.use(file, point.crc, is_sealed)
+            self.vouch(file, point)
+            self.use(file, point.crc, is_sealed=file.size > 0)
+            self.set_synced(file.size)
         else:
             self.add_increment()
         self.measure()
         if self.manifest.history:
             self.drop_history()
 
-    def seal_end(self, file: WriteFile, crc: int) -> bool:
-        """Vouch for units at the end that no seal covers; whether there is one now.
+    def vouch(self, file: WriteFile, point: ResumePoint) -> None:
+        """What was loaded is safe from here on, and ends with a seal.
 
-        They were loaded, and clients will see them: a power failure that takes the next
-        record must not make them suspect again.
+        Clients will see it and may ask whether it is on disk, though the server before us was
+        perhaps killed before it had synced it.  And a power failure that takes the next record
+        must not make units without a seal suspect again.
         """
         if file.size == 0:
-            return False
+            return
         try:
-            file.write(seal_line(crc))
+            if not point.is_sealed:
+                file.write(seal_line(point.crc))
             file.sync()
         except DiskError:
             file.close()
             raise
-        return True
 
     def begin_empty(self) -> None:
         """The AOF of a server that has no data yet."""

@@ -36,7 +36,7 @@ def make_table() -> array[int]:
 TABLE = make_table()
 
 
-def update(crc: int, data: mem.Pointer, start: int, end: int) -> int:
+def update(crc: int, data: mem.Source, start: int, end: int) -> int:
     """The checksum after data[start:end], if it was ``crc`` before."""
     w = mem.words(TABLE)
     at = start

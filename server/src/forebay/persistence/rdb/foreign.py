@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from forebay.core.keyspace import Database
 from forebay.persistence.rdb.format import FUNCTION, FUNCTION_OLD, KEY_META, MODULE_AUX
 from forebay.persistence.rdb.reader import RdbReader
 
@@ -53,6 +54,11 @@ class Foreign:
     def copy(self) -> Foreign:
         """What COPY makes of it."""
         return self
+
+
+def hold_place(db: Database, key: bytes, kind: str) -> None:
+    """Let a key hold a place instead of a value; it is gone before any client can ask for it."""
+    db.put(key, Foreign(kind))  # type: ignore[arg-type]
 
 
 # Parts of a module's value.

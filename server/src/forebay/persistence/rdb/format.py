@@ -73,6 +73,8 @@ STREAM_TYPES = (STREAM_1, STREAM_2, STREAM_3, STREAM_4, STREAM_5)
 STREAM_EXTRA = b"forebay-stream"
 #: An AUX field at the head of files that Forebay wrote.
 WRITTEN_BY = b"forebay-ver"
+#: The AUX field that names the stream of changes in which the data stands.
+STREAM_NAME = b"repl-id"
 #: Who owns, for an older Redis, what nobody owns: see snapshot.py.
 UNOWNED_CONSUMER = b"forebay:unowned"
 

@@ -73,7 +73,7 @@ class Compressor:
         self.cells[slot] = place
         return before
 
-    def squeeze(self, src: mem.Pointer, start: int, n: int) -> int:
+    def squeeze(self, src: mem.Source, start: int, n: int) -> int:
         """Compress src[start:start+n] into ``p``; the size, or 0 if that is not worth it."""
         if n <= GAIN or n >= FLOOR_MAX - 2:
             return 0
@@ -138,7 +138,7 @@ class Compressor:
         d[o] = back & 255
         return o + 2
 
-    def finish(self, src: mem.Pointer, at: int, end: int, o: int, run: int, room: int) -> int:
+    def finish(self, src: mem.Source, at: int, end: int, o: int, run: int, room: int) -> int:
         """Write the last bytes as they are; the size of the result, 0 if it is too long."""
         d = self.p
         while at < end:
@@ -153,7 +153,7 @@ class Compressor:
         return o if o <= room else 0
 
 
-def expand_into(src: mem.Pointer, at: int, n: int, dst: mem.Pointer, size: int) -> bool:
+def expand_into(src: mem.Source, at: int, n: int, dst: mem.Pointer, size: int) -> bool:
     """Expand src[at:at+n] to exactly ``size`` bytes at dst, which has SLACK more after them.
 
     False if the bytes are not LZF of that size.

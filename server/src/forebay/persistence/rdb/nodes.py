@@ -58,7 +58,7 @@ REASONS = (
 )
 
 
-def element_size(p: mem.Pointer, at: int) -> int:
+def element_size(p: mem.Source, at: int) -> int:
     """Bytes of the element at ``at`` without its backlen; 0 if its encoding is unknown."""
     head: int = p[at]
     if head < 128:
@@ -77,7 +77,7 @@ def element_size(p: mem.Pointer, at: int) -> int:
     return 9 if head == 244 else 0
 
 
-def step(p: mem.Pointer, at: int, end: int) -> int:
+def step(p: mem.Source, at: int, end: int) -> int:
     """The index after the element at ``at``; -1 if it does not end well before ``end``.
 
     SLACK bytes after ``end`` may be looked at.
@@ -93,7 +93,7 @@ def step(p: mem.Pointer, at: int, end: int) -> int:
     return long_backlen(p, after, end, size)
 
 
-def long_backlen(p: mem.Pointer, at: int, end: int, size: int) -> int:
+def long_backlen(p: mem.Source, at: int, end: int, size: int) -> int:
     """The index after the backlen of a long element, -1 if it says another size."""
     shift = 7 * (listpack.backlen_size(size) - 1)
     flag = 0
@@ -117,7 +117,7 @@ class NodeCheck:
         self.live_ms = self.live_seq = 0
         self.total = 0
         self.is_untidy = False
-        self.p: mem.Pointer = b""
+        self.p: mem.Source = b""
         self.end = 0
         self.elements = 0
         self.live = 0

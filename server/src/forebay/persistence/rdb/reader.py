@@ -40,7 +40,7 @@ class RdbReader:
         self.read = read
         self.size = size
         self.window = window
-        self.p: mem.Pointer = self.window
+        self.p: mem.Source = self.window
         self.end = len(window)
         self.at = 0
         self.base = 0
@@ -48,7 +48,7 @@ class RdbReader:
         self.crc = 0
         self.scratch = bytearray(mem.SLACK)
         self.room = 0
-        self.src: mem.Pointer = self.window
+        self.src: mem.Source = self.window
         self.src_at = 0
         self.src_len = 0
 

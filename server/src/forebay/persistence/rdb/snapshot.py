@@ -29,7 +29,6 @@ from forebay.core.keyspace import Database, Keyspace, Value
 from forebay.core.stream import Stream
 from forebay.errors import CorruptDataError
 from forebay.persistence.rdb import foreign, stream_extra, values
-from forebay.persistence.rdb.foreign import Foreign
 from forebay.persistence.rdb.format import (
     AUX,
     CHECKSUM_SINCE,
@@ -48,6 +47,7 @@ from forebay.persistence.rdb.format import (
     SELECT,
     SLOT_INFO,
     STREAM_EXTRA,
+    STREAM_NAME,
     STREAM_TYPES,
     STRING,
     VERSIONS,
@@ -348,7 +348,7 @@ class SnapshotLoader:
         if key in self.db.values and not (self.options.replace and self.db.remove(key)):
             raise CorruptDataError(f"key {shown(key)} is there twice, at offset {start}")
         if self.expire_ms is not None:
-            if self.options.drop_expired and self.expire_ms < self.options.now_ms:
+            if self.drops_expired and self.expire_ms < self.options.now_ms:
                 self.keys_expired += 1
                 return
             self.db.put(key, value)
@@ -356,6 +356,13 @@ class SnapshotLoader:
         else:
             self.db.put(key, value)
         self.keys_loaded += 1
+
+    @property
+    def drops_expired(self) -> bool:
+        """Whether keys that are past their time may be forgotten: not where the data stands in a
+        stream of changes, because replicas that go on with it must be told of their end.
+        """
+        return self.options.drop_expired and STREAM_NAME not in self.aux
 
     def leave_out(self, kind: int, name: str, key: bytes | None) -> None:
         """Step over something foreign, if that is allowed."""
@@ -368,7 +375,7 @@ class SnapshotLoader:
         foreign.skip(self.reader, kind)
         self.foreign[name] = self.foreign.get(name, 0) + 1
         if key is not None and self.options.hold_foreign:
-            self.db.put(key, Foreign(name))
+            foreign.hold_place(self.db, key, name)
             if self.expire_ms is not None:
                 self.db.expire_at(key, self.expire_ms)
 

@@ -95,7 +95,8 @@ def read_whole(steps: Reading) -> Value | None:
         try:
             next(steps)
         except StopIteration as end:
-            return end.value
+            value: Value | None = end.value
+            return value
 
 
 def read_string(reader: RdbReader) -> Reading:

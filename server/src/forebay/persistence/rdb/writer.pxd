@@ -23,7 +23,6 @@ cdef class RdbWriter:
     cdef public Py_ssize_t size
 
     cdef int need(self, Py_ssize_t room) except -1
-    @cython.locals(grown=bytearray)
     cdef int grow(self, Py_ssize_t wanted) except -1
     @cython.locals(data=bytes)
     cpdef int flush(self) except -1

@@ -72,9 +72,7 @@ class RdbWriter:
         """A buffer of ``wanted`` bytes, or twice the size it has."""
         if wanted < 2 * self.cap:
             wanted = 2 * self.cap
-        grown = bytearray(wanted)
-        mem.copy(grown, 0, self.p, 0, self.size)
-        self.buf = grown
+        self.buf = mem.widened(self.p, 0, self.size, wanted)
         self.p = self.buf
         self.cap = wanted
 
@@ -159,7 +157,7 @@ class RdbWriter:
         n = len(data)
         self.span(data, 0, n)
 
-    def span(self, src: mem.Pointer, at: int, n: int) -> None:
+    def span(self, src: mem.Source, at: int, n: int) -> None:
         """The string src[at:at+n] in its shortest form."""
         if n <= INTEGER_MAX:
             is_short = self.integer(src, at, n)
@@ -168,14 +166,14 @@ class RdbWriter:
         if not is_short:
             self.plain(src, at, n)
 
-    def plain(self, src: mem.Pointer, at: int, n: int) -> None:
+    def plain(self, src: mem.Source, at: int, n: int) -> None:
         """The string as it stands."""
         self.length(n)
         self.need(n)
         mem.copy(self.p, self.size, src, at, n)
         self.size += n
 
-    def packed(self, src: mem.Pointer, at: int, n: int) -> bool:
+    def packed(self, src: mem.Source, at: int, n: int) -> bool:
         """Write the string compressed; false if that would not make it shorter."""
         compressor = self.compressor
         if compressor is None:
@@ -191,7 +189,7 @@ class RdbWriter:
         self.size += size
         return True
 
-    def integer(self, src: mem.Pointer, at: int, n: int) -> bool:
+    def integer(self, src: mem.Source, at: int, n: int) -> bool:
         """Write the string as an integer of up to 32 bits; false if it is none."""
         ok, value = mem.parse_int(src, at, n)
         if not ok:

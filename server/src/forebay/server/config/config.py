@@ -20,20 +20,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from forebay.commands.api.glob import Glob
 from forebay.commands.api.settings import Settings
 from forebay.errors import CommandError, ConfigError
-from forebay.server.config import rewrite
+from forebay.server.config import rewrite, user_lines
 from forebay.server.config.inert import INERT
 from forebay.server.config.kinds import quoted
 from forebay.server.config.nearest import SHORT, did_you_mean, nearest
 from forebay.server.config.redis_conf import Line, parse_lines, read_text
 from forebay.server.config.refused import REFUSED
+from forebay.server.config.rewrite import FileLines
 from forebay.server.config.row import Directive
 from forebay.server.config.table import HONOURED
+from forebay.server.config.user_lines import UserLine
 
 #: Called with the new value after it was stored; raises ConfigError to refuse it.
 Listener = Callable[[Any], None]
@@ -61,6 +64,9 @@ class Config:
         }
         #: The absolute path of the file, empty if there was none.
         self.path = ""
+        #: The users that lines name, and what they are by now: lines as those of ACL LIST.
+        self.user_lines: list[UserLine] = []
+        self.users_now: Callable[[], list[bytes]] | None = None
         #: Directives met so far; a later line of some adds to an earlier one.
         self._seen: set[str] = set()
         self._listeners: dict[str, list[Listener]] = {}
@@ -106,6 +112,9 @@ class Config:
         refusal = REFUSED.get(line.name)
         if refusal is not None and refusal.applies_to(" ".join(line.words)):
             raise line.error(str(refusal))
+        if line.name == "user":
+            self.user_lines.append(user_lines.read(line, self.user_lines))
+            return
         row = ROWS.get(line.name)
         if row is None:
             dashes = "--" if line.text.startswith("--") else ""
@@ -211,7 +220,8 @@ class Config:
                 for other, before in old:
                     self._store(other, before)
                 for other, before in old[:done]:
-                    self._tell(other, before)
+                    with suppress(ConfigError):
+                        self._tell(other, before)
                 raise _failed(name, str(error)) from None
 
     def _tell(self, row: Directive, value: Any) -> None:
@@ -228,24 +238,40 @@ class Config:
             raise CommandError(b"ERR The server is running without a config file")
         try:
             text = self.rewritten(read_text(self.path))
-            rewrite.replace_file(self.path, text)
+            rewrite.replace_file(self.path, text.encode("utf-8", "surrogateescape"))
         except OSError as error:
             reason = (error.strerror or "").encode()
             raise CommandError(b"ERR Rewriting config file: " + reason) from None
 
     def rewritten(self, text: str) -> str:
         """The text of a file, changed so that loading it gives the values in force."""
-        lines = rewrite.FileLines(text, self.path or "config")
+        lines = FileLines(text, self.path or "config")
         for name, places in lines.directives.items():
             row = ROWS.get(name)
             if row is not None and self._alone(lines.parsed(places)).value(row) != self.value(row):
                 lines.replace(places, _file_lines(row, self.value(row)))
         loaded = Config()
         loaded.load_text(lines.text(), self.path or "config")
+        self._rewrite_users(lines, loaded)
         for row in {id(row): row for row in ROWS.values()}.values():
             if loaded.value(row) != self.value(row):
                 lines.append(_file_lines(row, self.value(row)))
         return lines.text()
+
+    def _rewrite_users(self, lines: FileLines, loaded: Config) -> None:
+        """Let the lines of users say what the users are by now; an ACL file says it itself."""
+        now = [] if self.users_now is None else self.users_now()
+        places = lines.directives.get("user", [])
+        if self.settings.aclfile or self.users_now is None:
+            wanted: list[str] = []
+        elif user_lines.users_of(loaded.settings, loaded.user_lines).lines() == now:
+            return
+        else:
+            wanted = user_lines.as_lines(now)
+        if places:
+            lines.replace(places, wanted)
+        elif wanted:
+            lines.append(wanted)
 
     @staticmethod
     def _alone(lines: Iterable[Line]) -> Config:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 from forebay.errors import ConfigError
+from forebay.server.config import user_lines
 from forebay.server.config.config import HIDDEN, ROWS, Config
 from forebay.server.config.nearest import did_you_mean, nearest
 from forebay.server.config.refused import REFUSED
@@ -31,6 +32,8 @@ def _line(row: Directive) -> str:
 
 
 def _page(name: str) -> str:
+    if name == "user":  # no row: it has no value that CONFIG GET could tell
+        return user_lines.HELP
     row, refusal = ROWS.get(name), REFUSED.get(name)
     if row is None and refusal is None:
         hint = did_you_mean(nearest(name, ROWS))

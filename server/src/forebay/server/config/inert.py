@@ -14,6 +14,8 @@ GET answers them when they are asked for by name, and lists those of Redis.
 
 from __future__ import annotations
 
+from typing import Any
+
 from forebay.server.config.kinds import (
     LONG_MAX,
     Bool,
@@ -22,13 +24,13 @@ from forebay.server.config.kinds import (
     Int,
     Kind,
     Memory,
-    Primary,
+    Text,
     Words,
 )
 from forebay.server.config.row import AT_ONCE, AT_START, Directive
 
 _YES_NO = Bool()
-_TEXT = Kind()
+_TEXT = Text()
 _NUMBER = Int()
 _LONG = Int(0, LONG_MAX)
 _SIZE = Memory()
@@ -36,7 +38,7 @@ _PORT = Int(0, 65535)
 _PERCENT = Int(0, 1000)
 _SLOT_STATS = Flags("yes", "cpu", "net", "mem", none="no")
 
-Row = tuple[str, Kind, str]
+Row = tuple[str, Kind[Any], str]
 
 _PERSISTENCE: list[Row] = [
     ("aof-load-corrupt-tail-max-size", _SIZE, "0"),
@@ -49,56 +51,18 @@ _PERSISTENCE: list[Row] = [
 ]
 
 _REPLICATION: list[Row] = [
-    ("masterauth", _TEXT, ""),
-    ("masteruser", _TEXT, ""),
-    ("replica-serve-stale-data:slave-serve-stale-data", _YES_NO, "yes"),
-    ("replica-read-only:slave-read-only", _YES_NO, "yes"),
-    ("replica-priority:slave-priority", _NUMBER, "100"),
-    ("replica-announced", _YES_NO, "yes"),
-    ("replica-announce-ip:slave-announce-ip", _TEXT, ""),
-    ("replica-announce-port:slave-announce-port", _PORT, "0"),
     ("replica-ignore-maxmemory:slave-ignore-maxmemory", _YES_NO, "yes"),
     ("replica-ignore-disk-write-errors", _YES_NO, "no"),
     ("replica-lazy-flush:slave-lazy-flush", _YES_NO, "no"),
     ("replica-full-sync-buffer-limit", _SIZE, "0"),
-    ("repl-backlog-size", Memory(1), "1mb"),
-    ("repl-backlog-ttl", _LONG, "3600"),
-    ("repl-timeout", Int(1), "60"),
-    ("repl-ping-replica-period:repl-ping-slave-period", Int(1), "10"),
     ("repl-disable-tcp-nodelay", _YES_NO, "no"),
-    ("repl-diskless-sync", _YES_NO, "yes"),
-    ("repl-diskless-sync-delay", _NUMBER, "5"),
-    ("repl-diskless-sync-max-replicas", _NUMBER, "0"),
-    (
-        "repl-diskless-load",
-        Choice("disabled", "on-empty-db", "swapdb", "flush-before-load", "always"),
-        "disabled",
-    ),
     ("repl-rdb-channel", _YES_NO, "no"),
     ("propagation-error-behavior", Choice("ignore", "panic", "panic-on-replicas"), "ignore"),
 ]
-_REPLICATION_FIXED: list[Row] = [("replicaof:slaveof", Primary(), "")]
 
 _TLS: list[Row] = [
-    ("tls-port", _PORT, "0"),
-    ("tls-cert-file", _TEXT, ""),
-    ("tls-key-file", _TEXT, ""),
-    ("tls-key-file-pass", _TEXT, ""),
-    ("tls-client-cert-file", _TEXT, ""),
-    ("tls-client-key-file", _TEXT, ""),
-    ("tls-client-key-file-pass", _TEXT, ""),
-    ("tls-dh-params-file", _TEXT, ""),
-    ("tls-ca-cert-file", _TEXT, ""),
-    ("tls-ca-cert-dir", _TEXT, ""),
-    ("tls-auth-clients", Choice("no", "yes", "optional"), "yes"),
-    ("tls-auth-clients-user", Choice("off", "cn", "uri"), "off"),
-    ("tls-replication", _YES_NO, "no"),
     ("tls-cluster", _YES_NO, "no"),
-    ("tls-protocols", _TEXT, ""),
-    ("tls-ciphers", _TEXT, ""),
-    ("tls-ciphersuites", _TEXT, ""),
-    ("tls-prefer-server-ciphers", _YES_NO, "no"),
-    ("tls-session-caching", _YES_NO, "yes"),
+    # OpenSSL's own size and time are in force: Python's ssl cannot change them.
     ("tls-session-cache-size", _NUMBER, "20480"),
     ("tls-session-cache-timeout", _NUMBER, "300"),
 ]
@@ -136,19 +100,12 @@ _CLUSTER_FIXED: list[Row] = [
 ]
 
 _ACCESS: list[Row] = [
-    ("acllog-max-len", _LONG, "128"),
-    ("acl-pubsub-default", Choice("allchannels", "resetchannels"), "resetchannels"),
-    ("tracking-table-max-keys", _LONG, "1000000"),
-]
-_ACCESS_FIXED: list[Row] = [
-    ("aclfile", _TEXT, ""),
     ("enable-module-command", Choice("no", "yes", "local"), "no"),
 ]
 
 _MEMORY: list[Row] = [
     ("maxmemory-samples", Int(1), "5"),
     ("maxmemory-eviction-tenacity", Int(0, 100), "10"),
-    ("maxmemory-clients", Memory(percent=True), "0"),
     ("lfu-log-factor", _NUMBER, "10"),
     ("lfu-decay-time", _NUMBER, "1"),
     ("activedefrag", _YES_NO, "no"),
@@ -189,7 +146,6 @@ _PROCESS: list[Row] = [
     ("proc-title-template", _TEXT, "{title} {listen-addr} {server-mode}"),
     ("bind-source-addr", _TEXT, ""),
     ("max-new-connections-per-cycle", Int(1, 1000), "10"),
-    ("max-new-tls-connections-per-cycle", Int(1, 1000), "1"),
     ("locale-collate", _TEXT, ""),
     ("lookahead", Int(1), "16"),
 ]
@@ -244,20 +200,16 @@ _VALKEY_FIXED: list[Row] = [
     ("repl-mptcp", _YES_NO, "no"),
     ("unixsocketgroup", _TEXT, ""),
 ]
-#: Names of Valkey for directives of Redis.
-_RENAMED = {"masterauth": "primaryauth", "masteruser": "primaryuser"}
 #: The part whose names CONFIG GET does not list.
 _OF_VALKEY = "words of Valkey"
 
 _PARTS: list[tuple[str, bool, list[Row]]] = [
     ("persistence", AT_ONCE, _PERSISTENCE),
     ("replication", AT_ONCE, _REPLICATION),
-    ("replication", AT_START, _REPLICATION_FIXED),
     ("TLS", AT_ONCE, _TLS),
     ("cluster mode", AT_ONCE, _CLUSTER),
     ("cluster mode", AT_START, _CLUSTER_FIXED),
-    ("access control", AT_ONCE, _ACCESS),
-    ("access control", AT_START, _ACCESS_FIXED),
+    ("access control", AT_START, _ACCESS),
     ("eviction and defragmentation", AT_ONCE, _MEMORY),
     ("other data types and scripts", AT_ONCE, _TYPES),
     ("process", AT_ONCE, _PROCESS),
@@ -278,7 +230,6 @@ def _directive(area: str, mutable: bool, row: Row) -> Directive:
         alias=alias,
         default=row[2],
         area=area,
-        valkey=_RENAMED.get(name, ""),
         hidden=area == _OF_VALKEY,
     )
 

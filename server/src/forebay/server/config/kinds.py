@@ -15,11 +15,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Generic, TypeVar
 
 from forebay import mem
 from forebay.commands.api import notify_flags
 from forebay.commands.api.settings import OutputLimit
+
+T = TypeVar("T")
 
 LONG_MAX, INT_MAX, UINT_MAX = mem.I64_MAX, mem.I32_MAX, mem.U32_MAX
 NOT_AN_INTEGER = "argument couldn't be parsed into an integer"
@@ -54,39 +56,49 @@ def integer(word: str) -> int:
     return int(word)
 
 
-class Kind:
-    """One word; the base of all kinds and by itself plain text."""
+class Kind(Generic[T]):
+    """Turns words into a value of type T and back."""
 
     #: Takes several words; CONFIG SET then splits its one argument at spaces.
     many = False
     #: Words of later lines of a file are added to those of earlier ones instead of replacing them.
     adds_up = False
     #: For the documentation.
-    name = "text"
+    name = ""
 
-    def parse(self, words: Sequence[str], current: Any) -> Any:
+    def parse(self, words: Sequence[str], current: T | None) -> T:
         """The value of the words; raises ValueError with a sentence for the user."""
         if len(words) != 1:
             raise ValueError("wrong number of arguments")
         return self.one(words[0])
 
-    def one(self, word: str) -> Any:
-        return word
+    def one(self, word: str) -> T:
+        """The value of the one word."""
+        raise NotImplementedError
 
-    def show(self, value: Any) -> str:
+    def show(self, value: T) -> str:
         """The value as CONFIG GET prints it."""
         return str(value)
 
-    def explain(self, value: Any) -> str:
+    def explain(self, value: T) -> str:
         """The value as the documentation prints it."""
         return self.show(value)
 
-    def lines(self, value: Any) -> list[str]:
+    def lines(self, value: T) -> list[str]:
         """What follows the name in a file, one item a line."""
         return [quoted(self.show(value))]
 
 
-class Secret(Kind):
+class Text(Kind[str]):
+    """One word, whatever it is."""
+
+    name = "text"
+
+    def one(self, word: str) -> str:
+        return word
+
+
+class Secret(Kind[bytes]):
     """Text that is kept as bytes, such as a password."""
 
     name = "secret"
@@ -98,7 +110,7 @@ class Secret(Kind):
         return value.decode("utf-8", "surrogateescape")
 
 
-class Folder(Kind):
+class Folder(Text):
     """A directory, shown as an absolute path."""
 
     name = "path"
@@ -110,7 +122,7 @@ class Folder(Kind):
         return value
 
 
-class FileName(Kind):
+class FileName(Kind[str]):
     """The name of a file inside a directory that another directive names."""
 
     name = "file name"
@@ -124,7 +136,21 @@ class FileName(Kind):
         return word
 
 
-class Bool(Kind):
+class PreloadFile(Kind[str]):
+    """What to load at the start in place of our own files: its kind and its path, or nothing."""
+
+    name = "rdb:path or aof:path"
+
+    def one(self, word: str) -> str:
+        kind, _, path = word.partition(":")
+        if word and (kind not in ("rdb", "aof") or not path):
+            raise ValueError("argument must be in the format rdb:<path> or aof:<manifest>")
+        if word and "." not in path.rpartition("/")[2]:
+            raise ValueError("preload-file must end with an extension (.rdb or .manifest)")
+        return word
+
+
+class Bool(Kind[bool]):
     """yes or no."""
 
     name = "yes | no"
@@ -138,7 +164,7 @@ class Bool(Kind):
         return "yes" if value else "no"
 
 
-class Int(Kind):
+class Int(Kind[int]):
     """A whole number within bounds."""
 
     name = "number"
@@ -193,7 +219,7 @@ class Memory(Int):
         return f"{-value}%" if value < 0 else str(value)
 
 
-class Choice(Kind):
+class Choice(Kind[str]):
     """One of a few words."""
 
     def __init__(self, *names: str) -> None:
@@ -207,7 +233,7 @@ class Choice(Kind):
         return word.lower()
 
 
-class Words(Kind):
+class Words(Kind[tuple[str, ...]]):
     """Several words, at most ``limit``; one empty word means none."""
 
     many = True
@@ -216,7 +242,7 @@ class Words(Kind):
     def __init__(self, limit: int = 16) -> None:
         self.limit = limit
 
-    def parse(self, words: Sequence[str], current: Any) -> tuple[str, ...]:
+    def parse(self, words: Sequence[str], current: tuple[str, ...] | None) -> tuple[str, ...]:
         if len(words) > self.limit:
             raise ValueError("wrong number of arguments")
         return tuple(word for word in words if word)
@@ -228,12 +254,13 @@ class Words(Kind):
         return [" ".join(quoted(word) for word in value) or '""']
 
 
-class Percentiles(Words):
+class Percentiles(Kind[tuple[float, ...]]):
     """Numbers from 0 to 100."""
 
+    many = True
     name = "numbers"
 
-    def parse(self, words: Sequence[str], current: Any) -> Any:
+    def parse(self, words: Sequence[str], current: tuple[float, ...] | None) -> tuple[float, ...]:
         try:
             values = tuple(float(word) for word in words if word)
         except ValueError:
@@ -243,10 +270,10 @@ class Percentiles(Words):
             raise ValueError(text)
         return values
 
-    def show(self, value: Sequence[Any]) -> str:
+    def show(self, value: Sequence[float]) -> str:
         return " ".join(f"{number:g}" for number in value)
 
-    def lines(self, value: Sequence[Any]) -> list[str]:
+    def lines(self, value: Sequence[float]) -> list[str]:
         return [self.show(value) or '""']
 
 
@@ -258,9 +285,15 @@ class Primary(Words):
     def __init__(self) -> None:
         super().__init__(2)
 
-    def parse(self, words: Sequence[str], current: Any) -> tuple[str, ...]:
-        is_none = [word.lower() for word in words] == ["no", "one"]
-        return () if is_none else super().parse(words, current)
+    def parse(self, words: Sequence[str], current: tuple[str, ...] | None) -> tuple[str, ...]:
+        if [word.lower() for word in words] in (["no", "one"], [""]):
+            return ()
+        if len(words) != 2 or not words[1].isdigit() or not 0 < int(words[1]) < 1 << 16:
+            raise ValueError("wants the host and the port of a primary, or 'no one'")
+        return tuple(words)
+
+    def lines(self, value: Sequence[str]) -> list[str]:
+        return [" ".join(quoted(word) for word in value)] if value else []
 
 
 class Flags(Words):
@@ -272,7 +305,7 @@ class Flags(Words):
         self.none = none
         self.name = " ".join((f"{none} |", *names))
 
-    def parse(self, words: Sequence[str], current: Any) -> tuple[str, ...]:
+    def parse(self, words: Sequence[str], current: tuple[str, ...] | None) -> tuple[str, ...]:
         chosen = [word.lower() for word in words if word]
         if chosen == [self.none]:
             return ()
@@ -290,7 +323,7 @@ class Flags(Words):
         return [self.show(value)]
 
 
-class SavePoints(Kind):
+class SavePoints(Kind[tuple[tuple[int, int], ...]]):
     """Pairs of seconds and changes; ``save ""`` means never."""
 
     many = True
@@ -298,7 +331,7 @@ class SavePoints(Kind):
     name = "seconds changes ..."
 
     def parse(
-        self, words: Sequence[str], current: tuple[tuple[int, int], ...]
+        self, words: Sequence[str], current: tuple[tuple[int, int], ...] | None
     ) -> tuple[tuple[int, int], ...]:
         words = [word for word in words if word]
         good = len(words) % 2 == 0 and all(_INTEGER.match(w) and int(w) >= 0 for w in words)
@@ -314,7 +347,7 @@ class SavePoints(Kind):
         return [f"{seconds} {changes}" for seconds, changes in value] or ['""']
 
 
-class Events(Kind):
+class Events(Kind[int]):
     """Classes of keyspace events, a letter each."""
 
     name = "letters"
@@ -329,7 +362,7 @@ class Events(Kind):
         return notify_flags.text(value)
 
 
-class OutputLimits(Kind):
+class OutputLimits(Kind[dict[str, OutputLimit]]):
     """class hard soft seconds, for one or more of the classes normal, replica, pubsub."""
 
     many = True
@@ -339,10 +372,11 @@ class OutputLimits(Kind):
     SHOWN = (("normal", "normal"), ("replica", "slave"), ("pubsub", "pubsub"))
 
     def parse(
-        self, words: Sequence[str], current: dict[str, OutputLimit]
+        self, words: Sequence[str], current: dict[str, OutputLimit] | None
     ) -> dict[str, OutputLimit]:
         if not words or len(words) % 4:
             raise ValueError("Wrong number of arguments in buffer limit configuration.")
+        assert current is not None, "limits that are not named stay as they are"
         limits = dict(current)
         for at in range(0, len(words), 4):
             name = {"slave": "replica"}.get(words[at].lower(), words[at].lower())

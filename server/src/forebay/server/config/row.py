@@ -9,6 +9,7 @@ mutable -- AT_ONCE: CONFIG SET works; AT_START: it is refused, the value is read
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from forebay.server.config.kinds import Kind
 
@@ -22,7 +23,7 @@ class Directive:
 
     name: str
     attribute: str
-    kind: Kind
+    kind: Kind[Any]
     mutable: bool
     doc: str
     alias: str = ""

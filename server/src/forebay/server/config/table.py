@@ -9,10 +9,11 @@ dangerous to ignore in refused.py, with the reason for refusal.
 
 from __future__ import annotations
 
+from forebay.server.config.access_rows import ACCESS
+from forebay.server.config.client_rows import CLIENT_LIMITS
 from forebay.server.config.kinds import (
     INT_MAX,
     LONG_MAX,
-    UINT_MAX,
     Bool,
     Choice,
     Events,
@@ -20,16 +21,17 @@ from forebay.server.config.kinds import (
     Flags,
     Folder,
     Int,
-    Kind,
     Memory,
     Octal,
-    OutputLimits,
     Percentiles,
+    PreloadFile,
     SavePoints,
-    Secret,
+    Text,
     Words,
 )
+from forebay.server.config.replication_rows import REPLICATION
 from forebay.server.config.row import AT_ONCE, AT_START, Directive
+from forebay.server.config.tls_rows import TLS
 
 _ONE_MIB = 1 << 20
 _SHUTDOWN = Flags("save", "nosave", "now", "force")
@@ -125,20 +127,6 @@ _KEYSPACE = [
 
 _CLIENTS = [
     Directive(
-        "requirepass",
-        "requirepass",
-        Secret(),
-        AT_ONCE,
-        "The password of the default user; empty lets everybody in.",
-    ),
-    Directive(
-        "protected-mode",
-        "protected_mode",
-        Bool(),
-        AT_ONCE,
-        "Without a password, only clients of this machine are let in.",
-    ),
-    Directive(
         "enable-debug-command",
         "enable_debug_command",
         _ALLOWED,
@@ -152,42 +140,7 @@ _CLIENTS = [
         AT_START,
         "Who may CONFIG SET the directives that name files.",
     ),
-    Directive(
-        "maxclients",
-        "maxclients",
-        Int(1, UINT_MAX),
-        AT_ONCE,
-        "How many clients are served at a time; the next one gets an error and is closed.",
-    ),
-    Directive(
-        "timeout",
-        "timeout_s",
-        Int(),
-        AT_ONCE,
-        "Close a client that was idle for this many seconds; 0 is never.",
-    ),
-    Directive(
-        "proto-max-bulk-len",
-        "proto_max_bulk_len",
-        Memory(_ONE_MIB),
-        AT_ONCE,
-        "The longest argument that a client may send.",
-    ),
-    Directive(
-        "client-query-buffer-limit",
-        "client_query_buffer_limit",
-        Memory(_ONE_MIB),
-        AT_ONCE,
-        "How much unparsed input of one client is held before it is closed.",
-    ),
-    Directive(
-        "client-output-buffer-limit",
-        "output_limits",
-        OutputLimits(),
-        AT_ONCE,
-        "When a client that does not read its replies is closed: at the hard limit, or when over "
-        "the soft one for so many seconds; 0 is no limit.",
-    ),
+    *CLIENT_LIMITS,
 ]
 
 _WATCHING = [
@@ -281,6 +234,28 @@ _DISK = [
         FileName("appenddirname"),
         AT_START,
         "The directory of the AOF, inside dir.",
+    ),
+    Directive(
+        "backupdirname",
+        "backupdirname",
+        FileName("backupdirname"),
+        AT_START,
+        "The directory of the files of BACKUP, inside dir; empty when a backup starts.",
+    ),
+    Directive(
+        "preload-file",
+        "preload_file",
+        PreloadFile(),
+        AT_START,
+        "Load this at the start in place of our own files, which it replaces: rdb:PATH for "
+        "a snapshot, aof:PATH for the manifest of a sealed backup. Take it away after that start.",
+    ),
+    Directive(
+        "backup-sealed-ttl",
+        "backup_sealed_ttl_s",
+        Int(0, LONG_MAX),
+        AT_ONCE,
+        "Remove a sealed backup after so many seconds; 0 keeps it until BACKUP CLEANUP.",
     ),
     Directive(
         "no-appendfsync-on-rewrite",
@@ -386,7 +361,7 @@ _PROCESS = [
     ),
     Directive("port", "port", Int(0, 65535), AT_ONCE, "The TCP port; 0 listens on none."),
     Directive(
-        "unixsocket", "unixsocket", Kind(), AT_START, "The path of a Unix socket to listen on."
+        "unixsocket", "unixsocket", Text(), AT_START, "The path of a Unix socket to listen on."
     ),
     Directive(
         "unixsocketperm",
@@ -419,10 +394,10 @@ _PROCESS = [
         "Tell the service manager when the server is ready.",
     ),
     Directive(
-        "pidfile", "pidfile", Kind(), AT_START, "Where to write the process id, if anywhere."
+        "pidfile", "pidfile", Text(), AT_START, "Where to write the process id, if anywhere."
     ),
     Directive(
-        "logfile", "logfile", Kind(), AT_START, "Where to write the log; empty is standard output."
+        "logfile", "logfile", Text(), AT_START, "Where to write the log; empty is standard output."
     ),
     Directive(
         "loglevel",
@@ -439,7 +414,7 @@ _PROCESS = [
         "shutdown_timeout_s",
         Int(),
         AT_ONCE,
-        "How many seconds a shutdown waits for work under way.",
+        "How many seconds a shutdown waits for replicas to have everything; writes wait meanwhile.",
     ),
     Directive(
         "shutdown-on-sigint",
@@ -460,35 +435,17 @@ _PROCESS = [
     ),
 ]
 
-_REPLICATION = [
-    Directive(
-        "min-replicas-to-write",
-        "min_replicas_to_write",
-        Int(),
-        AT_ONCE,
-        "With fewer replicas than this, writes are refused with NOREPLICAS. There is no "
-        "replication yet, so any number but 0 refuses all of them.",
-        alias="min-slaves-to-write",
-    ),
-    Directive(
-        "min-replicas-max-lag",
-        "min_replicas_max_lag_s",
-        Int(),
-        AT_ONCE,
-        "A replica that was silent for longer (seconds) does not count; 0 lets all writes pass.",
-        alias="min-slaves-max-lag",
-    ),
-]
-
 #: Heading of each part of the documentation, and its rows.
 SECTIONS = [
     ("Streams", _STREAMS),
     ("Lists and sets", _LISTS_AND_SETS),
     ("Keyspace", _KEYSPACE),
     ("Files", _DISK),
+    ("Users", ACCESS),
     ("Clients", _CLIENTS),
     ("Watching", _WATCHING),
-    ("Replication", _REPLICATION),
+    ("TLS", TLS),
+    ("Replication", REPLICATION),
     ("Process and sockets", _PROCESS),
 ]
 

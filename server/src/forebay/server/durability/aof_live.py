@@ -22,6 +22,8 @@ When the disk refuses
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from forebay.commands.api.session import Session
 from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
@@ -70,7 +72,9 @@ class LiveAof:
         self.gate = gate
         self.log = log
         self.clock = clock
-        self.turn = TurnAof(engine.effects, self._refused)
+        #: There is an AOF though the settings do not ask for one: a backup does (backup.py).
+        self.for_backup = False
+        self.turn = TurnAof(engine.effects, self._needs_effects, self._refused)
         self.synced = 0
         self.sync_began_ms = 0
         self.synced_ms = 0
@@ -81,7 +85,15 @@ class LiveAof:
         self.write_trouble = ""
         self.sync_trouble = ""
         self.retry_ms = 0
-        self.waiting: list[tuple[int, Session, object]] = []
+        self.waiting: list[tuple[int, Session, object, Callable[[], bool]]] = []
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether there is to be an AOF, whoever wants it."""
+        return self.settings.appendonly or self.for_backup
+
+    def _needs_effects(self) -> bool:
+        return self.settings.needs_disk() or self.for_backup
 
     @property
     def aof(self) -> AofWriter | None:
@@ -103,7 +115,7 @@ class LiveAof:
 
     def follow_policy(self) -> None:
         """Take over appendfsync; what ``always`` promises begins with what is written already."""
-        self.turn.sync_each = self.settings.appendfsync == "always"
+        self.turn.sync_each = self.settings.appendfsync == "always" and not self.for_backup
         if self.turn.sync_each and self.aof is not None:
             self.sync_now()
 
@@ -112,6 +124,9 @@ class LiveAof:
     def _refused(self, error: DiskError) -> None:
         """A write, or with ``always`` a sync, has failed in this turn."""
         self.last_error = str(error)
+        if self.for_backup:
+            self._spoil_backup(error)
+            return
         if self.turn.sync_each:
             self.halt(error)
         self.write_trouble = error.reason
@@ -120,6 +135,12 @@ class LiveAof:
         self.log.warning(f"Error writing to the AOF file: {error}; writes are refused")
         self.loop.close_recipients()
         self.gate.tell_aof(self.trouble)
+
+    def _spoil_backup(self, error: DiskError) -> None:
+        """An AOF that is only for a backup: that fails (backup.py), and nobody else notices."""
+        self.write_trouble = error.reason
+        self.turn.is_held = True
+        self.turn_end.ask()
 
     def halt(self, error: DiskError) -> None:
         """The promise of ``always`` cannot be kept."""
@@ -132,6 +153,8 @@ class LiveAof:
     def retry(self) -> None:
         """Try again what could not be written."""
         self.retry_ms = self.clock.monotonic_ms() + WRITE_AGAIN_MS
+        # Other readers have not had the units of this turn yet.
+        self.turn_end.read_now()
         try:
             self.turn.write()
         except DiskError as error:
@@ -210,6 +233,9 @@ class LiveAof:
     def sync_failed(self, error: DiskError) -> None:
         """A sync failed: what it was to save may be lost, and nobody can tell."""
         self.last_error = str(error)
+        if self.for_backup:
+            self._spoil_backup(error)
+            return
         if self.turn.sync_each:
             self.halt(error)
         if not self.sync_trouble:
@@ -256,9 +282,9 @@ class LiveAof:
             and mark <= (self.turn.written if self.turn.sync_each else self.synced)
         )
 
-    def wake_when_synced(self, mark: int, session: Session) -> None:
+    def wake_when_synced(self, mark: int, session: Session, is_enough: Callable[[], bool]) -> None:
         """End the wait of a client when all before the mark is on disk; sync soon."""
-        self.waiting.append((mark, session, session.blocked))
+        self.waiting.append((mark, session, session.blocked, is_enough))
         self.turn_end.ask()
 
     def sync_for_waiters(self) -> None:
@@ -270,12 +296,12 @@ class LiveAof:
     def _wake(self) -> None:
         if not self.waiting:
             return
-        still: list[tuple[int, Session, object]] = []
+        still = []
         for item in self.waiting:
-            mark, session, state = item
+            mark, session, state, is_enough = item
             if session.blocked is not state:
                 continue
-            if self.is_synced(mark):
+            if self.is_synced(mark) and is_enough():
                 self.engine.blocking.unblock(session, None)
             else:
                 still.append(item)

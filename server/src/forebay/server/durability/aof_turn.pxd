@@ -8,10 +8,11 @@ from forebay.server.net.turn_end cimport EffectsReader
 
 cdef class TurnAof(EffectsReader):
     cdef public Effects effects
-    cdef public object on_refusal
+    cdef public object is_needed, on_refusal
     cdef public AofWriter aof
     cdef public bint sync_each, is_held
     cdef public long long written
-    cpdef int read(self, Effects effects) except -1
+    cpdef read(self, Effects effects)
+    cpdef bint wants_effects(self) except -1
     @cython.locals(aof=AofWriter, effects=Effects)
     cpdef int write(self) except -1

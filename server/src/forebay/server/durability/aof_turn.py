@@ -13,8 +13,15 @@ from forebay.server.net.turn_end import EffectsReader
 class TurnAof(EffectsReader):
     """Effects in, AOF out; without an AOF the effects are only counted."""
 
-    def __init__(self, effects: Effects, on_refusal: Callable[[DiskError], None]) -> None:
+    def __init__(
+        self,
+        effects: Effects,
+        is_needed: Callable[[], bool],
+        on_refusal: Callable[[DiskError], None],
+    ) -> None:
+        super().__init__()
         self.effects = effects
+        self.is_needed = is_needed
         #: Told when the disk did not take the effects of a turn.
         self.on_refusal = on_refusal
         self.aof: AofWriter | None = None
@@ -24,6 +31,10 @@ class TurnAof(EffectsReader):
         self.is_held = False
         #: ``effects.total`` at the last write that succeeded.
         self.written = effects.total
+
+    def wants_effects(self) -> bool:
+        """Whether changes are to be on disk: in the AOF, or counted for the save points."""
+        return self.is_needed()
 
     def read(self, effects: Effects) -> None:
         """Write what this turn changed, before its replies go out."""

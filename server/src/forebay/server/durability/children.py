@@ -8,8 +8,9 @@
 
 Rules
   1. One child at a time, as in Redis: two would copy twice the memory and fight for the disk.
-  2. The child keeps no descriptor but its end of the pipe: no client, no door, no lock of
-     the data directory lives on in it.  The kernel kills it when its parent dies.
+  2. The child keeps no descriptor but its end of the pipe, and those that its work needs: no
+     client, no door, no lock of the data directory lives on in it.  The kernel kills it when
+     its parent dies.
   3. The child removes nothing, and changes nothing of the AOF: the base that it wrote counts
      only when the parent, having seen "ok" and exit code 0, takes it over.  A snapshot it puts
      in its place itself, whole and synced, so that the server need not wait for the disk.
@@ -25,7 +26,7 @@ import resource
 import signal
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from forebay.server.durability.syncer import Watching
@@ -91,21 +92,20 @@ class Children:
         self.forks = 0
         self.last_fork_us = 0
 
-    def start(self, kind: str, work: Work, keys_total: int, on_end: End) -> Child:
-        """Fork; raises OSError if the system refuses."""
+    def start(
+        self, kind: str, work: Work, keys_total: int, on_end: End, keep: Collection[int] = ()
+    ) -> Child:
+        """Fork; the child keeps these descriptors.  Raises OSError if the system refuses."""
         assert self.current is None, "one child at a time"
         inbox, outbox = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         os.set_blocking(outbox, True)
         began_us = self.clock.us()
-        parent = os.getpid()
         try:
-            pid = _fork()
+            pid = self.spawn(work, outbox, keep)
         except OSError:
             os.close(inbox)
             os.close(outbox)
             raise
-        if pid == 0:
-            _live(work, outbox, parent)
         os.close(outbox)
         self.last_fork_us = self.clock.us() - began_us
         self.forks += 1
@@ -118,9 +118,9 @@ class Children:
         """End the child at once, if there is one, and do not tell anybody."""
         child = self.current
         if child is not None:
-            os.kill(child.pid, signal.SIGKILL)
+            self.end(child.pid)
             self._forget(child)
-            os.waitpid(child.pid, 0)
+            self.reap(child.pid)
 
     def wait(self) -> None:
         """Stay here until the child has ended."""
@@ -140,13 +140,31 @@ class Children:
             child.take(data)
             return
         self._forget(child)
-        _, status = os.waitpid(child.pid, 0)
-        on_end(child, _error(child, os.waitstatus_to_exitcode(status)))
+        on_end(child, _error(child, self.reap(child.pid)))
 
     def _forget(self, child: Child) -> None:
         self.current = self.on_end = None
         self.loop.unwatch(child.pipe)
         os.close(child.pipe)
+
+    # Processes; a simulation has others (testkit/sim_machine.py).
+
+    def spawn(self, work: Work, outbox: int, keep: Collection[int]) -> int:
+        """A process that does this work and ends; its number."""
+        parent = os.getpid()
+        pid = _fork()
+        if pid == 0:
+            _live(work, outbox, parent, keep)
+        return pid
+
+    def end(self, pid: int) -> None:
+        """It is of no use any more."""
+        os.kill(pid, signal.SIGKILL)
+
+    def reap(self, pid: int) -> int:
+        """The exit code of a process that has ended or is about to."""
+        _, status = os.waitpid(pid, 0)
+        return os.waitstatus_to_exitcode(status)
 
 
 def _error(child: Child, code: int) -> str:
@@ -170,11 +188,11 @@ def _fork() -> int:
 # In the child
 
 
-def _live(work: Work, outbox: int, parent: int) -> None:
+def _live(work: Work, outbox: int, parent: int, keep: Collection[int]) -> None:
     """The whole life of a child."""
     code = 1
     try:
-        _detach(outbox, parent)
+        _detach(outbox, parent, keep)
         work(Reporter(outbox))
         os.write(outbox, b"ok\n")
         code = 0
@@ -185,7 +203,7 @@ def _live(work: Work, outbox: int, parent: int) -> None:
         os._exit(code)
 
 
-def _detach(outbox: int, parent: int) -> None:
+def _detach(outbox: int, parent: int, keep: Collection[int]) -> None:
     """Let go of all that belongs to the parent; end when it ends."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -195,8 +213,11 @@ def _detach(outbox: int, parent: int) -> None:
         os._exit(1)
     gc.disable()
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    os.closerange(3, outbox)
-    os.closerange(outbox + 1, most if most != resource.RLIM_INFINITY else 1 << 20)
+    first = 3
+    for fd in sorted((outbox, *keep)):
+        os.closerange(first, fd)
+        first = fd + 1
+    os.closerange(first, most if most != resource.RLIM_INFINITY else 1 << 20)
 
 
 class Reporter:

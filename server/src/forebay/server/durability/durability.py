@@ -25,7 +25,9 @@ from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.errors import CommandError, ConfigError, DiskError, ForebayError
 from forebay.persistence.files import Disk, Lock, clean_temps, join
+from forebay.replication.history import Position
 from forebay.server.durability.aof_live import LiveAof
+from forebay.server.durability.backup import Backup
 from forebay.server.durability.children import Children
 from forebay.server.durability.loading import Loading, what_to_do
 from forebay.server.durability.progress import Progress
@@ -47,6 +49,10 @@ def nobody_waits() -> None:
     """Until start() names somebody who wants to hear that all is loaded."""
 
 
+def nobody_asks(position: Position | None) -> None:
+    """Until somebody wants to hear where in the stream of changes the data stands."""
+
+
 class Durability(Participant):
     """The conductor; commands reach it as ``services.durability``."""
 
@@ -59,6 +65,8 @@ class Durability(Participant):
         log: Log,
         clock: Clock,
         disk: Disk | None = None,
+        syncer: Syncer | None = None,
+        children: Children | None = None,
     ) -> None:
         self.settings = settings
         self.engine = engine
@@ -66,8 +74,8 @@ class Durability(Participant):
         self.log = log
         self.clock = clock
         self.disk = Disk() if disk is None else disk
-        self.syncer = Syncer(loop)
-        self.children = Children(loop, clock)
+        self.syncer = Syncer(loop) if syncer is None else syncer
+        self.children = Children(loop, clock) if children is None else children
         self.gate = WriteGate(settings, engine)
         self.loading = Loading(settings, engine, self.disk, log, clock)
         self.live = LiveAof(
@@ -81,18 +89,19 @@ class Durability(Participant):
         self.schedule = Schedule(
             self.save_job, self.rewrite_job, self.children, turn_end, log, clock
         )
+        self.backup = Backup(
+            *(settings, self.disk, self.live, self.rewrite_job, self.schedule, turn_end),
+            *(self._take_folder_once, log, clock),
+        )
         self.progress = Progress(self.save_job, self.rewrite_job, self.children, log, clock)
         self.lock: Lock | None = None
         self.on_ready: Callable[[], None] = nobody_waits
+        #: Told where in the stream of changes the loaded data stands, if its files say so.
+        self.on_loaded: Callable[[Position | None], None] = nobody_asks
         #: Reads the effects of each turn.
         self.reader = self.live.turn
 
     # The start
-
-    @property
-    def needs_disk(self) -> bool:
-        """Whether the settings ask for any file."""
-        return self.settings.appendonly or bool(self.settings.save_points)
 
     def take_folder(self) -> None:
         """Make the data directory ours; raises ConfigError."""
@@ -112,9 +121,14 @@ class Durability(Participant):
                 "--appendonly no"
             ) from None
 
+    def _take_folder_once(self) -> None:
+        """For a command that needs the directory although the settings do not."""
+        if self.lock is None:
+            self.take_folder()
+
     def prepare(self) -> None:
         """Before the doors open; raises ConfigError."""
-        if self.needs_disk:
+        if self.settings.needs_disk():
             self.take_folder()
 
     def release_folder(self) -> None:
@@ -149,18 +163,21 @@ class Durability(Participant):
     def _loaded(self) -> None:
         self.loading.say_what_came()
         self.live.use(self.loading.aof)
+        # What preload-file brought is on our own disk before anybody is told of it.
+        self.rewrite_job.finish()
         self.rewrite_job.loaded(self.live.aof)
         self.follow_settings()
         self.engine.set_gate(gates.LOADING, on=False)
+        self.on_loaded(self.loading.position)
         self.on_ready()
 
     # Turns and beats
 
     def settle(self) -> None:
         """The AOF holds all that this turn changed: now it may be replaced, or synced."""
-        if not self.settings.appendonly and self.live.aof is not None:
-            self._turn_off()
-        self.engine.effects.enabled = self.needs_disk
+        self.backup.settle()
+        self._drop_unwanted()
+        self.engine.effects.enabled = self.turn_end.effects_are_wanted()
         self.schedule.settle()
         self.live.sync_for_waiters()
 
@@ -168,8 +185,18 @@ class Durability(Participant):
         """Ten times a second."""
         if not self.loading.is_running:
             self.live.beat()
+            self.backup.beat()
             self.progress.beat()
             self.schedule.beat()
+
+    def _drop_unwanted(self) -> None:
+        """An AOF that neither the settings nor a backup want any more."""
+        if not self.live.is_wanted and self.live.aof is not None:
+            waits = REWRITE in self.schedule.scheduled
+            self._turn_off()
+            self.backup.remove_temporary()
+            if waits:
+                self.schedule.ask_for(REWRITE)
 
     def _turn_off(self) -> None:
         """CONFIG SET appendonly no: all that was promised so far is still kept."""
@@ -186,7 +213,7 @@ class Durability(Participant):
 
     def follow_settings(self) -> None:
         """Effects are recorded if anybody wants them; that ends only with the turn."""
-        if self.needs_disk:
+        if self.settings.needs_disk():
             self.engine.effects.enabled = True
         self.turn_end.ask()
         self.gate.refresh()
@@ -199,8 +226,9 @@ class Durability(Participant):
     def set_appendonly(self, on: bool) -> None:
         """CONFIG SET appendonly."""
         self.check_may_change()
-        if on and self.lock is None:
-            self.take_folder()
+        if on:
+            self._take_folder_once()
+        self.backup.aof_is_on(on)
         self.follow_settings()
         if on and self.live.aof is None:
             self.schedule.ask_for(REWRITE)
@@ -212,8 +240,8 @@ class Durability(Participant):
     def set_save_points(self, points: object) -> None:
         """CONFIG SET save."""
         self.check_may_change()
-        if points and self.lock is None:
-            self.take_folder()
+        if points:
+            self._take_folder_once()
         self.follow_settings()
 
     def set_folder(self, folder: str) -> None:
@@ -265,9 +293,9 @@ class Durability(Participant):
         """Whether all before the mark is on disk."""
         return self.live.is_synced(mark)
 
-    def wake_when_synced(self, mark: int, session: Session) -> None:
+    def wake_when_synced(self, mark: int, session: Session, is_enough: Callable[[], bool]) -> None:
         """End the wait of a client when all before the mark is on disk."""
-        self.live.wake_when_synced(mark, session)
+        self.live.wake_when_synced(mark, session, is_enough)
 
     def reload(self, save: bool, flush: bool, merge: bool) -> None:
         """DEBUG RELOAD."""
@@ -282,7 +310,7 @@ class Durability(Participant):
             self.log.warning(what_to_do(error))
             text = b"ERR Error trying to load the RDB dump, check server logs."
             raise CommandError(text) from None
-        if not (save and flush) and self.settings.appendonly:
+        if not (save and flush) and self.live.is_wanted:
             self.rewrite_job.mark_stale()
             self.schedule.ask_for(REWRITE)
 
@@ -305,6 +333,7 @@ class Durability(Participant):
     def _forget_all(self) -> None:
         for db in self.engine.keyspace.databases:
             db.clear()
+        self.engine.tracking.flushed()
 
     # The end
 
@@ -312,8 +341,12 @@ class Durability(Participant):
         """SHUTDOWN: bring everything to disk; raises CommandError if that fails, unless FORCE."""
         if self.loading.is_running:
             return
+        self.backup.stop("the server was stopped")
+        self._drop_unwanted()
         self.schedule.stop_child()
         try:
+            self.turn_end.read_now()
+            self._note_place()
             self.live.flush()
             self.rewrite_job.finish()
             if b"SAVE" in words or (self.settings.save_points and b"NOSAVE" not in words):
@@ -322,6 +355,12 @@ class Durability(Participant):
             self.log.warning(f"Cannot bring all data to disk: {error}")
             if b"FORCE" not in words:
                 raise CommandError(CANNOT_END) from None
+
+    def _note_place(self) -> None:
+        """Say in the AOF how far the stream of changes came, so that the next start knows it."""
+        position = self.save_job.where()
+        if position is not None and self.live.aof is not None:
+            self.engine.effects.annotate(position.line())
 
     def close(self) -> bool:
         """The last act: whether all that was promised is on disk."""

@@ -14,7 +14,9 @@ from forebay.commands.api.settings import Settings
 from forebay.core.keyspace import Keyspace
 from forebay.persistence.aof.rewrite import RewriteOptions, rewrite
 from forebay.persistence.files import Disk, WriteFile
+from forebay.persistence.rdb.format import STREAM_NAME
 from forebay.persistence.rdb.snapshot import SaveOptions, save
+from forebay.replication.history import Position
 
 #: A growing file is synced whenever it has this many bytes that are not.
 SYNC_BYTES = 32 << 20
@@ -40,19 +42,33 @@ class Sink:
             self.synced = self.file.size
 
 
-def save_options(settings: Settings, now_ms: int, used_bytes: int, is_base: bool) -> SaveOptions:
-    """How a snapshot is to be written."""
+def save_options(
+    settings: Settings, now_ms: int, used_bytes: int, is_base: bool, position: Position | None
+) -> SaveOptions:
+    """How a snapshot is to be written; ``position``: where in the stream of changes it is."""
     aux = [
         (b"ctime", b"%d" % (now_ms // 1000)),
         (b"used-mem", b"%d" % used_bytes),
         (b"aof-base", b"%d" % is_base),
     ]
+    if position is not None:
+        aux += [
+            (b"repl-stream-db", b"%d" % max(0, position.db_index)),
+            (STREAM_NAME, position.replid.encode()),
+            (b"repl-offset", b"%d" % position.offset),
+        ]
     return SaveOptions(
         version=settings.rdb_format,
         compress=settings.rdbcompression,
         checksum=settings.rdbchecksum,
         aux=aux,
     )
+
+
+def rewrite_options(settings: Settings, position: Position | None) -> RewriteOptions:
+    """How a base of commands is to be written; ``position`` as above."""
+    comment = b"" if position is None else position.line()
+    return RewriteOptions(settings.stream_idmp_duration_s, settings.stream_idmp_maxsize, comment)
 
 
 def write_snapshot(
@@ -63,10 +79,9 @@ def write_snapshot(
 
 
 def write_commands(
-    disk: Disk, path: str, keyspace: Keyspace, settings: Settings, report: Report = no_report
+    disk: Disk, path: str, keyspace: Keyspace, options: RewriteOptions, report: Report = no_report
 ) -> int:
     """Write all data as commands; the size of the file, which is synced."""
-    options = RewriteOptions(settings.stream_idmp_duration_s, settings.stream_idmp_maxsize)
     return _write(disk, path, lambda sink: rewrite(keyspace, sink, options), report)
 
 

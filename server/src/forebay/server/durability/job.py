@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.errors import DiskError
 from forebay.persistence.files import Disk
+from forebay.replication.history import Position
 from forebay.server.durability.children import Child, Children, Work
 from forebay.server.durability.full_writes import remove_if_there
 from forebay.server.logger import Log
 from forebay.server.net.timers import Clock
+
+
+def nowhere() -> None:
+    """No stream of changes is known."""
 
 
 class Job:
@@ -34,6 +39,8 @@ class Job:
         self.children = children
         self.log = log
         self.clock = clock
+        #: Tells where in the stream of changes the data is; connected by server/startup.py.
+        self.where: Callable[[], Position | None] = nowhere
         # What INFO says about it.
         self.is_ok = True
         self.done = 0
@@ -48,11 +55,13 @@ class Job:
         """Memory in use, for the head of a snapshot."""
         return self.engine.services.memory_used()
 
-    def fork(self, work: Work, on_end: Callable[[Child, str], None]) -> bool:
-        """Let a child do it; False if there can be none now."""
+    def fork(
+        self, work: Work, on_end: Callable[[Child, str], None], keep: Collection[int] = ()
+    ) -> bool:
+        """Let a child do it, with these descriptors; False if there can be none now."""
         keys = sum(len(db) for db in self.engine.keyspace.databases)
         try:
-            child = self.children.start(self.kind, work, keys, on_end)
+            child = self.children.start(self.kind, work, keys, on_end, keep)
         except OSError as error:
             self.log.warning(f"Can't {self.kind} in background: fork: {error.strerror}")
             return False

@@ -18,16 +18,19 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from forebay.commands.api.settings import Settings
 from forebay.engine.engine import Engine
 from forebay.engine.replay import Replayer
-from forebay.errors import CorruptDataError, ForebayError
+from forebay.errors import CorruptDataError, DiskError, ForebayError
 from forebay.persistence.aof.loader import AofLoader, AofPart
+from forebay.persistence.aof.manifest import manifest_name
 from forebay.persistence.aof.writer import AofWriter
-from forebay.persistence.files import PIECE, Disk, ReadFile, join, temp_path
+from forebay.persistence.files import PIECE, Disk, ReadFile, join, last_name, parent, temp_path
+from forebay.persistence.rdb.format import STREAM_NAME
 from forebay.persistence.rdb.snapshot import LoadOptions, SnapshotLoader
+from forebay.replication.history import Position, parse_position
 from forebay.server.logger import Log
 from forebay.server.net.timers import Clock
 
@@ -61,6 +64,8 @@ class Loading:
         self.aof: AofWriter | None = None
         self.progress_ms = 0
         self.source = ""
+        #: Where in the stream of changes the loaded data is, if the files say so.
+        self.position: Position | None = None
         self.slices: Iterator[None] = iter(())
 
     # Slices
@@ -74,6 +79,7 @@ class Loading:
         self.total_bytes = self.loaded_bytes = 0
         self.keys_loaded = self.keys_expired = 0
         self.foreign = {}
+        self.position = None
         self.slices = slices
 
     def step(self, budget_ms: int = SLICE_MS) -> bool:
@@ -131,6 +137,9 @@ class Loading:
         settings = self.settings
         snapshot = join(settings.data_dir, settings.dbfilename)
         loader = self.aof_loader()
+        if settings.preload_file and not self._preloads_our_own():
+            yield from self._preloaded()
+            return
         if not settings.appendonly:
             if loader.exists():
                 self.log.notice("appendonly is off: the AOF that is there is not read")
@@ -151,6 +160,29 @@ class Loading:
         else:
             aof.begin_empty()
         self.aof = aof
+
+    def _preloads_our_own(self) -> bool:
+        """Whether preload-file names the AOF that would be loaded anyway."""
+        settings = self.settings
+        folder = join(settings.data_dir, settings.appenddirname)
+        ours = join(folder, manifest_name(settings.appendfilename))
+        return settings.appendonly and settings.preload_file == f"aof:{ours}"
+
+    def _preloaded(self) -> Iterator[None]:
+        """A backup or a snapshot from elsewhere; durability.py makes our AOF of it.
+
+        A backup is whole or no backup: nothing in it is cut or mended.
+        """
+        kind, _, path = self.settings.preload_file.partition(":")
+        self.log.notice(f"Loading {path} (preload-file), not our own files")
+        if kind == "rdb":
+            yield from self.snapshot(path)
+            return
+        name = last_name(path).removesuffix(manifest_name(""))
+        loader = AofLoader(self.disk, parent(path), name, self.note, False)
+        if not loader.exists():
+            raise DiskError(path, "load", "there is no manifest of that name")
+        yield from self.from_aof(loader)
 
     def new_aof(self) -> AofWriter:
         """An AOF in the place where the settings say, not open yet."""
@@ -200,6 +232,8 @@ class Loading:
                 yield from self._commands(loader, part, start, done)
             done += part.size
             self.loaded_bytes = done
+        if loader.position is not None:
+            self.position = parse_position(loader.position)
         self.replayer.foreign.sweep()
 
     def _base(self, part: AofPart, done: int) -> Iterator[None]:
@@ -253,6 +287,7 @@ class Loading:
                 yield
         except CorruptDataError as error:
             raise CorruptDataError(f"{file.path}: {error}") from None
+        self.position = position_of(loader.aux)
         self.keys_loaded += loader.keys_loaded
         self.keys_expired += loader.keys_expired
         for name, count in loader.foreign.items():
@@ -272,6 +307,12 @@ class Loading:
         )
         for name, count in {**self.foreign, **self.replayer.foreign.counts}.items():
             self.log.warning(f"Left out, because this server does not have it: {count} x {name}")
+
+
+def position_of(aux: Mapping[bytes, bytes]) -> Position | None:
+    """Where in the stream of changes the data of a snapshot is, by its own word."""
+    words = [aux.get(name, b"") for name in (STREAM_NAME, b"repl-offset", b"repl-stream-db")]
+    return parse_position(b":".join(words))
 
 
 def what_to_do(error: ForebayError) -> str:

@@ -30,6 +30,7 @@ from forebay.server.durability.children import Child, Children, Work
 from forebay.server.durability.full_writes import (
     Report,
     no_report,
+    rewrite_options,
     save_options,
     write_commands,
     write_snapshot,
@@ -45,6 +46,14 @@ MOST_DOUBLINGS = 6
 #: attempts at most.
 UNSYNCED_BYTES = 1 << 20
 PRESYNCS = 3
+
+
+def nobody_listens() -> None:
+    """Until somebody wants to know that a rewrite starts."""
+
+
+def nobody_hears(error: str) -> None:
+    """Until somebody wants to know how a rewrite ended."""
 
 
 class Rewrite(Job):
@@ -74,6 +83,9 @@ class Rewrite(Job):
         self.has_history: AofWriter | None = None
         #: The data was replaced without the AOF (DEBUG RELOAD).
         self.aof_is_stale = False
+        #: Told when the live AOF begins to be written anew, and how that ended: empty if well.
+        self.on_start: Callable[[], None] = nobody_listens
+        self.on_end: Callable[[str], None] = nobody_hears
 
     def loaded(self, aof: AofWriter | None) -> None:
         """The server starts with this AOF."""
@@ -95,8 +107,14 @@ class Rewrite(Job):
         """Whether there is no AOF that fits the data, though there should be one."""
         aof = self.live.aof
         if aof is None:
-            return self.settings.appendonly
+            return self.live.is_wanted
         return aof.is_pending or aof.is_suspect or self.aof_is_stale
+
+    @property
+    def is_of_the_live_aof(self) -> bool:
+        """Whether a child is at work whose file will be the base of the AOF that is written."""
+        child = self.children.current
+        return child is not None and child.kind == REWRITE and self.one_off is None
 
     def may_start(self) -> bool:
         """Whether an automatic attempt need not wait any longer."""
@@ -132,6 +150,7 @@ class Rewrite(Job):
 
     def start(self) -> None:
         """Let a child write a new base."""
+        self.on_start()
         aof = self.live.aof or self.make_aof()
         try:
             if self.live.trouble or self.needs_new_aof or not aof.is_open:
@@ -158,7 +177,7 @@ class Rewrite(Job):
         aof.begin()
         self.engine.effects.forget_database()
         self.aof_is_stale = False
-        if not self.settings.appendonly:
+        if not self.live.is_wanted:
             self.one_off = aof
         elif aof is self.live.aof:
             self.live.start_over()
@@ -172,13 +191,15 @@ class Rewrite(Job):
 
     def _work(self, temp: str, kind: str) -> Work:
         disk, keyspace, settings = self.disk, self.engine.keyspace, self.settings
-        options = save_options(settings, self.clock.now_ms(), self.used_bytes(), True)
+        now_ms, used_bytes, position = self.clock.now_ms(), self.used_bytes(), self.where()
+        options = save_options(settings, now_ms, used_bytes, True, position)
+        words = rewrite_options(settings, position)
 
         def work(report: Report) -> None:
             if kind == "rdb":
                 write_snapshot(disk, temp, keyspace, options, report)
             else:
-                write_commands(disk, temp, keyspace, settings, report)
+                write_commands(disk, temp, keyspace, words, report)
 
         return work
 
@@ -202,6 +223,7 @@ class Rewrite(Job):
         self.base_size = aof.current_size
         self.has_history = aof
         self.live.healed()
+        self.on_end("")
 
     def _failed(self, child: Child | None, error: str, aof: AofWriter) -> None:
         self.count(child, error)
@@ -212,6 +234,7 @@ class Rewrite(Job):
             self._close_one_off()
         elif aof.has_rotated:
             aof.abandon()
+        self.on_end(error)
 
     def _close_one_off(self) -> None:
         assert self.one_off is not None
@@ -225,6 +248,7 @@ class Rewrite(Job):
             self._close_one_off()
         elif aof is not None and aof.has_rotated:
             aof.abandon()
+        self.on_end("the rewrite was stopped")
 
     def drop_history(self) -> None:
         """Remove files that the AOF does not need any more; the thread does it when it is free."""
@@ -245,6 +269,20 @@ class Rewrite(Job):
                 self.log.warning(f"Old files of the AOF stay: {fault}")
 
         self.live.syncer.start(remove, done)
+
+    def take_over(self, path: str) -> None:
+        """All data was replaced by what a snapshot holds: that file becomes the base.
+
+        It is synced, and in the folder of the AOF.  Raises DiskError: then all is written anew.
+        """
+        aof = self.live.aof
+        assert aof is not None, "there is no AOF"
+        self.on_start()
+        self._begin_anew(aof)
+        aof.adopt(path, "rdb")
+        self.base_size = aof.current_size
+        self.has_history = aof
+        self.live.healed()
 
     def finish(self) -> None:
         """The end is near, and the AOF does not fit the data: write it anew, here and now."""

@@ -62,12 +62,12 @@ class Save(Job):
 
     def is_due(self, now_ms: int) -> bool:
         """Whether a save point is reached."""
+        if self.settings.save_points and not self.is_ok and self.may_start(now_ms):
+            # Writes may be refused until one is saved: nothing will change meanwhile.
+            self.log.notice("The last snapshot failed. Saving...")
+            return True
         for seconds, changes in self.settings.save_points:
-            if (
-                self.changes >= changes
-                and now_ms - self.saved_ms > 1000 * seconds
-                and self.may_start(now_ms)
-            ):
+            if self.changes >= changes and now_ms - self.saved_ms > 1000 * seconds:
                 self.log.notice(f"{changes} changes in {seconds} seconds. Saving...")
                 return True
         return False
@@ -94,7 +94,8 @@ class Save(Job):
         return temp, join(folder, self.settings.dbfilename)
 
     def _options(self) -> SaveOptions:
-        return save_options(self.settings, self.clock.now_ms(), self.used_bytes(), False)
+        now_ms, used_bytes = self.clock.now_ms(), self.used_bytes()
+        return save_options(self.settings, now_ms, used_bytes, False, self.where())
 
     def _end(self, child: Child, error: str, temp: str) -> None:
         self.count(child, error)

@@ -2,23 +2,37 @@
 
     BGSAVE, save points      -- SAVE -----.
     BGREWRITEAOF, growth,                  +--> wanted --end of turn--> child --> taken over
-    disk faults, appendonly  -- REWRITE --'         (another child is at work: scheduled)
+    disk faults, appendonly  -- REWRITE --+         (another child is at work: scheduled)
+    a new replica            -- SYNC -----'
 
-save.py and rewrite.py say when each is due, how it starts, and what comes of it.  A job
-starts at the end of a turn, never in the middle of a command.
+save.py, rewrite.py and replication/full_sync.py say when each is due, how it starts, and what
+comes of it.  A job starts at the end of a turn, never in the middle of a command.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from typing import Protocol
 
-from forebay.commands.api.services import REWRITE, SAVE
+from forebay.commands.api.services import REWRITE, SAVE, SYNC
 from forebay.server.durability.children import Children
 from forebay.server.durability.rewrite import Rewrite
 from forebay.server.durability.save import Save
 from forebay.server.logger import Log
 from forebay.server.net.timers import Clock
 from forebay.server.net.turn_end import TurnEnd
+
+
+class SyncJob(Protocol):
+    """A copy of all data for replicas."""
+
+    def start(self) -> None: ...
+    def stopped(self) -> None: ...
+
+
+def nobody_minds() -> bool:
+    """Until there is a backup."""
+    return False
 
 
 class Schedule:
@@ -39,6 +53,10 @@ class Schedule:
         self.turn_end = turn_end
         self.log = log
         self.clock = clock
+        #: Copies for replicas; connected by server/startup.py.
+        self.sync: SyncJob | None = None
+        #: Whether a backup would be spoilt by a rewrite; connected by backup.py.
+        self.is_rewrite_held: Callable[[], bool] = nobody_minds
         self.wanted = ""
         self.scheduled: set[str] = set()
 
@@ -50,12 +68,22 @@ class Schedule:
 
     def ask_for(self, job: str) -> None:
         """Start it at the end of this turn, or when the child at work has ended."""
-        if self.job:
+        if self.job or (job == REWRITE and self._must_wait()):
             self.scheduled.add(job)
         else:
             self.wanted = job
             self.rewrite.is_wanted()
             self.turn_end.ask()
+
+    def _must_wait(self) -> bool:
+        """Whether a backup collects changes: it ends with a rewrite, so only one that must be."""
+        return self.is_rewrite_held() and not self.rewrite.needs_new_aof
+
+    def forget(self, job: str) -> None:
+        """Do not start it after all, if it has not begun."""
+        self.scheduled.discard(job)
+        if self.wanted == job:
+            self.wanted = ""
 
     def beat(self) -> None:
         """Start what waits, or what time and growth ask for."""
@@ -65,7 +93,9 @@ class Schedule:
         if self.job:
             return
         now_ms = self.clock.monotonic_ms()
-        if REWRITE in self.scheduled:
+        if SYNC in self.scheduled:
+            self._unschedule(SYNC)
+        elif REWRITE in self.scheduled and not self._must_wait():
             self._unschedule(REWRITE)
         elif SAVE in self.scheduled and self.save.may_start(now_ms):
             self._unschedule(SAVE)
@@ -74,7 +104,7 @@ class Schedule:
                 self.ask_for(REWRITE)
         elif self.save.is_due(now_ms):
             self.ask_for(SAVE)
-        elif self.rewrite.has_grown():
+        elif not self._must_wait() and self.rewrite.has_grown():
             self.ask_for(REWRITE)
 
     def _unschedule(self, job: str) -> None:
@@ -89,8 +119,12 @@ class Schedule:
         elif self.wanted == REWRITE and self.rewrite.is_close_to_disk():
             self.wanted = ""
             self.rewrite.start()
+        elif self.wanted == SYNC:
+            self.wanted = ""
+            assert self.sync is not None, "a replica, and nobody who sends it anything"
+            self.sync.start()
 
-    def stop_child(self, kinds: Collection[str] = (SAVE, REWRITE)) -> None:
+    def stop_child(self, kinds: Collection[str] = (SAVE, REWRITE, SYNC)) -> None:
         """End the child at work, if it is of these kinds; what it has written is of no use."""
         child = self.children.current
         self.scheduled.difference_update(kinds)
@@ -102,5 +136,7 @@ class Schedule:
         self.children.kill()
         if child.kind == SAVE:
             self.save.count(child, "stopped")
-        else:
+        elif child.kind == REWRITE:
             self.rewrite.stopped()
+        elif self.sync is not None:
+            self.sync.stopped()

@@ -55,7 +55,11 @@ class Syncer:
         if self.wake_fd < 0:
             self.wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
             self.loop.watch(self.wake_fd, self._on_wake)
-            threading.Thread(target=self._run, name="forebay-sync", daemon=True).start()
+            self.begin()
+
+    def begin(self) -> None:
+        """Let somebody do the jobs: a thread; a simulation does them itself."""
+        threading.Thread(target=self._run, name="forebay-sync", daemon=True).start()
 
     def start(self, job: Job, on_done: Done) -> None:
         """Begin a job; there must be none under way."""
@@ -71,15 +75,18 @@ class Syncer:
 
     def _run(self) -> None:
         while True:
-            job = self.jobs.get()
-            error: ForebayError | None = None
-            try:
-                job()
-            except ForebayError as fault:
-                error = fault
-            self.results.put(error)
-            with contextlib.suppress(OSError):  # then the next beat finds the result
-                os.eventfd_write(self.wake_fd, 1)
+            self.do(self.jobs.get())
+
+    def do(self, job: Job) -> None:
+        """Do one job and wake the loop."""
+        error: ForebayError | None = None
+        try:
+            job()
+        except ForebayError as fault:
+            error = fault
+        self.results.put(error)
+        with contextlib.suppress(OSError):  # then the next beat finds the result
+            os.eventfd_write(self.wake_fd, 1)
 
     def _on_wake(self) -> None:
         with contextlib.suppress(OSError):

@@ -25,6 +25,7 @@ from forebay.server.info.sections import Facts
 from forebay.server.info.usage import Rate
 from forebay.server.net.timers import Clock
 from forebay.server.net.turn_end import Participant
+from forebay.server.replication.replication import Replication
 
 Section = Callable[[Context, Facts], Fields]
 
@@ -68,13 +69,14 @@ class Info(Participant):
         stats: Stats,
         traffic: Traffic,
         durability: Durability,
+        replication: Replication,
         clock: Clock,
         run_id: str,
     ) -> None:
         self.stats = stats
         self.traffic = traffic
         self.clock = clock
-        self.facts = Facts(config, durability, run_id, clock.now_ms())
+        self.facts = Facts(config, durability, replication, clock, run_id, clock.now_ms())
         self.commands = Rate()
         self.input = Rate()
         self.output = Rate()

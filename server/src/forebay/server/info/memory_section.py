@@ -1,6 +1,6 @@
 """INFO memory: what is in use, by whom, and what the process holds of the machine.
 
-commands/admin/memory_figures.py says what the numbers mean.  Scripts, functions, replicas and the
+commands/admin/memory_figures.py says what the numbers mean.  Scripts, functions and the
 cluster do not exist here: what they use is truly 0.
 """
 
@@ -98,9 +98,11 @@ def _fragmentation(now: Figures) -> Fields:
 
 def _buffers(now: Figures) -> Fields:
     return [
-        ("mem_not_counted_for_evict", now.aof_buffer),
-        *zeros("mem_replication_backlog mem_total_replication_buffers"),
-        *zeros("mem_replica_full_sync_buffer mem_clients_slaves"),
+        ("mem_not_counted_for_evict", now.aof_buffer + now.replicas + now.backlog),
+        ("mem_replication_backlog", now.backlog),
+        ("mem_total_replication_buffers", now.backlog),
+        ("mem_replica_full_sync_buffer", 0),
+        ("mem_clients_slaves", now.replicas),
         ("mem_clients_normal", now.clients),
         *zeros("mem_cluster_slot_migration_output_buffer mem_cluster_slot_migration_input_buffer"),
         *zeros("mem_cluster_slot_migration_input_buffer_peak mem_cluster_links"),

@@ -14,17 +14,18 @@ before one:
 
 from __future__ import annotations
 
-from forebay.commands.api.services import REWRITE, SAVE
+from forebay.commands.api import gates
+from forebay.commands.api.services import REWRITE, SAVE, SYNC
 from forebay.server.durability.children import Child
 from forebay.server.durability.durability import Durability
 
 Fields = list[tuple[str, object]]
 
 
-def persistence(durability: Durability) -> Fields:
-    """The whole section."""
+def persistence(durability: Durability, reads_copy: bool) -> Fields:
+    """The whole section; ``reads_copy``: all data of a primary is being read."""
     return [
-        *_now(durability),
+        *_now(durability, reads_copy),
         *_snapshot(durability),
         *_aof(durability),
         ("module_fork_in_progress", 0),
@@ -34,11 +35,12 @@ def persistence(durability: Durability) -> Fields:
     ]
 
 
-def _now(durability: Durability) -> Fields:
+def _now(durability: Durability, reads_copy: bool) -> Fields:
     child = durability.children.current
+    is_loading = bool(durability.engine.gate & gates.LOADING)
     return [
-        ("loading", int(durability.loading.is_running)),
-        ("async_loading", 0),
+        ("loading", int(is_loading)),
+        ("async_loading", int(reads_copy and not is_loading)),
         ("current_cow_peak", child.copied_peak_bytes if child else 0),
         ("current_cow_size", child.copied_bytes if child else 0),
         ("current_cow_size_age", 0),
@@ -74,7 +76,7 @@ def _snapshot(durability: Durability) -> Fields:
     job = durability.save_job
     return [
         ("rdb_changes_since_last_save", job.changes),
-        ("rdb_bgsave_in_progress", int(durability.job == SAVE)),
+        ("rdb_bgsave_in_progress", int(durability.job in (SAVE, SYNC))),
         ("rdb_last_save_time", job.last_save_s),
         ("rdb_last_bgsave_status", _status(job.is_ok)),
         ("rdb_last_bgsave_time_sec", job.last_s),
@@ -103,6 +105,7 @@ def _aof(durability: Durability) -> Fields:
         ("aof_last_cow_size", job.copied_bytes),
         ("aof_last_error", live.last_error),
         ("aof_rewrite_progress_perc", _progress(durability, REWRITE)),
+        ("backup_in_progress", int(durability.backup.is_active)),
     ]
 
 

@@ -16,11 +16,10 @@ from forebay.commands.api.spec import Command
 from forebay.commands.api.version import REDIS_VERSION
 from forebay.server.config.config import Config
 from forebay.server.durability.durability import Durability
-from forebay.server.info import memory_section, persistence_section, usage
+from forebay.server.info import memory_section, persistence_section, replication_section, usage
 from forebay.server.info.memory_section import Fields, zeros
-
-NO_REPLICATION_ID = "0" * 40
-REPL_BACKLOG_BYTES = 1 << 20
+from forebay.server.net.timers import Clock
+from forebay.server.replication.replication import Replication
 
 
 @dataclass(slots=True)
@@ -29,6 +28,8 @@ class Facts:
 
     config: Config
     durability: Durability
+    replication: Replication
+    clock: Clock
     run_id: str
     started_ms: int
     now_ms: int = 0
@@ -62,7 +63,7 @@ def server(ctx: Context, facts: Facts) -> Fields:
         ("process_id", os.getpid()),
         ("process_supervised", settings.supervised),
         ("run_id", facts.run_id),
-        ("tcp_port", settings.port),
+        ("tcp_port", settings.shown_port()),
         ("server_time_usec", facts.now_ms * 1000),
         ("uptime_in_seconds", uptime_s),
         ("uptime_in_days", uptime_s // 86400),
@@ -72,11 +73,18 @@ def server(ctx: Context, facts: Facts) -> Fields:
         ("executable", sys.executable),
         ("config_file", facts.config.path),
         ("io_threads_active", 0),
+        *_ending(ctx),
         *_listeners(settings),
         ("forebay_version", forebay.__version__),
         ("forebay_build", facts.build),
         ("python_version", platform.python_version()),
     ]
+
+
+def _ending(ctx: Context) -> Fields:
+    """How long replicas have to catch up before the server ends, if it was asked to."""
+    left_ms = ctx.services.ending.left_ms
+    return [("shutdown_in_milliseconds", left_ms)] if left_ms >= 0 else []
 
 
 def _listeners(settings: Settings) -> Fields:
@@ -87,6 +95,9 @@ def _listeners(settings: Settings) -> Fields:
         places.append(f"name=tcp,{binds}port={settings.port}")
     if settings.unixsocket:
         places.append(f"name=unix,bind={settings.unixsocket}")
+    if settings.tls_port:
+        binds = "".join(f"bind={address}," for address in settings.bind)
+        places.append(f"name=tls,{binds}port={settings.tls_port}")
     return [(f"listener{number}", place) for number, place in enumerate(places)]
 
 
@@ -97,13 +108,13 @@ def clients(ctx: Context, facts: Facts) -> Fields:
     output_max = max((session.out.size for session in sessions), default=0)
     watching = [session for session in sessions if session.watched]
     return [
-        ("connected_clients", len(sessions)),
+        ("connected_clients", len(sessions) - len(facts.replication.side.peers)),
         ("cluster_connections", 0),
         ("maxclients", ctx.settings.maxclients),
         ("client_recent_max_input_buffer", input_max),
         ("client_recent_max_output_buffer", output_max),
         ("blocked_clients", blocking.blocked_clients),
-        ("tracking_clients", 0),
+        ("tracking_clients", len(ctx.services.tracking.clients)),
         ("pubsub_clients", sum(1 for session in sessions if session.subscriptions())),
         ("watching_clients", len(watching)),
         ("clients_in_timeout_table", 0),
@@ -120,7 +131,8 @@ def memory(ctx: Context, facts: Facts) -> Fields:
 
 def persistence(ctx: Context, facts: Facts) -> Fields:
     """What is on disk, and how safe it is."""
-    return persistence_section.persistence(facts.durability)
+    reads_copy = facts.replication.replica.incoming.is_loading
+    return persistence_section.persistence(facts.durability, reads_copy)
 
 
 def threads(ctx: Context, facts: Facts) -> Fields:
@@ -146,7 +158,10 @@ def stats(ctx: Context, facts: Facts) -> Fields:
         ("instantaneous_input_repl_kbps", "0.00"),
         ("instantaneous_output_repl_kbps", "0.00"),
         ("rejected_connections", counted.rejected_connections),
-        *zeros("sync_full sync_partial_ok sync_partial_err expired_subkeys"),
+        ("sync_full", counted.full_syncs),
+        ("sync_partial_ok", counted.partial_syncs),
+        ("sync_partial_err", counted.refused_partial_syncs),
+        ("expired_subkeys", 0),
         *zeros("expired_subkeys_active"),
         ("expired_keys", counted.expired_keys),
         ("expired_keys_active", counted.expired_unasked),
@@ -154,7 +169,8 @@ def stats(ctx: Context, facts: Facts) -> Fields:
         *zeros("expired_time_cap_reached_count"),
         ("expire_cycle_cpu_milliseconds", counted.expire_us // 1000),
         ("evicted_keys", counted.evicted_keys),
-        *zeros("evicted_clients evicted_scripts total_eviction_exceeded_time"),
+        ("evicted_clients", ctx.services.stats.evicted_clients),
+        *zeros("evicted_scripts total_eviction_exceeded_time"),
         *zeros("current_eviction_exceeded_time"),
         ("keyspace_hits", counted.keyspace_hits),
         ("keyspace_misses", counted.keyspace_misses),
@@ -166,8 +182,11 @@ def stats(ctx: Context, facts: Facts) -> Fields:
         ("migrate_cached_sockets", 0),
         *zeros("slave_expires_tracked_keys active_defrag_hits active_defrag_misses"),
         *zeros("active_defrag_key_hits active_defrag_key_misses total_active_defrag_time"),
-        *zeros("current_active_defrag_time tracking_total_keys tracking_total_items"),
-        *zeros("tracking_total_prefixes unexpected_error_replies"),
+        *zeros("current_active_defrag_time"),
+        ("tracking_total_keys", len(ctx.services.tracking.table)),
+        ("tracking_total_items", ctx.services.tracking.items),
+        ("tracking_total_prefixes", len(ctx.services.tracking.prefixes)),
+        *zeros("unexpected_error_replies"),
         ("total_error_replies", counted.error_replies),
         *zeros("dump_payload_sanitizations"),
         ("total_reads_processed", counted.reads),
@@ -182,28 +201,18 @@ def stats(ctx: Context, facts: Facts) -> Fields:
         ("eventloop_duration_cmd_sum", _commands_us(ctx)),
         ("instantaneous_eventloop_cycles_per_sec", facts.turns_per_second),
         ("instantaneous_eventloop_duration_usec", facts.turn_us),
-        ("acl_access_denied_auth", counted.auth_failures),
-        *zeros("acl_access_denied_cmd acl_access_denied_key acl_access_denied_channel"),
-        *zeros("acl_access_denied_tls_cert"),
+        ("acl_access_denied_auth", counted.denied.get(b"auth", 0)),
+        ("acl_access_denied_cmd", counted.denied.get(b"command", 0)),
+        ("acl_access_denied_key", counted.denied.get(b"key", 0)),
+        ("acl_access_denied_channel", counted.denied.get(b"channel", 0)),
+        ("acl_access_denied_tls_cert", counted.denied.get(b"tls-cert", 0)),
         ("forebay_clients_unblocked", counted.unblocked),
     ]
 
 
 def replication(ctx: Context, facts: Facts) -> Fields:
-    """A master without replicas."""
-    return [
-        ("role", "master"),
-        ("connected_slaves", 0),
-        ("master_failover_state", "no-failover"),
-        ("master_replid", facts.run_id),
-        ("master_replid2", NO_REPLICATION_ID),
-        ("master_repl_offset", 0),
-        ("second_repl_offset", -1),
-        ("repl_backlog_active", 0),
-        ("repl_backlog_size", REPL_BACKLOG_BYTES),
-        ("repl_backlog_first_byte_offset", 0),
-        ("repl_backlog_histlen", 0),
-    ]
+    """Who follows whom."""
+    return replication_section.replication(facts.replication, ctx.settings, facts.clock)
 
 
 def cpu(ctx: Context, facts: Facts) -> Fields:

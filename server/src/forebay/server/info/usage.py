@@ -29,6 +29,9 @@ SMALL_BLOCK_BYTES = 64
 #: allocator walks its free chunks): not more than one part in COST_SHARE of the time.
 MEASURE_AGAIN_US = 10_000
 COST_SHARE = 50
+#: After so many bytes from clients it is measured sooner: they may be kept.
+SOON_BYTES = 1 << 20
+SOON_COST_SHARE = 5
 #: Rates are averaged over this many samples, which the server takes ten times a second.
 RATE_SAMPLES = 16
 
@@ -106,10 +109,15 @@ def allocated_bytes() -> int:
 class MemoryGauge:
     """Used memory, measured now and then because it is asked for before every write."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, arrived: Callable[[], int] = lambda: 0) -> None:
         self._clock = clock
+        #: How many bytes have come from clients so far.
+        self._arrived = arrived
         self._bytes = 0
         self._due_us = 0
+        #: When it may be measured again if as many bytes have come.
+        self._soon_us = 0
+        self._soon_bytes = 0
         self.peak_bytes = 0
         #: When the peak was measured, in Unix seconds.
         self.peak_s = 0
@@ -118,13 +126,16 @@ class MemoryGauge:
     def used(self) -> int:
         """Bytes in use, at most a moment old."""
         now_us = self._clock.us()
-        if now_us >= self._due_us:
+        is_soon = now_us >= self._soon_us and self._arrived() >= self._soon_bytes
+        if now_us >= self._due_us or is_soon:
             self._bytes = allocated_bytes()
             if self._bytes > self.peak_bytes:
                 self.peak_bytes = self._bytes
                 self.peak_s = self._clock.now_ms() // 1000
             cost_us = self._clock.us() - now_us
             self._due_us = now_us + max(MEASURE_AGAIN_US, COST_SHARE * cost_us)
+            self._soon_us = now_us + SOON_COST_SHARE * cost_us
+            self._soon_bytes = self._arrived() + SOON_BYTES
         return self._bytes
 
     def peak(self) -> int:

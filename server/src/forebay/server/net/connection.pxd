@@ -6,13 +6,14 @@ from forebay.commands.api.session cimport Session
 from forebay.engine.engine cimport Engine
 from forebay.mem cimport u8
 from forebay.server.net cimport sysio
+from forebay.server.net.tls_channel cimport TlsChannel
 from forebay.wire.argv cimport Argv
 from forebay.wire.resp_writer cimport RespWriter
 from forebay.wire.request cimport Limits, RequestParser
 
 cdef Py_ssize_t READ_BYTES, LARGE_READ_BYTES, SMALL_BYTES, RUN_BYTES, BURST_BYTES, PAUSE_BYTES
 cdef Py_ssize_t STRANGER_HELD_BYTES, STRANGER_BURST_BYTES, SEND_BYTES
-cdef int STARVED, BUSY, STALLED
+cdef int STARVED, BUSY, STALLED, IS_STRANGER
 
 
 @cython.final
@@ -31,13 +32,14 @@ cdef class Connection:
     cdef public int fd
     cdef public Session session
     cdef public RespWriter out
-    cdef public object channel
+    cdef public TlsChannel channel
+    cdef public object source, sink
     cdef public RequestParser parser
     cdef public bytearray held
     cdef public Py_ssize_t start, end
-    cdef public bint more, queued, busy, ended, leaving
-    cdef public int watching, seconds_closing
-    cdef public long long over_since_ms
+    cdef public bint more, queued, busy, ended, leaving, deaf
+    cdef public int watching, seconds_closing, error_number
+    cdef public long long over_since_ms, weight, counted_bytes
     cdef public str fault, offence
 
     @cython.locals(at=Py_ssize_t, n=Py_ssize_t, parser=RequestParser)
@@ -58,12 +60,16 @@ cdef class Connection:
     cpdef bint has_no_more_to_do(self) except -1
     @cython.locals(n=Py_ssize_t)
     cdef int hold(self, Shared shared, RequestParser parser, Py_ssize_t end) except -1
-    @cython.locals(size=Py_ssize_t, wider=bytearray)
+    @cython.locals(size=Py_ssize_t, room=Py_ssize_t)
     cdef int make_room(self, Py_ssize_t n) except -1
     @cython.locals(size=Py_ssize_t)
     cdef bint within_limit(self, Shared shared) except -1
     cdef int count_in(self, Shared shared, Py_ssize_t n) except -1
     @cython.locals(n=Py_ssize_t)
     cpdef bint flush(self, Shared shared) except -1
-    cdef Py_ssize_t pull(self, bytearray buf, u8* p, Py_ssize_t at, Py_ssize_t n) except? -1
+    cpdef Py_ssize_t send_from(self, Shared shared, bytearray buf, Py_ssize_t at, Py_ssize_t n) except? -1
+    cdef int count_out(self, Shared shared, Py_ssize_t n) except -1
+    @cython.locals(got=Py_ssize_t)
+    cpdef Py_ssize_t receive_into(self, Shared shared, bytearray buf, Py_ssize_t at, Py_ssize_t n) except? -1
+    cdef Py_ssize_t pull(self, u8* p, Py_ssize_t at, Py_ssize_t n) except? -1
     cdef Py_ssize_t push(self, Py_ssize_t n) except? -1

@@ -22,6 +22,9 @@ Rules
   3. Memory follows what arrived, never what was announced.
   4. Only ``pull`` and ``push`` touch the socket; a connection with a
      ``channel`` (TLS) uses that instead.
+  5. A link between servers is a connection too.  A ``source`` fills its output whenever there is
+     room (all data and the stream of changes, for a replica); a ``sink`` takes its input in the
+     place of the parser (the same from our primary).
 """
 
 from __future__ import annotations
@@ -29,10 +32,12 @@ from __future__ import annotations
 from typing import Protocol
 
 from forebay import mem
+from forebay.commands.api import gates
 from forebay.commands.api.session import Session
 from forebay.engine.engine import Engine
-from forebay.errors import ProtocolError
+from forebay.errors import ProtocolError, WrongPortError
 from forebay.server.net import sysio
+from forebay.server.net.tls_channel import TlsChannel
 from forebay.wire.request import Limits, RequestParser
 from forebay.wire.resp_writer import RespWriter
 
@@ -47,21 +52,46 @@ RUN_BYTES = 256 << 10
 BURST_BYTES = 1 << 20
 # Unread replies of a client above which its commands wait.
 PAUSE_BYTES = 64 << 20
-# What may be held for, and owed to, a client that has not given its password.
-STRANGER_HELD_BYTES = 64 << 10
-STRANGER_BURST_BYTES = 16 << 10
+# What may be held for, and owed to, a client that has not given its password: with the room
+# in which both grow and the session itself 64 KiB, of which a crowd of strangers can have many.
+STRANGER_HELD_BYTES = 32 << 10
+STRANGER_BURST_BYTES = 8 << 10
 # One send; the kernel rarely takes more, and a slow copy delays the others.
 SEND_BYTES = 1 << 20
 
 STARVED, BUSY, STALLED = 0, 1, 2
+IS_STRANGER = gates.UNAUTHENTICATED
 
 
-class Channel(Protocol):
-    """A way for the bytes that is not the bare socket; -1 as a result means: not now."""
+class Source(Protocol):
+    """Fills the output of a link, a piece at a time."""
 
-    def recv(self, buf: bytearray | None, at: int, n: int) -> int: ...
-    def send(self, data: memoryview) -> int: ...
-    def close(self) -> None: ...
+    def refill(self, conn: Connection, shared: Shared) -> bool:
+        """Add the next piece to the output if little waits there, or send it straight from where
+        it lies; False when the other side is gone.
+        """
+
+    def has_more(self) -> bool:
+        """Whether refill() would add something if there were room."""
+
+    def owed(self) -> int:
+        """Bytes that are due to the other side and not in the output yet."""
+
+    def is_copying(self) -> bool:
+        """Whether the output holds nothing that counts against its limit."""
+
+    def closed(self) -> None:
+        """The connection is no more."""
+
+
+class Sink(Protocol):
+    """Takes the input of a link."""
+
+    def receive(self, conn: Connection) -> bool:
+        """Take what has arrived; False when the link has come to its end."""
+
+    def closed(self) -> None:
+        """The connection is no more."""
 
 
 class Shared:
@@ -85,11 +115,15 @@ class Shared:
 class Connection:
     """A socket and its session."""
 
-    def __init__(self, fd: int, session: Session, channel: Channel | None = None) -> None:
+    def __init__(self, fd: int, session: Session, channel: TlsChannel | None = None) -> None:
         self.fd = fd
         self.session = session
         self.out: RespWriter = session.out
         self.channel = channel
+        self.source: Source | None = None
+        self.sink: Sink | None = None
+        #: Nothing is read for now: its sink has enough to do.
+        self.deaf = False
         self.parser: RequestParser | None = None
         self.held: bytearray | None = None
         self.start = 0
@@ -110,15 +144,24 @@ class Connection:
         self.leaving = False
         #: For how long it has been about to close without taking its last reply.
         self.seconds_closing = 0
+        #: Bytes of replies that its latest commands made; -1 if there were none yet.
+        self.weight = -1
+        #: What it uses, as client_limits.py counted it last.
+        self.counted_bytes = 0
+        #: The error of the system that ended it; 0 if there was none.
+        self.error_number = 0
         #: Why it is being closed, for the log; empty if the client went by itself.
         self.fault = ""
-        #: The limit that it broke, "query" or "output"; an operator should see that.
+        #: The limit that it broke, "query" or "output", or that it came to the wrong "port"; an
+        #: operator should see that.
         self.offence = ""
 
     # In
 
     def read(self, shared: Shared) -> bool:
         """Take what has arrived and run what is whole; False when the client is gone."""
+        if self.sink is not None:
+            return self.sink.receive(self)
         if self.held is not None and (self.more or self.end - self.start > SMALL_BYTES):
             return self.read_own(shared)
         at = 0
@@ -128,7 +171,7 @@ class Connection:
             mem.copy(shared.p, 0, self.held, self.start, at)
             if self.parser is not None:
                 parser = self.parser
-        n = self.pull(shared.buf, shared.p, at, READ_BYTES)
+        n = self.pull(shared.p, at, READ_BYTES)
         if n <= 0:
             return self.no_bytes(n)
         self.count_in(shared, n)
@@ -147,7 +190,8 @@ class Connection:
         if self.parser is not None and self.parser.want > n:
             n = min(self.parser.want, LARGE_READ_BYTES)
         self.make_room(n)
-        n = self.pull(self.held, self.held, self.end, n)
+        assert self.held is not None
+        n = self.pull(self.held, self.end, n)
         if n <= 0:
             return self.no_bytes(n)
         self.count_in(shared, n)
@@ -193,13 +237,16 @@ class Connection:
         before = self.out.size
         try:
             state = self.run_commands(shared, parser)
-            shared.produced += self.out.size - before
+            self.weight = self.out.size - before
+            shared.produced += self.weight
             return state
         except ProtocolError as error:
             self.out.error(error.text)
             self.session.closing = True
             self.leaving = True
             self.fault = str(error)
+            if isinstance(error, WrongPortError):
+                self.offence = "port"
             return STALLED
 
     def run_commands(self, shared: Shared, parser: RequestParser) -> int:
@@ -210,7 +257,7 @@ class Connection:
             return STALLED
         shared.engine.started_us = 0
         last_pos = parser.pos + RUN_BYTES
-        if session.authenticated:
+        if not session.gate & IS_STRANGER:
             last_size = out.size + BURST_BYTES
             parser.limits = shared.trusted
         else:
@@ -220,11 +267,11 @@ class Connection:
             if parser.argv.n > 0:
                 shared.engine.call(session, parser.argv, shared.now_ms)
                 if session.blocked is not None or session.closing:
-                    self.leaving = session.closing
+                    self.leaving = session.closing and not self.offence
                     return STALLED
                 if out.size > last_size or parser.pos > last_pos:
                     return BUSY
-                if session.authenticated != parser.limits.authenticated:
+                if (session.gate & IS_STRANGER == 0) != parser.limits.authenticated:
                     return BUSY
         return STARVED
 
@@ -258,9 +305,8 @@ class Connection:
         assert self.held is not None
         size = self.end - self.start
         if len(self.held) - self.end < n:
-            wider = bytearray(max(size + n, size + size // 2))
-            mem.copy(wider, 0, self.held, self.start, size)
-            self.held = wider
+            room = max(size + n, size + size // 2)
+            self.held = mem.widened(self.held, self.start, size, room)
             self.start = 0
             self.end = size
 
@@ -271,7 +317,7 @@ class Connection:
             return True
         size = self.end - self.start
         self.session.query_bytes = size
-        if self.session.authenticated:
+        if not self.session.gate & IS_STRANGER:
             if size <= shared.query_limit_bytes:
                 return True
         elif size <= STRANGER_HELD_BYTES:
@@ -295,23 +341,50 @@ class Connection:
             n = SEND_BYTES
         n = self.push(n)
         if n < 0:
+            self.error_number = -n
             return sysio.again(n)
-        shared.bytes_out += n
-        shared.engine.stats.writes += 1
-        self.session.bytes_out += n
+        self.count_out(shared, n)
         self.out.consume(n)
         return True
 
+    def send_from(self, shared: Shared, buf: bytearray, at: int, n: int) -> int:
+        """For a source: send up to n bytes that lie in a buffer of its own; as sysio.send.
+
+        A channel sends only what the output holds (its rule 2), and so they are copied there.
+        """
+        if self.channel is not None:
+            self.out.bytes_of(buf, at, n)
+            return n
+        n = sysio.send(self.fd, buf, at, n)
+        if n < 0:
+            self.error_number = -n
+        else:
+            self.count_out(shared, n)
+        return n
+
+    def count_out(self, shared: Shared, n: int) -> None:
+        """Statistics of sent bytes."""
+        shared.bytes_out += n
+        shared.engine.stats.writes += 1
+        self.session.bytes_out += n
+
     # The socket
 
-    def pull(self, buf: bytearray | None, p: mem.Pointer, at: int, n: int) -> int:
-        """Receive up to n bytes to buf[at]; p is the same place."""
+    def receive_into(self, shared: Shared, buf: bytearray, at: int, n: int) -> int:
+        """For a sink: receive up to n bytes to buf[at:]; 0 and less as in sysio."""
+        got = self.pull(buf, at, n)
+        if got > 0:
+            self.count_in(shared, got)
+        return got
+
+    def pull(self, p: mem.Pointer, at: int, n: int) -> int:
+        """Receive up to n bytes to p[at]."""
         if self.channel is None:
             return sysio.recv(self.fd, p, at, n)
-        return self.channel.recv(buf, at, n)
+        return self.channel.recv(p, at, n)
 
     def push(self, n: int) -> int:
         """Send up to n waiting bytes."""
         if self.channel is None:
             return sysio.send(self.fd, self.out.p, self.out.start, n)
-        return self.channel.send(self.out.view()[:n])
+        return self.channel.send(self.out.p, self.out.start, n)

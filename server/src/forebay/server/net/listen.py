@@ -42,6 +42,8 @@ class Door:
         #: What was asked for: an address as ``bind`` has it, and the port.
         self.address = address
         self.unix_path = unix_path
+        #: Who comes in here speaks TLS.
+        self.is_tls = False
         self.fault = ""
 
     def fileno(self) -> int:
@@ -85,14 +87,16 @@ def host_port(address: Sequence[object]) -> str:
     return f"[{host}]:{address[1]}" if ":" in host else f"{host}:{address[1]}"
 
 
-def open_tcp(addresses: Sequence[str], port: int, backlog: int, keepalive_s: int) -> list[Door]:
+def open_tcp(
+    addresses: Sequence[str], port: int, backlog: int, keepalive_s: int, is_tls: bool = False
+) -> list[Door]:
     """A door for each address; none when the port is 0."""
     doors: list[Door] = []
     if port == 0:
         return doors
     try:
         for address in addresses:
-            door = _open_tcp_address(address, port, backlog, keepalive_s)
+            door = _open_tcp_address(address, port, backlog, keepalive_s, is_tls)
             if door is not None:
                 doors.append(door)
     except ConfigError:
@@ -104,7 +108,9 @@ def open_tcp(addresses: Sequence[str], port: int, backlog: int, keepalive_s: int
     return doors
 
 
-def _open_tcp_address(address: str, port: int, backlog: int, keepalive_s: int) -> Door | None:
+def _open_tcp_address(
+    address: str, port: int, backlog: int, keepalive_s: int, is_tls: bool
+) -> Door | None:
     optional = address.startswith("-")
     host = {"*": "0.0.0.0", "::*": "::"}.get(address.lstrip("-"), address.lstrip("-"))
     sock: socket.socket | None = None
@@ -126,13 +132,17 @@ def _open_tcp_address(address: str, port: int, backlog: int, keepalive_s: int) -
             sock.close()
         if optional and (fault.errno in ABSENT or isinstance(fault, socket.gaierror)):
             return None
-        raise ConfigError(_why_not(f"{host}:{port}", fault, "--port")) from fault
-    return Door(sock, host_port(where), asked_for(address, port))
+        directive = "--tls-port" if is_tls else "--port"
+        raise ConfigError(_why_not(f"{host}:{port}", fault, directive)) from fault
+    name = host_port(where) + (" (TLS)" if is_tls else "")
+    door = Door(sock, name, asked_for(address, port, is_tls))
+    door.is_tls = is_tls
+    return door
 
 
-def asked_for(address: str, port: int) -> str:
+def asked_for(address: str, port: int, is_tls: bool) -> str:
     """One address of ``bind`` with its port, to tell which doors are open already."""
-    return f"{address.lstrip('-')} {port}"
+    return f"{address.lstrip('-')} {port}{' TLS' if is_tls else ''}"
 
 
 def set_keepalive(sock: socket.socket, keepalive_s: int) -> None:

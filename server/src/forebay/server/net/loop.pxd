@@ -13,7 +13,7 @@ from forebay.server.net.timers cimport Clock
 from forebay.server.net.turn_end cimport TurnEnd
 
 cdef int READ, WRITE, MAX_EVENTS
-cdef long long TURN_BYTES, STEP_MS
+cdef long long TURN_BYTES, LIGHT_BYTES, STEP_MS
 
 
 @cython.final
@@ -28,7 +28,7 @@ cdef class Loop:
     cdef public int count
     cdef list to_settle, busy
     cdef public TurnEnd turn_end
-    cdef public bint is_stopping
+    cdef public bint is_stopping, is_crowded, is_counting
     cdef public long long next_beat_ms, beat_ms
     cdef long long steady_ms, offset_ms, woke_us
     cdef public bint running
@@ -45,18 +45,18 @@ cdef class Loop:
     cdef int end_turn(self) except -1
     @cython.locals(conn=Connection)
     cdef int serve(self, Py_ssize_t fd, int mask) except -1
+    @cython.locals(conn=Connection, i=int, fd=Py_ssize_t)
+    cdef int serve_light(self, u64* w, int ready) except -1
     cdef tell(self, int fd)
     @cython.locals(alive=bint)
-    cdef int read(self, Connection conn) except -1
+    cpdef int read(self, Connection conn) except -1
     @cython.locals(conn=Connection, busy=list)
     cdef int run_busy(self) except -1
     cpdef int queue(self, Connection conn) except -1
-    @cython.locals(session=Session, conn=Connection, asked=list, waited=list)
+    @cython.locals(session=Session, conn=Connection, asked=list)
     cdef int settle_all(self) except -1
     @cython.locals(session=Session, conn=Connection)
     cpdef close_recipients(self)
-    @cython.locals(conn=Connection)
-    cdef int settle_each(self, list connections) except -1
     cdef int settle(self, Connection conn) except -1
     cdef bint send(self, Connection conn) except -1
     @cython.locals(mask=int)

@@ -15,7 +15,9 @@ Rules
      ``to_settle``, once; code that writes to another client's output announces it
      (engine.touched), and step 5 finds it there.
   3. epoll is level-triggered: an event that is not dealt with comes again, so a
-     turn may stop early when it has produced TURN_BYTES of replies.
+     turn stops early when it has produced TURN_BYTES of replies.  The next one is
+     crowded: it first serves clients whose last replies were light, so that they
+     wait for one large reply of others, not for all of them.
   4. A descriptor may be reused within a turn, so an event alone never closes a
      connection: only a receive or send that fails does.
   5. Deadlines are kept in wall time, like everything in the engine, but measured
@@ -41,8 +43,11 @@ READ = select.EPOLLIN
 WRITE = select.EPOLLOUT
 # Events of one turn.
 MAX_EVENTS = 256
-# Replies that a turn may pile up before they are sent.
-TURN_BYTES = 64 << 20
+# Replies that a turn may pile up before they are sent and others are served.
+TURN_BYTES = 8 << 20
+
+# Replies to one client in one turn that make nobody wait.
+LIGHT_BYTES = 1 << 20
 
 # A difference between the clocks that no drift explains: somebody set the wall clock.
 STEP_MS = 1000
@@ -62,6 +67,12 @@ class Host:
     def may_owe(self, conn: Connection, bytes_owed: int) -> bool:
         """Whether a client may leave this much output unread."""
         raise NotImplementedError
+
+    def count(self, conn: Connection) -> None:
+        """A client may use more memory than before, or less."""
+
+    def make_room(self) -> None:
+        """Close clients if they use too much memory; asked at the end of a turn."""
 
     def closed(self, conn: Connection) -> None:
         """A connection is no more."""
@@ -88,6 +99,10 @@ class Loop:
         self.to_settle: list[Connection] = []
         self.busy: list[Connection] = []
         self.is_stopping = False
+        #: The last turn had to leave something for this one.
+        self.is_crowded = False
+        #: The memory of clients is limited: the host must know what each of them uses.
+        self.is_counting = False
         self.next_beat_ms = 0
         self.beat_ms = 100
         #: Monotonic time of this turn, and how far wall time is ahead of it.
@@ -132,6 +147,8 @@ class Loop:
         conn.out.clear()
         conn.held = None
         conn.parser = None
+        conn.source = None
+        conn.sink = None
         if conn.channel is not None:
             conn.channel.close()
         os.close(fd)
@@ -167,15 +184,22 @@ class Loop:
         if step_ms > STEP_MS or step_ms < -STEP_MS:
             self.follow_clock()
         shared.produced = 0
+        if self.is_crowded:
+            self.serve_light(w, ready)
+        self.is_crowded = False
         if self.busy:
             self.run_busy()
         for i in range(ready):
             if shared.produced > TURN_BYTES or self.is_stopping:
+                self.is_crowded = True
                 break
-            self.serve(w[2 * i], w[2 * i + 1])
+            if w[2 * i + 1] != 0:
+                self.serve(w[2 * i], w[2 * i + 1])
         self.between()
         self.turn_end.before_replies()
         self.settle_all()
+        if self.is_counting:
+            self.host.make_room()
 
     def follow_clock(self) -> None:
         """The wall clock was set: tell the host, unless only we were held up between two looks."""
@@ -222,6 +246,15 @@ class Loop:
         elif not conn.queued:
             self.queue(conn)
 
+    def serve_light(self, w: mem.Words, ready: int) -> None:
+        """Rule 3: those first who never asked for much; their events are done then."""
+        for i in range(ready):
+            fd = w[2 * i]
+            conn = self.by_fd[fd] if fd < len(self.by_fd) else None
+            if conn is not None and 0 <= conn.weight <= LIGHT_BYTES and not self.is_stopping:
+                self.serve(fd, w[2 * i + 1])
+                w[2 * i + 1] = 0
+
     def tell(self, fd: int) -> None:
         """Something other than a connection is ready, if it still takes part."""
         watcher = self.watchers.get(fd)
@@ -242,7 +275,11 @@ class Loop:
         if not alive:
             self.close(conn)
         elif not conn.queued and (
-            conn.out.size > 0 or conn.more or conn.leaving or conn.watching != READ
+            conn.out.size > 0
+            or conn.more
+            or conn.leaving
+            or conn.watching != READ
+            or self.is_counting
         ):
             self.queue(conn)
 
@@ -251,6 +288,10 @@ class Loop:
         busy = self.busy
         self.busy = []
         for conn in busy:
+            if self.shared.produced > TURN_BYTES:
+                self.busy.append(conn)
+                self.is_crowded = True
+                continue
             conn.busy = False
             if conn.fd < 0 or self.is_stopping:
                 continue
@@ -279,12 +320,12 @@ class Loop:
         self.to_settle = []
         for session in self.shared.engine.take_touched():
             conn = session.link
-            if isinstance(conn, Connection) and not conn.queued:
-                self.queue(conn)
-        waited = self.to_settle
-        self.to_settle = []
-        self.settle_each(waited)
-        self.settle_each(asked)
+            if isinstance(conn, Connection) and not conn.queued and conn.fd >= 0:
+                self.settle(conn)
+        for conn in asked:
+            conn.queued = False
+            if conn.fd >= 0:
+                self.settle(conn)
 
     def close_recipients(self) -> None:
         """End every client to whom this turn has written: its reply would not be true."""
@@ -300,22 +341,19 @@ class Loop:
         for conn in self.to_settle:
             conn.queued = True
 
-    def settle_each(self, connections: list[Connection]) -> None:
-        """See to each of these that is still there."""
-        for conn in connections:
-            conn.queued = False
-            if conn.fd >= 0:
-                self.settle(conn)
-
     def settle(self, conn: Connection) -> None:
         """Send, close or watch: whatever the state of this connection asks for."""
         if self.send(conn):
             self.keep(conn)
+            if self.is_counting:
+                self.host.count(conn)
         else:
             self.close(conn)
 
     def send(self, conn: Connection) -> bool:
         """Send what waits; false if the connection has come to its end."""
+        if conn.source is not None and not conn.source.refill(conn, self.shared):
+            return False
         if conn.out.size > 0 and not conn.flush(self.shared):
             return False
         if conn.session.closing and not conn.leaving:
@@ -324,13 +362,15 @@ class Loop:
             return bool(self.host.may_owe(conn, conn.out.size - conn.out.start))
         if conn.leaving or (conn.ended and conn.has_no_more_to_do()):
             return False
+        if conn.source is not None and conn.source.owed() > 0:
+            return bool(self.host.may_owe(conn, 0))
         conn.over_since_ms = 0
         return True
 
     def keep(self, conn: Connection) -> None:
         """Wait for what can happen next: more bytes, room to send, a turn to run what is held."""
-        mask = 0 if conn.leaving or conn.ended else READ
-        if conn.out.size > 0:
+        mask = 0 if conn.leaving or conn.ended or conn.deaf else READ
+        if conn.out.size > 0 or (conn.source is not None and conn.source.has_more()):
             mask |= WRITE
         if conn.more and not conn.busy and not conn.stalled():
             conn.busy = True

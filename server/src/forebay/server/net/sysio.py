@@ -23,7 +23,7 @@ import os
 import select
 import time
 
-from forebay.mem import Pointer, Words
+from forebay.mem import Pointer, Source, Words
 
 
 def wait(epoll: select.epoll, fd: int, w: Words, most: int, timeout_ms: int) -> int:
@@ -50,7 +50,7 @@ def recv(fd: int, p: Pointer, at: int, n: int) -> int:
             return -(fault.errno or errno.EIO)
 
 
-def send(fd: int, p: Pointer, at: int, n: int) -> int:
+def send(fd: int, p: Source, at: int, n: int) -> int:
     """Send up to n bytes of p[at:at+n]."""
     assert 0 <= at and at + n <= len(p), "send past the end"
     with memoryview(p) as view, view[at : at + n] as load:

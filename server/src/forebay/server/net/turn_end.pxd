@@ -5,7 +5,9 @@ from forebay.commands.api.effects cimport Effects
 
 
 cdef class EffectsReader:
-    cpdef int read(self, Effects effects) except -1
+    cdef public bint is_off
+    cpdef read(self, Effects effects)
+    cpdef bint wants_effects(self) except -1
 
 
 cdef class Participant:
@@ -31,5 +33,6 @@ cdef class TurnEnd:
     cpdef int before_replies(self) except -1
     @cython.locals(reader=EffectsReader)
     cdef int hand_out(self) except -1
+    cpdef read_now(self)
     @cython.locals(participant=Participant)
     cdef settle(self)

@@ -24,8 +24,8 @@ Rules
      leave.  What beat() and work() raise is logged, and the server goes on.
   5. The loop does not sleep while there is work.
 
-Replicas are one more reader (their backlog takes the units of a turn before the AOF clears them)
-and one more participant (pings and timeouts in beat(), WAIT in settle()).
+Replicas are one more reader (replication/feed.py: the backlog takes the units of a turn before
+the AOF clears them) and one more participant (pings and timeouts in beat(), WAIT in settle()).
 """
 
 from __future__ import annotations
@@ -36,9 +36,17 @@ from forebay.commands.api.effects import Effects
 class EffectsReader:
     """Keeps what a turn has changed, or passes it on, before a reply tells of it."""
 
+    def __init__(self) -> None:
+        #: It has nothing to do for now, and is passed over.
+        self.is_off = False
+
     def read(self, effects: Effects) -> None:
         """Take the units of this turn."""
         raise NotImplementedError
+
+    def wants_effects(self) -> bool:
+        """Whether it needs them just now; if nobody does, nothing is recorded."""
+        return True
 
 
 class Participant:
@@ -73,6 +81,10 @@ class TurnEnd:
         """From now on this one reads the effects, after those that came before."""
         self.readers.append(reader)
 
+    def effects_are_wanted(self) -> bool:
+        """Whether any reader needs the effects."""
+        return any(reader.wants_effects() for reader in self.readers)
+
     def ask(self) -> None:
         """Let everybody settle at the end of this turn."""
         self.is_asked = True
@@ -99,10 +111,16 @@ class TurnEnd:
         if self.is_asked:
             self.settle()
 
+    def read_now(self) -> None:
+        """Let every reader have what there is, before the end of the turn."""
+        if self.effects.out.size > 0:
+            self.hand_out()
+
     def hand_out(self) -> None:
         """Give the effects to every reader."""
         for reader in self.readers:
-            reader.read(self.effects)
+            if not reader.is_off:
+                reader.read(self.effects)
 
     def settle(self) -> None:
         """Whatever waited for the readers is done now."""

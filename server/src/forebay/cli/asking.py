@@ -1,0 +1,33 @@
+"""Nothing is deleted by accident: ``--yes``, or a question that is answered with y.
+
+--yes            it is done
+on a terminal    the question; anything but y or yes leaves all as it was
+elsewhere        nobody can answer, so it is refused with a sentence
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from forebay.errors import ForebayError
+
+Yes = Annotated[bool, Parameter(alias="-y", help="do it without a question")]
+
+
+class NotAgreedError(ForebayError):
+    """Nobody said yes; nothing was done."""
+
+
+def agree(deed: str, *, yes: bool) -> None:
+    """Go on if somebody wants this; NotAgreedError if not."""
+    if yes:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise NotAgreedError(f"nothing was done: to {deed}, say --yes")
+    sys.stderr.write(f"{deed[0].upper()}{deed[1:]}? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise NotAgreedError("nothing was done")

@@ -1,0 +1,1 @@
+"""Commands of replication: who follows whom, what a link says, who waits for replicas."""

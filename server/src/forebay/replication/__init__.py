@@ -1,0 +1,1 @@
+"""Replication without sockets: what the stream is, who has how much of it, what is said first."""

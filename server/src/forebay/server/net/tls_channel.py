@@ -1,0 +1,242 @@
+"""The bytes of one connection that speaks TLS, after its handshake (tls_handshakes.py).
+
+    socket --one receive--> Scratch --> incoming |     | --read---> the connection's buffer
+                                                 | ssl |
+    socket <--one send----- unsent <--- outgoing |     | <--write-- the connection's output
+
+OpenSSL never touches the socket: it works on two buffers in memory, and we receive and send with
+the calls that plain connections use.  So a request costs one receive and one send, whatever the
+number of records, where OpenSSL alone would receive the head of each record first.
+
+Rules
+  1. recv() leaves no whole record inside: epoll knows nothing of bytes that were received but not
+     decrypted.  It receives no more than surely fits the room it is given, which is at least
+     LEAST_ROOM.
+  2. send() counts bytes as sent when the socket has taken their last encrypted byte.  Until then
+     they stay in the output of the connection, which so keeps its limits, and begins with the
+     same bytes at the next call.  At most BATCH_BYTES wait here in encrypted form.
+  3. The answers are those of sysio.  A record that breaks the protocol is EBADMSG, and ``fault``
+     says what is wrong.
+  4. After the other side has said goodbye (close_notify) the socket's input is shut down: epoll
+     then reports the end, as it does for a plain connection, after the commands that came before.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+from typing import TYPE_CHECKING, Any
+
+from forebay import mem
+from forebay.server.net import sysio
+
+if TYPE_CHECKING:
+    import ssl
+else:
+    from forebay.server.net.lazy_ssl import ssl
+
+#: The most that one record takes, its head and seal included.
+RECORD_BYTES = 17 << 10
+#: The most that is received at a time.
+SCRATCH_BYTES = 256 << 10
+#: The least room for which recv() may be asked; for those who ask.
+LEAST_ROOM = 2 * RECORD_BYTES
+#: The plain bytes of one record, and of the records that are sent together.
+PLAIN_BYTES = 16 << 10
+BATCH_BYTES = 64 << 10
+#: What a client may make us say in the protocol of TLS itself without reading it.
+MOST_SIDE_TALK = 64 << 10
+
+
+class Scratch:
+    """What all channels of a loop share: where they receive, and where a record is decrypted."""
+
+    def __init__(self) -> None:
+        self.buf = bytearray(SCRATCH_BYTES)
+        self.p: mem.Pointer = self.buf
+        self.plain = bytearray(PLAIN_BYTES)
+        self.plain_p: mem.Pointer = self.plain
+        self.plain_view = memoryview(self.plain)
+
+
+class TlsChannel:
+    """Encrypts and decrypts for one connection."""
+
+    def __init__(
+        self,
+        fd: int,
+        cipher: ssl.SSLObject,
+        incoming: ssl.MemoryBIO,
+        outgoing: ssl.MemoryBIO,
+        scratch: Scratch,
+    ) -> None:
+        self.fd = fd
+        self.cipher = cipher
+        self.incoming = incoming
+        self.outgoing = outgoing
+        self.scratch = scratch
+        # The object of C inside, if there is one: a call less for every read and write.
+        inside: Any = getattr(cipher, "_sslobj", cipher)
+        self.read = inside.read
+        self.write = inside.write
+        self.feed = incoming.write
+        self.fetch = outgoing.read
+        #: Bytes came together with the end of the handshake.
+        self.has_early = incoming.pending > 0
+        #: Encrypted bytes that the socket has not taken, and the plain bytes that they stand for.
+        self.unsent = b""
+        self.owed = 0
+        self.is_ended = False
+        self.fault = ""
+
+    # In
+
+    def recv(self, p: mem.Pointer, at: int, n: int) -> int:
+        """Receive and decrypt up to n bytes to p[at:]; see sysio.recv."""
+        if n < 2 * RECORD_BYTES:
+            raise ValueError("less room than a record may need")
+        if self.is_ended:
+            return self.nothing()
+        if self.has_early:
+            self.has_early = False
+        else:
+            got = sysio.recv(self.fd, self.scratch.p, 0, min(n - RECORD_BYTES, SCRATCH_BYTES))
+            if got <= 0:
+                return got
+            self.feed(mem.to_bytes(self.scratch.p, 0, got))
+        done = self.decrypt(p, at, n)
+        if done > 0:
+            return done
+        if self.outgoing.pending:
+            self.talk_aside()
+        return self.nothing()
+
+    def decrypt(self, p: mem.Pointer, at: int, n: int) -> int:
+        """Decrypt every whole record to p[at:at+n]; how many bytes that gave."""
+        scratch = self.scratch
+        done = 0
+        try:
+            while True:
+                got = self.read(PLAIN_BYTES, scratch.plain_view)
+                if got == 0:
+                    self.end("")
+                    break
+                if got > n - done:
+                    raise RuntimeError("more was received than fits")
+                mem.copy(p, at + done, scratch.plain_p, 0, got)
+                done += got
+                if not self.incoming.pending:
+                    break
+        except ssl.SSLWantReadError:
+            pass
+        except ssl.SSLError as fault:
+            self.end(in_words(fault))
+        return done
+
+    def nothing(self) -> int:
+        """Why there are no bytes."""
+        if not self.is_ended:
+            return -errno.EAGAIN
+        return -errno.EBADMSG if self.fault else 0
+
+    def end(self, fault: str) -> None:
+        """Nothing more is received; epoll says so."""
+        self.is_ended = True
+        self.fault = fault
+        shut_input(self.fd)
+
+    def talk_aside(self) -> None:
+        """Send what TLS itself has to say and no reply carries: an alert, an answer to new keys."""
+        if not self.unsent:
+            self.unsent = self.fetch()
+            self.send_rest()
+        elif self.outgoing.pending > MOST_SIDE_TALK:
+            self.end("asks for answers of TLS itself and does not read them")
+
+    # Out
+
+    def send(self, p: mem.Source, at: int, n: int) -> int:
+        """Encrypt and send up to n bytes of p[at:]; see sysio.send."""
+        done = 0
+        if self.unsent:
+            got = self.send_rest()
+            if got < 0:
+                return got
+            done = self.owed
+            self.owed = 0
+        while done < n:
+            size = min(n - done, BATCH_BYTES)
+            self.encrypt(p, at + done, size)
+            self.unsent = self.fetch()
+            got = self.send_rest()
+            if got < 0:
+                self.owed = size
+                return done if done > 0 and sysio.again(got) else got
+            done += size
+        return done
+
+    def encrypt(self, p: mem.Source, at: int, n: int) -> None:
+        """Make records of n bytes."""
+        done = 0
+        while done < n:
+            done += self.write(mem.to_bytes(p, at + done, min(n - done, PLAIN_BYTES)))
+
+    def send_rest(self) -> int:
+        """Send what is encrypted; 0 when all of it is gone, else minus an errno."""
+        size = len(self.unsent)
+        got = sysio.send(self.fd, self.unsent, 0, size)
+        if got == size:
+            self.unsent = b""
+            return 0
+        if got < 0:
+            return got
+        self.unsent = self.unsent[got:]
+        return -errno.EAGAIN
+
+    # Who it is
+
+    def common_name(self) -> str:
+        """The name in the certificate of the other side; empty if it has shown none."""
+        shown: Any = self.cipher.getpeercert() or {}
+        for part in shown.get("subject", ()):
+            for field, value in part:
+                if field == "commonName":
+                    return str(value)
+        return ""
+
+    # The end
+
+    def say(self, text: bytes) -> None:
+        """Send a last word, as far as the socket takes it."""
+        self.send(text, 0, len(text))
+
+    def close(self) -> None:
+        """Say goodbye if that can be understood: not in the middle of a record."""
+        if self.unsent or self.fault:
+            return
+        try:
+            self.cipher.unwrap()
+        except OSError:
+            pass  # the other side's goodbye is not waited for
+        self.unsent = self.fetch()
+        self.send_rest()
+
+
+def shut_input(fd: int) -> None:
+    """Let epoll report the end of what a socket receives."""
+    sock = socket.socket(fileno=fd)
+    try:
+        sock.shutdown(socket.SHUT_RD)
+    except OSError:
+        pass  # it is gone already
+    finally:
+        sock.detach()
+
+
+def in_words(fault: ssl.SSLError) -> str:
+    """What OpenSSL complains of, for the log."""
+    verify = getattr(fault, "verify_message", "")
+    if verify:
+        return f"TLS: its certificate is not accepted: {verify}"
+    reason = fault.reason or fault.strerror or str(fault)
+    return "TLS: " + reason.replace("_", " ").lower()

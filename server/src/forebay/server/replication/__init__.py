@@ -1,0 +1,1 @@
+"""Links between servers: to the replicas of this one, and to its primary."""

@@ -1,0 +1,42 @@
+"""The end of a turn, for replicas: its effects become the next bytes of the stream of changes.
+
+    effects --unread--> primary side: backlog, replicas
+       '---- + "#REPL:..." --> AOF            so that a restart knows where its data stands
+
+The comment in the AOF stands under one seal with all units of the turn: they and the place that
+they lead to are on disk together, or nothing of it is loaded.  A server that was killed, or lost
+its power, therefore asks its primary for the rest of the stream, and not for all data.
+"""
+
+from __future__ import annotations
+
+from forebay.commands.api.effects import Effects
+from forebay.server.durability.aof_live import LiveAof
+from forebay.server.net.turn_end import EffectsReader
+from forebay.server.replication.primary import PrimarySide
+
+
+class Feed(EffectsReader):
+    """Reads the effects before the AOF does; off while there is no backlog."""
+
+    def __init__(self, side: PrimarySide, live: LiveAof) -> None:
+        super().__init__()
+        self.is_off = True
+        self.side = side
+        self.live = live
+
+    def wants_effects(self) -> bool:
+        """Whether there may be replicas, and what changes here is for them."""
+        return self.side.feeds_effects
+
+    def read(self, effects: Effects) -> None:
+        """Take the units of this turn, and note in the AOF where they lead to.
+
+        Some may have been taken before, because a PING or a message followed them.
+        """
+        self.side.ask_replicas()
+        self.side.take(effects)
+        if effects.noted < effects.out.size and self.live.aof is not None:
+            position = self.side.where()
+            if position is not None:
+                effects.annotate(position.line())
