@@ -23,6 +23,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import forebay
+from testkit.clusters import redis_cluster
 from testkit.oracle import start_redis
 from testkit.places import ROOT
 from testkit.servers import ServerProcess, start_forebay
@@ -33,7 +34,7 @@ settings.register_profile(
 settings.load_profile("default")
 
 #: Tests that run the code in this process and reach each line a few times, not a million.
-MEASURED = {"commands", "core", "engine", "persistence", "wire"}
+MEASURED = {"commands", "core", "engine", "persistence", "replication", "wire"}
 
 #: Servers that run now; their logs are shown when a test fails.
 _running: list[ServerProcess] = []
@@ -138,6 +139,30 @@ def _shared_redis(server_root: Path) -> Iterator[ServerProcess]:
     yield server
     server.stop()
     _running.remove(server)
+
+
+@pytest.fixture
+def make_redis(server_root: Path) -> Iterator[Callable[..., ServerProcess]]:
+    """A redis-server with directives of the test's own."""
+    started: list[ServerProcess] = []
+
+    def make(*directives: str) -> ServerProcess:
+        server = start_redis(Path(tempfile.mkdtemp(dir=server_root)), *directives)
+        started.append(server)
+        _running.append(server)
+        return server
+
+    yield make
+    for server in started:
+        server.stop()
+        _running.remove(server)
+
+
+@pytest.fixture(scope="session")
+def cluster_nodes(server_root: Path) -> Iterator[list[ServerProcess]]:
+    """Three nodes of a real Redis Cluster."""
+    with redis_cluster(server_root / "cluster") as nodes:
+        yield nodes
 
 
 @pytest.fixture

@@ -396,3 +396,14 @@ def test_a_path_with_nothing_to_check_is_one_sentence(
     assert check.err.startswith("forebay: ")
     assert str(tmp_path / name) in check.err
     assert check.err.count("\n") == 1
+
+
+def test_a_path_longer_than_any_buffer_is_only_not_there(tmp_path: Path, check: Check) -> None:
+    """CVE-2025-27151."""
+    for length in (255, 256, 1023, 1024, 4095, 4096, 5000, 100_000):
+        assert check(tmp_path / ("x" * length)) == 1
+    deep = tmp_path
+    for _ in range(15):
+        deep = deep / ("d" * 200)
+    deep.mkdir(parents=True)
+    assert check(deep) == 1

@@ -56,14 +56,15 @@ def test_every_directive_in_the_help_of_serve_exists() -> None:
     from forebay.server.config.config import ROWS
 
     named = {word[2:] for word in HELP.split() if word.startswith("--") and word[2:].islower()}
-    assert named - set(ROWS) == {"help"}
+    assert named - set(ROWS) == {"help", "console"}
 
 
 def test_help_of_serve_explains_a_directive(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["serve", "--port", "1", "--help", "--appendfsync", "user"]) == 0
+    assert main(["serve", "--port", "1", "--help", "--appendfsync", "loadmodule", "user"]) == 0
     text = capsys.readouterr().out
     for part in ("everysec | always | no", "default: everysec", "forced onto the disk", "refused"):
         assert part in text
+    assert "user alice on >secret" in text
 
 
 def test_help_of_serve_has_a_line_about_every_directive(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import forebay
-from forebay.cli.main import main
+from forebay.cli.main import COMMANDS, main
 from server.tests.support.aof_files import command, seal_all, write_aof
 
 Printed = pytest.CaptureFixture[str]
@@ -37,7 +37,7 @@ def loaded_by(*args: str) -> set[str]:
 
 
 def test_a_server_starts_without_the_library_of_the_command_line() -> None:
-    heavy = {"cyclopts", "rich", "attrs", "email", "forebay_spark"}
+    heavy = {"cyclopts", "rich", "attrs", "email", "redis", "hiredis", "forebay_spark"}
     assert not heavy & loaded_by("serve", "--port", "banana")
     assert not heavy & loaded_by("serve", "--help")
     assert not heavy & loaded_by("--version")
@@ -45,6 +45,20 @@ def test_a_server_starts_without_the_library_of_the_command_line() -> None:
 
 def test_help_knows_all_commands_without_what_runs_below_them() -> None:
     assert not {"cyclopts", "rich", "pyspark", "pyarrow", "redis"} & loaded_by("--help")
+
+
+def test_a_small_command_does_not_load_the_client_that_only_tls_needs() -> None:
+    loaded = loaded_by("range", "s", "--url", "redis://127.0.0.1:1")
+    assert "hiredis" in loaded and not {"redis", "asyncio", "rich"} & loaded
+    assert "redis" in loaded_by("range", "s", "--url", "rediss://127.0.0.1:1")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits_a_terminal(name: str, capsys: Printed) -> None:
+    assert main([name, "--help"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert [line for line in told if len(line) > 100] == []
+    assert "BYTES" not in " ".join(told), "what a type is called says nothing to a reader"
 
 
 # Mistakes
@@ -148,6 +162,14 @@ def bash_script(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("forebay serve --appendfsync al", "always"),
         ("forebay serve --appendonly y", "yes"),
         ("forebay completion z", "zsh"),
+        ("forebay tai", "tail"),
+        ("forebay tail --gro", "--group"),
+        ("forebay groups res", "reset"),
+        ("forebay groups reset --to-t", "--to-time"),
+        ("forebay pending cl", "claim"),
+        ("forebay pending nack --mode si", "silent"),
+        ("forebay copy --fol", "--follow"),
+        ("forebay copy --format c", "csv"),
         ("forebay pipeline arch", "archive"),
         ("forebay pipeline archive --metr", "--metrics-port"),
         ("forebay sql --format j", "json"),
@@ -168,7 +190,7 @@ def test_bash_completes(line: str, offered: str, bash_script: Path) -> None:
 def test_other_shells_get_a_script_with_all_names(shell: str, capsys: Printed) -> None:
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
-    for word in ("appendfsync", "cut-at", "metrics-port", "vacuum"):
+    for word in ("appendfsync", "cut-at", "metrics-port", "vacuum", "to-time", "dry-run"):
         assert word in script
 
 

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from server.tests.compat.differ import Difference
-from server.tests.compat.list_commands import random_script
-from server.tests.compat.scripts import Script
 from server.tests.compat.test_random import generic_script, scripts
 from server.tests.compat.test_random_strings import script as string_script
+from testkit.compat.differ import Difference
+from testkit.compat.list_commands import random_script
+from testkit.compat.scripts import Script
 from testkit.oracle import server_program, server_version
 from testkit.resp import encode
 from testkit.servers import ServerProcess

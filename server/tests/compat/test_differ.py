@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from server.tests.compat.differ import first_difference
-from server.tests.compat.differences import ROWS
-from server.tests.compat.replies import parse
-from server.tests.compat.scripts import ScriptWriter
+from testkit.compat.differ import first_difference
+from testkit.compat.differences import ROWS
+from testkit.compat.replies import parse
+from testkit.compat.scripts import ScriptWriter
 
 PENDING = b"*1\r\n*4\r\n$3\r\n1-1\r\n$1\r\nc\r\n:%d\r\n:%d\r\n"
 

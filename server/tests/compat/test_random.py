@@ -7,9 +7,9 @@ from random import Random
 import pytest
 
 import forebay
-from server.tests.compat.differ import check
-from server.tests.compat.generic_commands import random_command
-from server.tests.compat.scripts import Script, ScriptWriter
+from testkit.compat.differ import check
+from testkit.compat.generic_commands import random_command
+from testkit.compat.scripts import Script, ScriptWriter
 from testkit.oracle import server_program, server_version
 from testkit.servers import ServerProcess
 

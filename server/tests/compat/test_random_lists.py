@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import forebay
-from server.tests.compat.differ import check, play_on
-from server.tests.compat.list_commands import random_script
-from server.tests.compat.scripts import Script
 from server.tests.compat.test_changes import check_counts
+from testkit.compat.differ import check, play_on
+from testkit.compat.list_commands import random_script
+from testkit.compat.scripts import Script
 from testkit.resp import RawClient, parse
 from testkit.servers import ServerProcess
 

@@ -10,10 +10,10 @@ from random import Random
 import pytest
 
 import forebay
-from server.tests.compat.differ import check
-from server.tests.compat.differences import is_before
-from server.tests.compat.scripts import Script
-from server.tests.compat.string_commands import random_command
+from testkit.compat.differ import check
+from testkit.compat.differences import is_before
+from testkit.compat.scripts import Script
+from testkit.compat.string_commands import random_command
 from testkit.servers import ServerProcess
 
 LENGTH = 60

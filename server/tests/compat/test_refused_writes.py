@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from server.tests.compat.differ import play
-from server.tests.compat.scripts import Script
+from testkit.compat.differ import play
+from testkit.compat.scripts import Script
 from testkit.servers import ServerProcess
 
 pytestmark = pytest.mark.oracle

@@ -6,8 +6,8 @@ import shlex
 
 import pytest
 
-from server.tests.compat.differ import check
-from server.tests.compat.scripts import Script
+from testkit.compat.differ import check
+from testkit.compat.scripts import Script
 from testkit.servers import ServerProcess
 
 pytestmark = pytest.mark.oracle

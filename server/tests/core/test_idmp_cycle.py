@@ -50,3 +50,19 @@ def test_keys_that_come_and_go_between_runs_do_no_harm() -> None:
     assert cycle.run(START_MS + 100_000) == 0
     client("XADD", "s", "IDMP", "p", "i", "*", "f", "v")
     assert cycle.run(START_MS + 100_000) == 1
+
+
+def test_ten_runs_a_second_are_made_and_no_more() -> None:
+    ran: list[int] = []
+
+    class Counted(IdmpCycle):
+        def run(self, now_ms: int, budget: int = 1) -> int:
+            ran.append(now_ms - START_MS)
+            return 0
+
+    cycle = Counted(client_with_streams(1).engine.keyspace)
+    for passed_ms in (0, 10, 99, 100, 150, 200):
+        cycle.tick(START_MS + passed_ms)
+    assert ran == [0, 100, 200]
+    cycle.tick(START_MS - 5000)
+    assert ran[-1] == -5000, "the clock was set back"

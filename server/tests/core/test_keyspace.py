@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay.core.check import check_keyspace
-from forebay.core.keyspace import Database, Keyspace
+from forebay.core.keyspace import Database, Keyspace, Waiting
 
 
 class Ear:
@@ -88,10 +88,10 @@ def test_clearing_tells_those_whose_keys_were_there() -> None:
     db = keyspace.databases[0]
     db.put(b"here", b"")
     ears = watched(db, b"here", b"not here")
-    db.waiting = {b"here": [], b"not here": []}
+    db.waiting = {key: Waiting(db, key) for key in (b"here", b"not here")}
     assert db.clear() == 1
     assert [ear.heard for ear in ears] == [1, 0]
-    assert list(keyspace.ready) == [(0, b"here")]
+    assert keyspace.ready == [db.waiting[b"here"]]
 
 
 def test_exchanging_tells_those_whose_keys_are_in_either_database() -> None:
@@ -100,10 +100,10 @@ def test_exchanging_tells_those_whose_keys_are_in_either_database() -> None:
     first.put(b"a", b"")
     second.put(b"b", b"")
     ears = watched(first, b"a", b"b", b"c") + watched(second, b"a", b"b", b"c")
-    first.waiting = {b"b": [], b"c": []}
+    first.waiting = {key: Waiting(first, key) for key in (b"b", b"c")}
     first.exchange(second, now_ms=0)
     assert [ear.heard for ear in ears] == [1, 1, 0, 1, 1, 0]
-    assert list(keyspace.ready) == [(0, b"b")]
+    assert keyspace.ready == [first.waiting[b"b"]]
 
 
 def test_whatever_lets_go_of_a_collection_raises_the_version() -> None:

@@ -265,9 +265,10 @@ def test_a_claim_alarm_looks_again_without_any_command(client: EngineClient) -> 
 
 def test_client_unblock_answers_as_a_timeout_or_with_an_error(client: EngineClient) -> None:
     waiting = reader(client, "XREAD BLOCK 0 STREAMS s $")
-    assert client("CLIENT", "UNBLOCK", waiting.session.id) == 1
-    assert waiting.messages() == [None]
-    waiting.send("XREAD BLOCK 0 STREAMS s $")
+    for reason in ([], ["TIMEOUT"]):
+        assert client("CLIENT", "UNBLOCK", waiting.session.id, *reason) == 1
+        assert waiting.messages() == [None]
+        waiting.send("XREAD BLOCK 0 STREAMS s $")
     assert client("CLIENT", "UNBLOCK", waiting.session.id, "ERROR") == 1
     assert waiting.read() == ReplyError("UNBLOCKED client unblocked via CLIENT UNBLOCK")
     assert client("CLIENT", "UNBLOCK", waiting.session.id) == 0
@@ -333,6 +334,82 @@ def test_a_served_group_read_is_a_unit_of_its_own(client: EngineClient) -> None:
     client("XADD s 1-1 f v")
     names = [command[0] for command in client.effects()]
     assert names == [b"XADD", b"MULTI", b"XCLAIM", b"XGROUP", b"EXEC"]
+
+
+# Waiting again
+
+
+def test_a_client_waits_with_the_same_command_time_after_time(client: EngineClient) -> None:
+    client("XGROUP CREATE s g $ MKSTREAM")
+    words = "XREADGROUP GROUP g a BLOCK 0 STREAMS s >"
+    waiting = reader(client, words)
+    for n in range(1, 5):
+        client(f"XADD s {n}-1 f v")
+        assert waiting.read() == entry(f"{n}-1")
+        assert counts(client) == (0, 0, 0)
+        assert waiting(words) is BLOCKED
+        assert counts(client) == (1, 1, 1)
+
+
+def test_each_wait_with_the_same_command_has_its_own_deadline(client: EngineClient) -> None:
+    waiting = reader(client, "XREAD BLOCK 100 STREAMS s 0-1")
+    client.sleep(60)
+    client("XADD s 0-2 f v")
+    assert waiting.read() == entry("0-2")
+    client("DEL s")
+    assert waiting("XREAD BLOCK 100 STREAMS s 0-1") is BLOCKED
+    client.sleep(60)
+    assert waiting.read() is BLOCKED
+    client.sleep(40)
+    assert waiting.read() is None
+    assert counts(client) == (0, 0, 0)
+
+
+def test_the_same_command_in_another_database_waits_there(client: EngineClient) -> None:
+    waiting = reader(client, "XREAD BLOCK 0 STREAMS s 0-0")
+    client("XADD s 1-1 f v")
+    assert waiting.read() == entry("1-1")
+    waiting("SELECT 1")
+    assert waiting("XREAD BLOCK 0 STREAMS s 0-0") is BLOCKED
+    client("XADD s 2-1 f v")
+    assert waiting.read() is BLOCKED
+    client("SELECT 1")
+    client("XADD s 3-1 f v")
+    assert waiting.read() == entry("3-1")
+
+
+def test_another_command_waits_for_what_it_says_itself(client: EngineClient) -> None:
+    waiting = reader(client, "XREAD BLOCK 0 STREAMS s 0-0")
+    client("XADD s 1-1 f v")
+    assert waiting.read() == entry("1-1")
+    assert waiting("XREAD BLOCK 0 STREAMS t 0-0") is BLOCKED
+    client("XADD s 2-1 f v")
+    assert waiting.read() is BLOCKED
+    client("XADD t 3-1 f v")
+    assert waiting.read() == [[b"t", [[b"3-1", [b"f", b"v"]]]]]
+
+
+def test_the_time_spent_in_vain_is_that_of_one_wait(client: EngineClient) -> None:
+    client("XGROUP CREATE s g $ MKSTREAM")
+    words = "XREADGROUP GROUP g a BLOCK 0 STREAMS s >"
+    waiting = reader(client, words)
+    waiting.session.blocked.spent_us = 1_000_000
+    client("XADD s 1-1 f v")
+    assert waiting.read() == entry("1-1")
+    assert waiting(words) is BLOCKED
+    assert waiting.session.blocked.spent_us < 1_000_000
+
+
+def test_nothing_large_is_kept_of_a_wait_that_is_over(client: EngineClient) -> None:
+    waiting = reader(client, "XREAD BLOCK 0 STREAMS s t 0-0 0-0")
+    client("XADD s 1-1 f v")
+    assert waiting.read() == entry("1-1")
+    assert waiting.session.waited is None
+    client("CLIENT PAUSE 100 ALL")
+    assert waiting(f"SET k {'x' * 1000}") is BLOCKED
+    client.sleep(100)
+    assert waiting.read() == "OK"
+    assert waiting.session.waited is None
 
 
 def test_the_server_hears_of_everybody_who_was_answered(client: EngineClient) -> None:

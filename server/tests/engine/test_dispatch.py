@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from forebay.commands.api import gates
 from forebay.commands.api.context import Context
 from forebay.commands.api.services import CallCount
 from forebay.commands.api.spec import FAST, Command
@@ -239,3 +240,39 @@ def test_commands_that_need_memory_are_refused_when_it_is_full() -> None:
     assert client("DEL", "a") == 1
     client.configure(maxmemory=0)
     assert client("SET", "a", "b") == "OK"
+
+
+@pytest.mark.parametrize(
+    ("words", "runs"),
+    [
+        ("MAXLEN 3 *", True),
+        ("MAXLEN = 2 *", True),
+        ("MAXLEN ~ 3 *", True),
+        ("MAXLEN ~ 3 LIMIT 100 *", True),
+        ("MINID 2 *", True),
+        ("MAXLEN 4 *", False),
+        ("MINID 1 *", False),
+        ("ACKED MAXLEN 3 *", False),
+        ("*", False),
+    ],
+)
+def test_an_xadd_runs_without_memory_if_an_old_entry_goes_for_the_new_one(
+    words: str, runs: bool
+) -> None:
+    client = EngineClient(maxmemory=100)
+    for number in (1, 2, 3):
+        client("XADD", "s", number, "f", "v")
+    client.engine.services.memory_used = lambda: 101
+    reply = client("XADD", "s", *words.split(), "f", "v")
+    assert isinstance(reply, bytes) == runs, reply
+    client.engine.services.memory_used = lambda: 111
+    assert isinstance(client("XADD", "s", *words.split(), "f", "v"), ReplyError)
+
+
+def test_an_xadd_that_makes_room_is_still_held_to_the_other_rules() -> None:
+    client = EngineClient(maxmemory=100)
+    client("XADD s 1 f v")
+    client.engine.services.memory_used = lambda: 101
+    client.engine.misconf_text = b"MISCONF no disk"
+    client.engine.set_gate(gates.MISCONF, on=True)
+    assert client("XADD s MAXLEN 1 * f v") == ReplyError("MISCONF no disk")

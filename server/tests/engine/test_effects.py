@@ -115,6 +115,26 @@ def test_the_end_of_every_unit_is_kept() -> None:
     assert list(effects.ends) == []
 
 
+def test_units_that_share_a_comment_are_one_piece_and_take_no_room_in_the_stream() -> None:
+    effects = enabled()
+    effects.base = 1000
+    record(effects, b"DEL x")
+    record(effects, b"DEL y")
+    place = effects.base + effects.out.size
+    effects.annotate(b"#first\r\n")
+    assert effects.base + effects.out.size == place
+    assert effects.handed == effects.out.size
+    record(effects, b"DEL z")
+    z_at = len(effects.out.view())
+    effects.annotate(b"#second\r\n")
+    ends = list(effects.ends)
+    data = effects.take()
+    assert data.startswith(b"#TURN:2\r\n*2\r\n$6\r\nSELECT\r\n")
+    assert data[: ends[0]].endswith(b"$1\r\ny\r\n#first\r\n")
+    assert data[ends[0] :].startswith(b"*2\r\n$3\r\nDEL\r\n")
+    assert ends == [ends[0], z_at + len(b"#second\r\n")]
+
+
 def test_a_command_outside_of_any_call_is_a_unit_of_its_own() -> None:
     effects = enabled()
     effects.record_command((b"DEL", b"x"))

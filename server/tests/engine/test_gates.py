@@ -1,5 +1,5 @@
-"""Which commands run while data is loaded, the disk fails or replicas are missing, and the errors
-of the others.
+"""Which commands run while data is loaded or old, the disk fails or replicas are missing, and the
+errors of the others.
 """
 
 from __future__ import annotations
@@ -99,3 +99,37 @@ def test_keys_still_expire_while_replicas_are_missing() -> None:
     client.configure(min_replicas_to_write=1)
     client.sleep(1000)
     assert client("DBSIZE") == 0
+
+
+AWAY = "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
+
+
+def stale(client: EngineClient, on: bool = True) -> EngineClient:
+    client.engine.set_gate(gates.STALE_DATA, on)
+    return client
+
+
+@pytest.mark.parametrize("line", ["GET k", "SET k v", "PING", "XLEN s", "DBSIZE"])
+def test_a_command_that_needs_current_data_is_refused_while_it_is_old(line: str) -> None:
+    assert stale(EngineClient())(line) == ReplyError(AWAY)
+
+
+@pytest.mark.parametrize(
+    "line", ["SELECT 0", "CLIENT GETNAME", "MULTI", "WATCH k", "SUBSCRIBE c", "ROLE"]
+)
+def test_a_command_that_does_not_need_current_data_runs_while_it_is_old(line: str) -> None:
+    assert not isinstance(stale(EngineClient())(line), ReplyError)
+
+
+def test_a_transaction_runs_on_old_data_if_all_of_it_may() -> None:
+    client = stale(EngineClient())
+    client("MULTI")
+    assert client("SELECT 1") == "QUEUED"
+    assert client("EXEC") == ["OK"]
+    stale(client, on=False)
+    client("MULTI")
+    client("SELECT 0")
+    client("GET k")
+    stale(client)
+    assert client("EXEC") == ReplyError(f"EXECABORT Transaction discarded because of: {AWAY}")
+    assert client("EXEC") == ReplyError("ERR EXEC without MULTI")

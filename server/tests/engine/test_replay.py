@@ -9,12 +9,13 @@ import pytest
 from forebay.commands.api.settings import Settings
 from forebay.core.check import check_keyspace
 from forebay.engine.engine import Engine
+from forebay.engine.expiring import expire
 from forebay.engine.replay import Replayer
 from forebay.errors import CorruptDataError
-from server.tests.compat.generic_commands import random_command
-from server.tests.compat.scripts import ScriptWriter
-from server.tests.compat.string_commands import random_command as random_string_command
 from server.tests.support.keyspace_events import listen
+from testkit.compat.generic_commands import random_command
+from testkit.compat.scripts import ScriptWriter
+from testkit.compat.string_commands import random_command as random_string_command
 from testkit.engine_client import EngineClient
 from testkit.portrait import portrait
 from testkit.resp import encode
@@ -100,7 +101,7 @@ def test_random_commands_on_other_keys_are_rebuilt_from_their_aof(seed: int) -> 
             client.engine.blocking.drop(client.session)
         client.sleep(dice.choice((0, 0, 1, 50)))
     log = client.engine.effects.take()
-    client.engine.expire(client.now_ms)
+    expire(client.engine, client.now_ms)
     assert_same_data(client, replay(log + client.engine.effects.take()))
 
 
@@ -115,7 +116,7 @@ def test_random_commands_on_strings_are_rebuilt_from_their_aof(seed: int) -> Non
         client.raw(*words)
         client.now_ms += dice.choice((0, 0, 1, 50))
     log = client.engine.effects.take()
-    client.engine.expire(client.now_ms)
+    expire(client.engine, client.now_ms)
     assert_same_data(client, replay(log + client.engine.effects.take()))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from forebay.core.check import check_keyspace
 from forebay.persistence.rdb.payload import dump, restore
-from server.tests.compat.list_commands import random_script
+from testkit.compat.list_commands import random_script
 from testkit.engine_client import BLOCKED, EngineClient
 from testkit.portrait import of_value, portrait
 from testkit.replaying import replay, rewritten

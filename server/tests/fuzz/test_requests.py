@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 
-from server.tests.compat.scripts import ScriptWriter
+from testkit.compat.scripts import ScriptWriter
 from testkit.resp import RawClient, encode
 from testkit.servers import ServerProcess
 from testkit.waiting import wait_until

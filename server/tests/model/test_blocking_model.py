@@ -39,7 +39,7 @@ def check_books(clients: list[EngineClient]) -> None:
         assert session.blocked.queued
         for key in session.blocked.keys:
             assert session in session.blocked.db.waiting[key].sessions
-    assert engine.keyspace.ready == {}
+    assert engine.keyspace.ready == []
 
 
 class Scene:

@@ -94,6 +94,7 @@ def test_put_answers_with_what_went_or_with_the_fault(tmp_path: Path) -> None:
 
 def test_every_fault_names_the_file_and_what_was_wanted(tmp_path: Path) -> None:
     disk, missing = Disk(), str(tmp_path / "no" / "file")
+    (tmp_path / "file").touch()
     for call, words in [
         (lambda: disk.open_read(missing), "open"),
         (lambda: disk.read(missing), "open"),
@@ -102,6 +103,7 @@ def test_every_fault_names_the_file_and_what_was_wanted(tmp_path: Path) -> None:
         (lambda: disk.names(missing), "list"),
         (lambda: disk.rename(missing, missing + "2"), "rename"),
         (lambda: disk.sync_folder(missing), "open"),
+        (lambda: disk.make_folder(str(tmp_path / "file" / "folder")), "make the folder"),
         (lambda: disk.read(str(tmp_path)), "read"),
         (lambda: disk.remove(str(tmp_path)), "remove"),
         (lambda: disk.lock(missing), "open"),
@@ -111,6 +113,21 @@ def test_every_fault_names_the_file_and_what_was_wanted(tmp_path: Path) -> None:
         assert f"cannot {words}" in str(caught.value)
         assert str(tmp_path) in str(caught.value)
     disk.remove(missing)
+
+
+def test_what_the_kernel_refuses_is_a_fault(tmp_path: Path) -> None:
+    disk, path = Disk(), tmp_path / "file"
+    path.touch()
+    with disk.open_read(str(path)) as file, pytest.raises(DiskError, match="cannot seek in"):
+        file.seek(-1)
+    device = disk.open_append("/dev/null")
+    with pytest.raises(DiskError, match="cannot sync /dev/null"):
+        device.sync()
+    device.close()
+    with pytest.raises(DiskError, match="cannot sync /proc"):
+        disk.sync_folder("/proc")
+    with pytest.raises(DiskError, match="cannot make the folder /proc/forebay"):
+        disk.make_folder("/proc/forebay")
 
 
 def test_a_closed_file_is_a_fault_and_not_a_crash(tmp_path: Path) -> None:
@@ -179,6 +196,23 @@ def test_a_copy_is_kept_beside_the_file_and_never_overwritten(tmp_path: Path) ->
     assert (tmp_path / "log.corrupt-100").read_bytes() == b"first"
     assert (tmp_path / "log.corrupt-100.2").read_bytes() == b"second"
     assert path.read_bytes() == b"x" * 100 + b"second"
+
+
+def test_a_copy_that_does_not_fit_is_not_left_half(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"x" * 10_000)
+    with full_at(4096), pytest.raises(DiskError, match=r"cannot write .*corrupt-100"):
+        keep_copy(Disk(), str(path), 100)
+    assert Disk().names(str(tmp_path)) == ["log"]
+    assert path.stat().st_size == 10_000
+
+
+def test_a_folder_on_a_full_disk_is_locked_by_an_unknown_server(tmp_path: Path) -> None:
+    with full_at(0):
+        lock = Disk().lock(str(tmp_path))
+    with pytest.raises(ConfigError, match=r"used by another server \(pid unknown\)"):
+        Disk().lock(str(tmp_path))
+    lock.release()
 
 
 def test_a_folder_is_locked_against_a_second_server(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from forebay.errors import ConfigError, CorruptDataError, DiskError
 from forebay.persistence.aof.manifest import Entry, parse_manifest
 from forebay.persistence.files import Disk
 from forebay.persistence.rdb.snapshot import save
-from forebay.persistence.verify import Report, fix, verify
+from forebay.persistence.verify import Report, aofs_at, fix, verify
 from server.tests.support.aof_files import FOLDER, NAME, command, load, seal_all, write_aof
 
 ONE = command("XADD", "s", "1-1", "f", "v")
@@ -131,6 +131,34 @@ def test_commands_behind_a_snapshot_belong_to_the_file(tmp_path: Path) -> None:
     assert part.good_bytes == len(text + ONE)
     fix(Disk(), str(path))
     assert path.read_bytes() == text + ONE
+
+
+def test_a_file_that_is_something_else_is_neither_good_nor_cut(tmp_path: Path) -> None:
+    path = tmp_path / "notes.aof"
+    path.write_bytes(b"Dear diary\r\n")
+    report = look(path)
+    (part,) = report.parts
+    assert not report.is_loadable and part.is_strange
+    assert part.problem == "not an AOF: its first bytes are no record, at offset 0"
+    with pytest.raises(CorruptDataError):
+        fix(Disk(), str(path))
+    assert path.read_bytes() == b"Dear diary\r\n"
+
+
+def test_what_can_be_run_are_whole_aofs_and_snapshots_with_commands(tmp_path: Path) -> None:
+    paths = write_aof(tmp_path, seal_all(ONE), seal_all(TWO))
+    snapshot, old = tmp_path / "dump.rdb", tmp_path / "old.aof"
+    snapshot.write_bytes(snapshot_bytes(a=b"1"))
+    old.write_bytes(snapshot_bytes(a=b"1") + ONE)
+
+    def runnable(path: Path) -> list[list[str]]:
+        return [[part.path for part in log] for log in aofs_at(Disk(), str(path))]
+
+    assert runnable(tmp_path) == [[*map(str, paths)], [str(old)]]
+    assert runnable(tmp_path / FOLDER) == [[*map(str, paths)]]
+    assert runnable(old) == [[str(old)]]
+    assert runnable(paths[1]) == [], "an increment alone is no beginning"
+    assert runnable(snapshot) == []
 
 
 def test_a_data_folder_is_looked_at_as_a_whole(tmp_path: Path) -> None:

@@ -10,8 +10,10 @@ from forebay.server.config.config import Config
 from forebay.server.durability.durability import Durability
 from forebay.server.info.info import Info
 from forebay.server.logger import Log
+from forebay.server.machine import Machine
 from forebay.server.net.timers import Clock
 from forebay.server.net.turn_end import TurnEnd
+from forebay.server.startup import replicate
 from testkit.engine_client import EngineClient
 
 
@@ -39,6 +41,22 @@ class StillLoop:
         self.closed_recipients += 1
 
 
+class StillEnding:
+    """Nothing ends; it remembers what it was asked."""
+
+    left_ms = -1
+
+    def __init__(self, asked: list[list[bytes]]) -> None:
+        self.asked = asked
+
+    def by_command(self, ctx: Context, words: list[bytes]) -> bool:
+        self.asked.append(words)
+        return False
+
+    def abort(self) -> bool:
+        return False
+
+
 class AdminClient(EngineClient):
     """Remembers what it was asked to do to the process."""
 
@@ -58,8 +76,14 @@ class AdminClient(EngineClient):
         turn_end = TurnEnd(self.engine.effects)
         self.durability = Durability(self.config.settings, self.engine, loop, turn_end, log, clock)
         services.durability = self.durability
+        traffic: Any = Traffic()
+        dialer: Any = None
+        services.replication = replicate(
+            self.engine, loop, traffic, self.durability, Machine(), dialer
+        )
         services.info = Info(
-            self.config, self.engine.stats, Traffic(), self.durability, clock, "r" * 40
+            *(self.config, self.engine.stats, traffic, self.durability),
+            *(services.replication, clock, "r" * 40),
         )
         services.memory_used = lambda: 10 << 20
         services.memory_peak = lambda: 20 << 20
@@ -67,10 +91,7 @@ class AdminClient(EngineClient):
         services.memory_resident = lambda: 30 << 20
         services.memory_startup = 1 << 20
         services.sleep = self.slept_s.append
-        services.shutdown = self._shutdown
-
-    def _shutdown(self, ctx: Context, words: list[bytes]) -> None:
-        self.shutdowns.append(words)
+        services.ending = StillEnding(self.shutdowns)
 
     def info(self, *sections: str) -> dict[str, str]:
         """The fields of INFO."""

@@ -1,9 +1,9 @@
-"""TIME, ROLE, WAIT, SHUTDOWN, LOLWUT, MODULE and CLUSTER."""
+"""TIME, SHUTDOWN, LOLWUT, MODULE and CLUSTER."""
 
 import pytest
 
 from server.tests.support.admin_client import AdminClient
-from testkit.engine_client import BLOCKED
+from server.tests.support.sim_rig import MakeRig, chain
 from testkit.resp import ReplyError
 
 
@@ -11,42 +11,6 @@ def test_time_answers_seconds_and_microseconds() -> None:
     client = AdminClient()
     client.now_ms = 1_700_000_000_123
     assert client("TIME") == [b"1700000000", b"123000"]
-
-
-def test_role_is_a_master_without_replicas() -> None:
-    assert AdminClient()("ROLE") == [b"master", 0, []]
-
-
-def test_wait_for_no_replica_answers_at_once() -> None:
-    assert AdminClient()("WAIT", "0", "1000") == 0
-
-
-def test_wait_for_a_replica_answers_zero_when_time_is_up() -> None:
-    client = AdminClient()
-    assert client("WAIT", "1", "500") is BLOCKED
-    client.sleep(499)
-    assert client.read() is BLOCKED
-    client.sleep(2)
-    assert client.read() == 0
-
-
-def test_wait_inside_a_transaction_answers_at_once() -> None:
-    client = AdminClient()
-    client("MULTI")
-    client("WAIT", "1", "0")
-    assert client("EXEC") == [0]
-
-
-@pytest.mark.parametrize(
-    ("words", "error"),
-    [
-        (["x", "1"], "ERR value is not an integer or out of range"),
-        (["1", "x"], "ERR timeout is not an integer or out of range"),
-        (["1", "-1"], "ERR timeout is negative"),
-    ],
-)
-def test_wait_refuses_what_is_no_number(words: list[str], error: str) -> None:
-    assert AdminClient()("WAIT", *words) == ReplyError(error)
 
 
 @pytest.mark.parametrize("words", [[], ["NOSAVE"], ["save", "now"], ["NOW", "FORCE", "NOSAVE"]])
@@ -67,6 +31,17 @@ def test_shutdown_refuses_words_that_make_no_sense(words: list[str]) -> None:
 
 def test_there_is_no_shutdown_to_abort() -> None:
     assert AdminClient()("SHUTDOWN", "ABORT") == ReplyError("ERR No shutdown in progress.")
+
+
+def test_a_shutdown_that_waits_for_a_replica_can_be_aborted(make_rig: MakeRig) -> None:
+    primary, _ = chain(make_rig(2))
+    asker, client = primary.client(), primary.client()
+    client("SET", "k", "v")
+    assert asker("SHUTDOWN") is None
+    assert primary.engine.blocking.blocked_clients == 1
+    assert client("SHUTDOWN", "ABORT") == "OK"
+    assert asker.replies() == [b"-ERR Errors trying to SHUTDOWN. Check logs.\r\n"]
+    assert client("SET", "k", "w") == "OK"
 
 
 def test_shutdown_is_not_allowed_in_a_transaction() -> None:

@@ -137,12 +137,15 @@ def test_protocol_answers_one_reply_of_each_type(name: str, resp2: object, resp3
 def test_protocol_push_and_attribute_come_before_a_real_reply() -> None:
     client = debugger()
     assert "RESP2 is not supported" in str(client("DEBUG", "PROTOCOL", "push"))
+    plain = client("DEBUG", "PROTOCOL", "attrib")
+    assert plain == b"Some real reply following the attribute"
     client("HELLO", "3")
     push, reply = split_replies(client.raw("DEBUG", "PROTOCOL", "push"))
     assert parse(push) == Push([b"server-cpu-usage", 42])
     assert parse(reply) == b"Some real reply following the push reply"
     attribute = client.raw("DEBUG", "PROTOCOL", "attrib")
     assert attribute.startswith(b"|1\r\n$14\r\nkey-popularity\r\n")
+    assert attribute.endswith(b"$%d\r\n%b\r\n" % (len(plain), plain))
 
 
 def test_an_unknown_type_lists_the_known_ones() -> None:

@@ -72,6 +72,19 @@ def test_usage_of_strings_lists_and_sets_counts_their_bytes() -> None:
             assert 5000 < client("MEMORY", "USAGE", key, "SAMPLES", samples) < 15000
 
 
+def test_usage_counts_what_a_key_has_beside_its_value() -> None:
+    client = AdminClient()
+    client("SET", "k", "v")
+    plain = client("MEMORY", "USAGE", "k")
+    client("EXPIRE", "k", "100")
+    assert plain < client("MEMORY", "USAGE", "k") < plain + 200
+    for number in range(1, 101):
+        client("XADD", "s", "IDMP", "producer", f"{number:050}", "*", "f", "v")
+        client("XADD", "t", "*", "f", "v")
+    remembered = client("MEMORY", "USAGE", "s") - client("MEMORY", "USAGE", "t")
+    assert 100 * 50 < remembered < 100 * 500
+
+
 def test_usage_of_a_missing_key_is_nil() -> None:
     assert AdminClient()("MEMORY", "USAGE", "k") is None
 
@@ -134,6 +147,12 @@ def test_doctor_speaks_of_a_peak_and_of_a_limit_that_is_near() -> None:
     assert b"Peak:" in AdminClient()("MEMORY", "DOCTOR")
     report = AdminClient(maxmemory=10 << 20)("MEMORY", "DOCTOR")
     assert b"Limit:" in report
+
+
+def test_doctor_finds_nothing_in_a_server_that_grows_slowly() -> None:
+    client = AdminClient(maxmemory=100 << 20)
+    client.engine.services.memory_peak = lambda: 11 << 20
+    assert client("MEMORY", "DOCTOR") == b"No memory issue was found in this instance.\n"
 
 
 def test_doctor_finds_nothing_in_a_small_server() -> None:

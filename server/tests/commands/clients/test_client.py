@@ -134,20 +134,6 @@ def test_modes_are_switched_on_and_off(client: EngineClient, mode: str) -> None:
     assert client("CLIENT", mode, "maybe") == SYNTAX
 
 
-def test_client_side_caching_is_refused_clearly(client: EngineClient) -> None:
-    assert client("CLIENT TRACKING ON") == ReplyError(
-        "ERR Client side caching is not supported by this server"
-    )
-    assert client("CLIENT TRACKING OFF") == "OK"
-    assert client("CLIENT TRACKING maybe") == SYNTAX
-    assert client("CLIENT TRACKING ON NOLOOP FOO") == SYNTAX
-    assert client("CLIENT TRACKING ON REDIRECT") == SYNTAX
-    assert client("CLIENT TRACKING OFF REDIRECT 1 PREFIX a PREFIX b optout") == "OK"
-    assert client("CLIENT GETREDIR") == -1
-    assert client("CLIENT TRACKINGINFO") == [b"flags", [b"off"], b"redirect", -1, b"prefixes", []]
-    assert client("CLIENT CACHING yes").args[0].startswith("ERR CLIENT CACHING can be called only")
-
-
 def test_what_newer_clients_try_is_unknown_in_the_usual_words(client: EngineClient) -> None:
     assert client("CLIENT", "MAINT_NOTIFICATIONS", "ON") == ReplyError(
         "ERR unknown subcommand 'MAINT_NOTIFICATIONS'. Try CLIENT HELP."
@@ -274,7 +260,12 @@ def test_clients_are_listed_by_type_or_number(client: EngineClient) -> None:
         ),
         ("PAUSE x", "ERR timeout is not an integer or out of range"),
         ("PAUSE -1", "ERR timeout is negative"),
+        ("PAUSE 9223372036854775807", "ERR timeout is out of range"),
         ("PAUSE 1 FOO", "ERR CLIENT PAUSE mode must be WRITE or ALL"),
+        (
+            "PAUSE 1 WRITE x",
+            "ERR unknown subcommand or wrong number of arguments for 'PAUSE'. Try CLIENT HELP.",
+        ),
     ],
 )
 def test_wrong_words_get_the_words_of_redis(client: EngineClient, words: str, error: str) -> None:
@@ -359,6 +350,26 @@ def test_a_longer_pause_is_not_cut_short(client: EngineClient) -> None:
     assert other("SET a 1") is BLOCKED
     other.close()
     assert client.engine.blocking.blocked_clients == 0
+
+
+def test_a_pause_ends_when_it_said_though_the_loop_has_not_slept_since(
+    client: EngineClient,
+) -> None:
+    client("CLIENT PAUSE 1000")
+    client.now_ms += 999
+    assert client.new()("SET a 1") is BLOCKED
+    client.now_ms += 1
+    assert client("SET a 2") == "OK"
+
+
+def test_a_client_killed_by_another_that_was_held_back_runs_nothing(client: EngineClient) -> None:
+    client("CLIENT PAUSE 1000")
+    killer, victim = client.new(), client.new()
+    assert killer("CLIENT", "KILL", "ID", victim.session.id) is BLOCKED
+    assert victim("SET a 1") is BLOCKED
+    client.sleep(1000)
+    assert killer.read() == 1
+    assert client("EXISTS a") == 0
 
 
 def test_a_wait_that_was_held_back_has_its_full_time(client: EngineClient) -> None:

@@ -105,6 +105,14 @@ def test_a_wait_inside_a_transaction_is_shown_with_it(
     assert shown(watcher) == ['"MULTI"', '"BLPOP" "k" "0"', '"FLUSHALL" "x"', '"EXEC"']
 
 
+def test_a_client_that_watches_already_is_not_answered_again(
+    client: EngineClient, watcher: EngineClient
+) -> None:
+    assert watcher.raw("MONITOR") == b""
+    client("PING")
+    assert shown(watcher) == ['"PING"']
+
+
 def test_whoever_watches_does_not_touch_the_keys(watcher: EngineClient) -> None:
     refused = ReplyError("ERR Replica can't interact with the keyspace")
     assert watcher("GET a") == watcher("SET a 1") == watcher("PUBLISH a x") == refused

@@ -9,6 +9,9 @@ from forebay.commands.keyspace.expiry import expire_cycle, next_expiry_ms
 from server.tests.support.keyspace_events import listen
 from testkit.engine_client import BLOCKED, START_MS, EngineClient
 
+#: How many keys go in one turn (engine.py).
+EXPIRY_BUDGET = 500
+
 
 def test_keys_go_away_by_themselves() -> None:
     client = EngineClient()
@@ -53,6 +56,18 @@ def test_one_call_does_no_more_than_its_budget() -> None:
     assert sorted(client("SCAN 0")[1]) == []
     assert cycle(client, 100) is False
     assert next_expiry_ms(client.engine.keyspace) is None
+
+
+def test_what_a_turn_leaves_over_goes_in_the_next_one_at_once() -> None:
+    client = EngineClient()
+    for i in range(EXPIRY_BUDGET + 100):
+        client("SET", i, "1", "PX", 10)
+    client.now_ms += 1000
+    client.engine.before_sleep(client.now_ms)
+    assert client("DBSIZE") == 100
+    client.engine.before_sleep(client.now_ms)
+    assert client("DBSIZE") == 0
+    assert client.engine.stats.expired_unasked == EXPIRY_BUDGET + 100
 
 
 def test_a_time_that_was_changed_or_taken_away_does_not_count() -> None:

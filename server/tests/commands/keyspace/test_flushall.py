@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from server.tests.support.admin_client import AdminClient
 from testkit.engine_client import BLOCKED, EngineClient, ReplyError
 
 
@@ -24,6 +27,15 @@ def test_flushall_empties_every_database(client: EngineClient, mode: str) -> Non
     client("SELECT 0")
     assert client("DBSIZE") == 0
     assert client("SCAN 0") == [b"0", []]
+
+
+def test_a_snapshot_does_not_bring_back_what_was_flushed(tmp_path: Path) -> None:
+    client = AdminClient(data_dir=str(tmp_path), save_points=((3600, 1),))
+    client("SET", "secret", "1")
+    assert client("SAVE") == "OK"
+    assert b"secret" in (tmp_path / "dump.rdb").read_bytes()
+    assert client("FLUSHALL") == "OK"
+    assert b"secret" not in (tmp_path / "dump.rdb").read_bytes()
 
 
 def test_flushdb_empties_one_database(client: EngineClient) -> None:

@@ -97,6 +97,14 @@ def test_a_time_in_the_past_makes_no_key(client: EngineClient) -> None:
     assert client.effects() == [[b"DEL", b"k"]]
 
 
+def test_idle_time_and_frequency_are_taken_and_the_rest_is_read(client: EngineClient) -> None:
+    assert client("RESTORE", "k", 0, HELLO, "IDLETIME", 0, "REPLACE") == "OK"
+    assert client("RESTORE", "k", 0, HELLO, "FREQ", 255) == ReplyError(
+        "BUSYKEY Target key name already exists."
+    )
+    assert client("RESTORE", "k", 0, HELLO, "FREQ", 255, "REPLACE") == "OK"
+
+
 def test_the_aof_gets_an_absolute_time(client: EngineClient) -> None:
     client("RESTORE", "a", 0, HELLO)
     client("RESTORE", "b", 500, HELLO, "FREQ", 5)

@@ -72,10 +72,19 @@ def test_what_is_pushed_and_taken_in_one_transaction_wakes_nobody(client: Engine
     assert waiting.read() is BLOCKED
 
 
-def test_in_a_transaction_nobody_waits(client: EngineClient) -> None:
+@pytest.mark.parametrize(
+    ("line", "reply"),
+    [
+        ("BLPOP list 0", b"*1\r\n*-1\r\n"),
+        ("BLMPOP 0 1 list LEFT", b"*1\r\n*-1\r\n"),
+        ("BLMOVE list other LEFT LEFT 0", b"*1\r\n$-1\r\n"),
+        ("BRPOPLPUSH list other 0", b"*1\r\n$-1\r\n"),
+    ],
+)
+def test_in_a_transaction_nobody_waits(client: EngineClient, line: str, reply: bytes) -> None:
     client("MULTI")
-    client("BLPOP list 0")
-    assert client("EXEC") == [None]
+    client(line)
+    assert client.raw("EXEC") == reply
 
 
 def test_a_key_of_another_type_is_refused_when_it_is_met(client: EngineClient) -> None:

@@ -50,6 +50,22 @@ def test_the_last_one_takes_the_key_along(client: EngineClient) -> None:
     assert events() == [(0, "sadd", "s"), (0, "spop", "s"), (0, "del", "s")]
 
 
+def test_few_that_are_left_of_many_are_a_small_set_again(client: EngineClient) -> None:
+    fill(client, 1000)
+    assert client("OBJECT ENCODING s") == b"hashtable"
+    client("SPOP s 700")
+    assert client("OBJECT ENCODING s") == b"hashtable"
+    client("SPOP s 290")
+    assert client("OBJECT ENCODING s") == b"listpack"
+    assert client("SCARD s") == 10
+
+
+def test_nothing_is_shown_of_a_set_that_is_not_there(client: EngineClient) -> None:
+    assert client("SRANDMEMBER missing") is None
+    assert client("SRANDMEMBER missing 5") == []
+    assert client("SRANDMEMBER s 1 x") == SYNTAX
+
+
 def test_several_are_popped_at_once(client: EngineClient) -> None:
     members = fill(client, 3000)
     popped = client("SPOP s 2000")

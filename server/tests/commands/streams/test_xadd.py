@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from server.tests.support.keyspace_events import listen
-from server.tests.support.replies import BAD_ID, NOT_AN_INTEGER, WRONGTYPE
+from server.tests.support.replies import (
+    BAD_ID,
+    BOTH_STRATEGIES,
+    LIMIT_ALONE,
+    LIMIT_EXACT,
+    NOT_AN_INTEGER,
+    WRONGTYPE,
+)
 from server.tests.support.stream_client import stream_info
 from testkit.engine_client import START_MS, EngineClient, ReplyError
 
@@ -18,11 +25,6 @@ ZERO = ReplyError("ERR The ID specified in XADD must be greater than 0-0")
 EXHAUSTED = ReplyError(
     "ERR The stream has exhausted the last possible ID, unable to add more items"
 )
-BOTH = ReplyError("ERR syntax error, MAXLEN and MINID options at the same time are not compatible")
-LIMIT_ALONE = ReplyError(
-    "ERR syntax error, LIMIT cannot be used without specifying a trimming strategy"
-)
-LIMIT_EXACT = ReplyError("ERR syntax error, LIMIT cannot be used without the special ~ option")
 
 
 @pytest.fixture
@@ -290,9 +292,9 @@ def test_policies_apply_to_what_is_trimmed(client: EngineClient) -> None:
         (["MINID", "x"], BAD_ID),
         (["MINID", "~", "-"], BAD_ID),
         (["MINID", "(5"], BAD_ID),
-        (["MAXLEN", "1", "MINID", "1"], BOTH),
-        (["MINID", "1", "MAXLEN", "x"], BOTH),
-        (["MAXLEN", "1", "MAXLEN", "1"], BOTH),
+        (["MAXLEN", "1", "MINID", "1"], BOTH_STRATEGIES),
+        (["MINID", "1", "MAXLEN", "x"], BOTH_STRATEGIES),
+        (["MAXLEN", "1", "MAXLEN", "1"], BOTH_STRATEGIES),
         (["MAXLEN", "~", "1", "LIMIT", "-1"], ReplyError("ERR The LIMIT argument must be >= 0.")),
         (["MAXLEN", "~", "1", "LIMIT", "x"], NOT_AN_INTEGER),
         (["LIMIT", "5"], LIMIT_ALONE),

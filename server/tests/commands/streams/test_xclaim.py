@@ -124,6 +124,14 @@ def test_a_time_that_cannot_be_is_now(client: EngineClient, option: list[str]) -
     assert row(client, "2-0")[2] == 0
 
 
+def test_a_primary_whose_clock_is_ahead_is_believed(client: EngineClient) -> None:
+    link = client.new()
+    link.session.is_replaying = True
+    link("XCLAIM", "s", "g", "bob", "0", "2-0", "TIME", str(START_MS + 5000), "FORCE", "JUSTID")
+    client.now_ms = START_MS + 5300
+    assert row(client, "2-0")[2] == 300
+
+
 def test_retrycount_sets_the_counter(client: EngineClient) -> None:
     client("XCLAIM", "s", "g", "bob", "0", "2-0", "RETRYCOUNT", "9")
     assert row(client, "2-0")[3] == 9

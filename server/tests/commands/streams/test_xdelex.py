@@ -124,6 +124,8 @@ def test_the_ids_must_be_there(client: EngineClient) -> None:
 
 
 def test_a_policy_alone_lacks_its_ids(client: EngineClient) -> None:
+    arity = ReplyError("ERR wrong number of arguments for 'xdelex' command")
+    assert client("XDELEX", "s", "KEEPREF") == arity
     # With words enough for the table, only repeated policies could come without IDS.
     assert client("XDELEX", "s", "KEEPREF", "KEEPREF", "KEEPREF") == SYNTAX
 

@@ -7,17 +7,20 @@ from collections.abc import Sequence
 import pytest
 
 from server.tests.support.keyspace_events import listen
-from server.tests.support.replies import BAD_ID, NOT_AN_INTEGER, SYNTAX, WRONGTYPE
+from server.tests.support.replies import (
+    BAD_ID,
+    BOTH_STRATEGIES,
+    LIMIT_ALONE,
+    LIMIT_EXACT,
+    NOT_AN_INTEGER,
+    SYNTAX,
+    WRONGTYPE,
+)
 from server.tests.support.stream_client import stream_info
 from testkit.engine_client import EngineClient, ReplyError
 
 TOP = 2**64 - 1
 NO_STRATEGY = ReplyError("ERR syntax error, XTRIM must be called with a trimming strategy")
-BOTH = ReplyError("ERR syntax error, MAXLEN and MINID options at the same time are not compatible")
-LIMIT_ALONE = ReplyError(
-    "ERR syntax error, LIMIT cannot be used without specifying a trimming strategy"
-)
-LIMIT_EXACT = ReplyError("ERR syntax error, LIMIT cannot be used without the special ~ option")
 
 
 @pytest.fixture
@@ -216,8 +219,8 @@ def test_with_references_kept_everywhere_an_acked_trim_changes_nothing() -> None
         (["MINID", "x"], BAD_ID),
         (["MINID", "-"], BAD_ID),
         (["MINID", "~", "$"], BAD_ID),
-        (["MAXLEN", "1", "MINID", "1"], BOTH),
-        (["MINID", "1", "MINID", "1"], BOTH),
+        (["MAXLEN", "1", "MINID", "1"], BOTH_STRATEGIES),
+        (["MINID", "1", "MINID", "1"], BOTH_STRATEGIES),
         (["LIMIT", "5"], LIMIT_ALONE),
         (["LIMIT", "0"], NO_STRATEGY),
         (["KEEPREF", "LIMIT", "0"], NO_STRATEGY),

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from forebay.errors import CorruptDataError
-from forebay.persistence.aof.loader import AofLoader, AofPart, AofReader
+from forebay.persistence.aof.loader import LOOK_AHEAD, AofLoader, AofPart, AofReader
 from forebay.persistence.aof.seals import mark_line, seal_line
-from forebay.persistence.files import Disk
+from forebay.persistence.files import PIECE, Disk
 from server.tests.support.aof_files import (
     FOLDER,
     NAME,
@@ -88,11 +88,14 @@ def test_a_long_file_comes_in_ranges_and_each_byte_knows_its_place(tmp_path: Pat
 
 
 def test_a_long_stretch_without_checksums_is_verified_before_it_is_run(tmp_path: Path) -> None:
-    foreign = b"".join(command("XADD", "s", f"{i}-1", "f", "v" * 100) for i in range(1, 9000))
-    (path,) = write_aof(tmp_path, foreign + seal_all(ONE, TWO, before=foreign))
-    assert content_of(tmp_path) == foreign + ONE + TWO
-    text = bytearray(path.read_bytes())
-    place = text.index(b"8900-1")
+    foreign = b"".join(command("XADD", "s", f"{i}-1", "f", "v" * 3000) for i in range(1, 750))
+    assert len(foreign) > LOOK_AHEAD + PIECE
+    whole = foreign + seal_all(ONE, TWO, before=foreign)
+    torn = whole.replace(b"XDEL", b"XDAL")
+    (path,) = write_aof(tmp_path, torn)
+    assert content_of(tmp_path) == foreign + ONE, "what is sealed again needs its seal again"
+    text = bytearray(whole)
+    place = text.index(b"740-1")
     text[place] ^= 1
     path.write_bytes(text)
     part = AofPart(str(path), path.name, len(text), "commands")
@@ -104,7 +107,8 @@ def test_a_long_stretch_without_checksums_is_verified_before_it_is_run(tmp_path:
 
 
 def test_a_long_file_of_redis_is_given_out_up_to_its_torn_end(tmp_path: Path) -> None:
-    foreign = b"".join(command("XADD", "s", f"{i}-1", "f", "v" * 100) for i in range(1, 9000))
+    foreign = b"".join(command("XADD", "s", f"{i}-1", "f", "v" * 3000) for i in range(1, 750))
+    assert len(foreign) > LOOK_AHEAD + PIECE
     (path,) = write_aof(tmp_path, foreign + ONE[:-3])
     notes = Notes()
     # SELECT is whole, XADD is not.
@@ -180,6 +184,23 @@ def test_the_first_base_without_its_manifest_is_taken(tmp_path: Path) -> None:
     aof.append(*units(TWO))
     aof.close()
     assert content_of(tmp_path) == ONE + TWO
+
+
+def test_the_first_base_alone_without_its_manifest_is_taken(tmp_path: Path) -> None:
+    (tmp_path / FOLDER).mkdir()
+    (tmp_path / FOLDER / f"{NAME}.1.base.aof").write_bytes(seal_all(ONE))
+    notes = Notes()
+    assert content_of(tmp_path, notes) == ONE
+    assert len(notes) == 1 and "was not written yet" in notes[0]
+
+
+def test_what_is_no_aof_is_not_taken_for_an_old_one(tmp_path: Path) -> None:
+    with pytest.raises(CorruptDataError, match="there is no AOF in"):
+        make_loader(tmp_path).prepare()
+    (tmp_path / NAME).write_bytes(b"Dear diary\r\n")
+    with pytest.raises(CorruptDataError, match="is not an AOF: its first bytes are no record"):
+        make_loader(tmp_path).prepare()
+    assert (tmp_path / NAME).read_bytes() == b"Dear diary\r\n"
 
 
 def test_a_first_base_without_a_manifest_is_refused_beside_a_later_file(tmp_path: Path) -> None:

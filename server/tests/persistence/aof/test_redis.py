@@ -50,6 +50,17 @@ def test_redis_loads_an_aof_with_checksums_and_marks(tmp_path: Path) -> None:
         assert ids(client) == [b"1-1", b"2-1", b"3-1", b"4-1"]
 
 
+def test_redis_loads_units_of_a_turn_that_have_one_checksum(tmp_path: Path) -> None:
+    aof = new_aof(Disk(), str(tmp_path))
+    place = b"#REPL:" + b"a" * 40 + b":17:0\r\n"
+    turn = b"#TURN:2\r\n" + command("SELECT", 0) + add(1) + transaction(add(2), add(3)) + place
+    aof.append(*units(turn))
+    aof.close()
+    assert check_aof(tmp_path) == ""
+    with redis_on(tmp_path, *NO_SAVE) as client:
+        assert ids(client) == [b"1-1", b"2-1", b"3-1"]
+
+
 def aof_of(root: Path) -> Path:
     """The last increment."""
     path = root / FOLDER / f"{NAME}.manifest"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -77,6 +78,18 @@ def test_what_was_appended_is_loaded_and_the_aof_goes_on(tmp_path: Path) -> None
     aof.append(*units(THREE))
     aof.close()
     assert load(disk, str(tmp_path))[0] == ONE + TWO + ONE + THREE
+
+
+def test_what_a_killed_server_had_not_synced_is_safe_when_it_is_loaded() -> None:
+    disk = ForgetfulDisk()
+    new_aof(disk, "data").append(*units(ONE, TWO))
+    content, aof = reopen(disk, "data")
+    assert content == ONE + TWO
+    for seed in range(20):
+        left = disk.survivors(len(disk.trace), Random(seed))
+        assert load(ForgetfulDisk(left), "data")[0] == ONE + TWO
+    aof.append(*units(THREE))
+    assert b"#SYNC:%d\r\n" % aof.synced_size in disk.read(aof.path)
 
 
 def test_a_closed_journal_refuses_to_write(tmp_path: Path) -> None:

@@ -101,14 +101,19 @@ def test_what_follows_a_snapshot_is_found_if_asked_for() -> None:
         loaded(data + b"*1\r\n")
 
 
-def test_redis_sees_a_consumer_in_place_of_the_nack_zone() -> None:
+def with_released_entries(consumer: str) -> Keyspace:
+    """Five entries delivered to a consumer, who has given two of them back."""
     client = EngineClient()
     for n in range(1, 6):
         client("XADD", "s", f"{n}-0", "f", "v")
     client("XGROUP CREATE s g 0")
-    client("XREADGROUP GROUP g alice COUNT 5 STREAMS s >")
+    client(f"XREADGROUP GROUP g {consumer} COUNT 5 STREAMS s >")
     client("XNACK s g FAIL IDS 2 4-0 2-0")
-    data = saved(client.engine.keyspace)
+    return client.engine.keyspace
+
+
+def test_redis_sees_a_consumer_in_place_of_the_nack_zone() -> None:
+    data = saved(with_released_entries("alice"))
     # Redis knows no such field; so does a loader that does not look for it.
     stranger = loaded(reseal(data.replace(b"forebay-stream", b"a-stranger-aux")))
     group = stranger.keyspace.databases[0].values[b"s"].groups.find(b"g")
@@ -120,13 +125,7 @@ def test_redis_sees_a_consumer_in_place_of_the_nack_zone() -> None:
 
 
 def test_a_real_consumer_of_that_name_keeps_what_is_his() -> None:
-    client = EngineClient()
-    for n in range(1, 6):
-        client("XADD", "s", f"{n}-0", "f", "v")
-    client("XGROUP CREATE s g 0")
-    client("XREADGROUP GROUP g forebay:unowned COUNT 5 STREAMS s >")
-    client("XNACK s g FAIL IDS 2 4-0 2-0")
-    keyspace = client.engine.keyspace
+    keyspace = with_released_entries("forebay:unowned")
     assert portrait(loaded(saved(keyspace)).keyspace, times=True) == portrait(keyspace, times=True)
 
 

@@ -90,7 +90,9 @@ def test_a_missing_include_is_named_with_the_line_that_asked_for_it(tmp_path: Pa
         ("appendonly perhaps", "argument must be 'yes' or 'no'"),
         ('requirepass "x', "Unbalanced quotes in configuration line"),
         ("save 60", "Invalid save parameters"),
-        ("user alice on", "refused: access control lists do not exist yet"),
+        ("user alice on +nosuch", "Unknown command or category name in ACL"),
+        ("user alice on #abc", "The password hash must be exactly 64 characters"),
+        ("user", "Bad directive or wrong number of arguments"),
         ("cluster-enabled yes", "refused: there is no cluster mode"),
     ],
 )

@@ -13,31 +13,19 @@ from pathlib import Path
 from forebay.errors import DiskError
 from forebay.server.durability.children import Child, Children, Report
 from forebay.server.net.timers import Clock
+from server.tests.support.watchers import Watchers
 from testkit.waiting import wait_until
-
-
-class Pipes:
-    """A loop that watches nothing by itself."""
-
-    def __init__(self) -> None:
-        self.watchers: dict[int, Callable[[], None]] = {}
-
-    def watch(self, fd: int, watcher: Callable[[], None]) -> None:
-        self.watchers[fd] = watcher
-
-    def unwatch(self, fd: int) -> None:
-        del self.watchers[fd]
 
 
 def run(work: Callable[[Report], None]) -> tuple[Child, str]:
     """Let a child do it; the child and why it failed."""
     ends: list[tuple[Child, str]] = []
-    pipes = Pipes()
-    children = Children(pipes, Clock())
+    watching = Watchers()
+    children = Children(watching, Clock())
     children.start("save", work, 10, lambda child, error: ends.append((child, error)))
     children.wait()
     assert children.current is None
-    assert not pipes.watchers
+    assert not watching.watchers
     return ends[0]
 
 
@@ -96,7 +84,7 @@ def test_a_child_keeps_no_descriptor_of_its_parent_but_the_pipe(tmp_path: Path) 
 
 
 def test_a_child_is_killed_at_once_if_asked() -> None:
-    children = Children(Pipes(), Clock())
+    children = Children(Watchers(), Clock())
     children.start("save", lambda report: signal.pause(), 0, lambda child, error: None)
     assert children.current is not None
     pid = children.current.pid
@@ -108,10 +96,10 @@ def test_a_child_is_killed_at_once_if_asked() -> None:
 def test_a_child_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     code = """
         import os, signal, sys
-        from server.tests.server.durability.test_children import Pipes
+        from server.tests.support.watchers import Watchers
         from forebay.server.durability.children import Children
         from forebay.server.net.timers import Clock
-        children = Children(Pipes(), Clock())
+        children = Children(Watchers(), Clock())
         children.start("save", lambda report: signal.pause(), 0, lambda child, error: None)
         print(children.current.pid, flush=True)
         signal.pause()

@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
 
 from forebay.errors import DiskError, ForebayError
 from forebay.server.durability.syncer import Syncer
+from server.tests.support.watchers import Watchers
 from testkit.waiting import wait_until
-
-
-class Watchers:
-    """A loop whose watchers the test calls."""
-
-    def __init__(self) -> None:
-        self.watchers: dict[int, Callable[[], None]] = {}
-
-    def watch(self, fd: int, watcher: Callable[[], None]) -> None:
-        self.watchers[fd] = watcher
-
-    def unwatch(self, fd: int) -> None:
-        del self.watchers[fd]
 
 
 def test_a_job_runs_beside_the_loop_and_its_end_comes_through_the_loop() -> None:

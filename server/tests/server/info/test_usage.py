@@ -110,3 +110,16 @@ def test_a_size_for_people_has_two_digits_and_a_unit() -> None:
     sizes = [0, 1023, 1024, 1536, 10 << 20, 3 << 30, 1 << 42]
     shown = ["0B", "1023B", "1.00K", "1.50K", "10.00M", "3.00G", "4.00T"]
     assert [human(size) for size in sizes] == shown
+
+
+def test_memory_is_measured_sooner_when_much_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = [100, 200, 300]
+    monkeypatch.setattr(usage, "allocated_bytes", lambda: measured.pop(0))
+    arrived = 0
+    gauge = usage.MemoryGauge(HandClock(), lambda: arrived)
+    assert gauge.used() == 100
+    arrived = usage.SOON_BYTES - 1
+    assert gauge.used() == 100
+    arrived = usage.SOON_BYTES
+    assert gauge.used() == 200
+    assert gauge.used() == 200

@@ -289,3 +289,42 @@ def test_a_stranger_who_reads_gets_an_answer_to_everything(make_forebay: Make) -
     with server.client() as stranger:
         for _ in range(100):
             assert stranger("PING") == ReplyError("NOAUTH Authentication required.")
+
+
+# All clients together
+
+
+def test_blocked_clients_may_be_evicted_while_an_entry_wakes_them(make_forebay: Make) -> None:
+    """CVE-2026-23479: killed, evicted and woken in the same turns."""
+    server = make_forebay()
+    with server.client() as admin:
+        admin("CLIENT", "NO-EVICT", "ON")
+        waiting = [server.client() for _ in range(300)]
+        for client in waiting:
+            client.send(encode("XREAD", "BLOCK", "0", "STREAMS", "s", "$"))
+        wait_for_blocked(admin, 300)
+        numbers = [int(line.split()[0][3:]) for line in admin("CLIENT", "LIST").splitlines()[1:]]
+        orders = b"".join(encode("CLIENT", "KILL", "ID", number) for number in numbers[::3])
+        entry = encode("XADD", "s", "*", "f", b"x" * 50_000)
+        admin.send(orders + entry + encode("CONFIG", "SET", "maxmemory-clients", "1mb") + entry)
+        admin.read_many(len(numbers[::3]) + 3)
+        wait_until("nobody waits", lambda: info_field(admin, "blocked_clients") == 0)
+        for field in ("total_blocking_keys", "clients_in_timeout_table"):
+            assert info_field(admin, field) == 0
+        for client in waiting:
+            client.close()
+        wait_until("they are gone", lambda: clients(admin) == 1)
+
+
+def test_the_largest_clients_go_first(make_forebay: Make) -> None:
+    server = make_forebay("--maxmemory", "100mb", "--maxmemory-clients", "4%")
+    with server.client() as admin, server.client() as small, server.client() as large:
+        admin("CLIENT", "NO-EVICT", "ON")
+        small.send(b"*2\r\n$4\r\nECHO\r\n$1000000\r\n" + b"x" * 500_000)
+        with contextlib.suppress(ConnectionError):
+            large.send(b"*2\r\n$4\r\nECHO\r\n$9000000\r\n" + b"x" * 6_000_000)
+        assert large.closed()
+        assert info_field(admin, "evicted_clients") == 1
+        assert "Evicting client" in server.log()
+        small.send(b"x" * 500_000 + b"\r\n")
+        assert len(small.read()) > 1_000_000

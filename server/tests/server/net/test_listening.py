@@ -15,6 +15,7 @@ import pytest
 from forebay.errors import ConfigError
 from forebay.server.net.listen import open_tcp, open_unix
 from forebay.server.net.protected import DENIED, is_local
+from testkit.certificates import Certificates
 from testkit.resp import RawClient
 from testkit.servers import ServerProcess, free_port
 
@@ -157,6 +158,22 @@ def test_without_a_password_only_this_machine_is_served(make_forebay: Make) -> N
         assert local("CONFIG", "SET", "protected-mode", "no") == "OK"
     with RawClient((address, server.port)) as guest:
         assert guest("PING") == "PONG"
+
+
+@pytest.mark.skipif(not outside_address(), reason="this machine has only the loopback address")
+def test_who_speaks_tls_is_told_of_protected_mode_in_tls(
+    make_forebay: Make, tmp_path: Path
+) -> None:
+    certificates = Certificates(tmp_path)
+    address, port = outside_address(), free_port()
+    words = certificates.words(tls_port=port)
+    make_forebay("--bind", "127.0.0.1", address, *words)
+    tls = certificates.context(certificates.client)
+    with RawClient((address, port), tls=tls) as stranger:
+        assert stranger.read() == DENIED
+        assert stranger.closed()
+    with RawClient(("127.0.0.1", port), tls=tls) as local:
+        assert local("PING") == "PONG"
 
 
 @pytest.mark.skipif(not outside_address(), reason="this machine has only the loopback address")

@@ -1,10 +1,9 @@
-"""The loop itself, in this process: faults, listeners that fail, connections of another kind."""
+"""The loop itself, in this process: faults, listeners that fail."""
 
 from __future__ import annotations
 
 import errno
 import os
-import socket
 
 import pytest
 
@@ -101,36 +100,6 @@ def test_nobody_is_idle_because_the_wall_clock_was_set(
     clock.pass_ms(61_000)
     server.visit_clients()
     assert client.conn.fd < 0
-
-
-class Channel:
-    """A connection of another kind: bytes pass through the hands of an object."""
-
-    def __init__(self, fd: int) -> None:
-        self.socket = socket.socket(fileno=os.dup(fd))
-        self.passed = 0
-
-    def recv(self, buf: bytearray, at: int, n: int) -> int:
-        with memoryview(buf) as view:
-            got = self.socket.recv_into(view[at : at + n])
-        self.passed += got
-        return got
-
-    def send(self, view: memoryview) -> int:
-        sent = self.socket.send(view)
-        view.release()
-        self.passed += sent
-        return sent
-
-    def close(self) -> None:
-        self.socket.close()
-
-
-def test_a_channel_takes_the_place_of_the_socket(client: Client) -> None:
-    channel = Channel(client.conn.fd)
-    client.conn.channel = channel
-    assert client.ask(encode("PING")) == b"+PONG\r\n"
-    assert channel.passed == len(encode("PING")) + len(b"+PONG\r\n")
 
 
 class FailingSocket:

@@ -25,6 +25,7 @@ class Reader(EffectsReader):
     """Notes what it read and what the client had been told by then; may clear the effects."""
 
     def __init__(self, diary: Diary, client: Client, name: str, is_last: bool) -> None:
+        super().__init__()
         self.diary, self.client, self.name, self.is_last = diary, client, name, is_last
 
     def read(self, effects: Effects) -> int:

@@ -20,6 +20,7 @@ from testkit.resp import ReplyError, encode
         (["1", "x", "0"], "ERR value is out of range, must be positive"),
         (["1", "0", "x"], "ERR timeout is not an integer or out of range"),
         (["1", "0", "-1"], "ERR timeout is negative"),
+        (["0", "0", "9223372036854775807"], "ERR timeout is out of range"),
     ],
 )
 def test_wrong_numbers_are_refused(words: list[str], error: str) -> None:

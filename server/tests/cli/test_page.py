@@ -1,0 +1,73 @@
+"""The page about the command line, copied into a shell block by block, with two real servers."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from testkit.pages import blocks
+from testkit.places import ROOT
+from testkit.servers import ServerProcess, environment
+
+#: Some thirty programs in a row: on a busy machine that takes its time.
+PATIENCE_S = 600
+pytestmark = [pytest.mark.compiled, pytest.mark.timeout(PATIENCE_S)]
+
+Make = Callable[..., ServerProcess]
+PAGE = ROOT / "docs" / "cli.md"
+#: Commands that go on until ctrl-c get one when they have shown something.
+ENDLESS = re.compile(r"^(forebay (?:tail -f|top).*)$", re.MULTILINE)
+
+UNTIL_IT_SHOWS = """
+until_it_shows() {
+    env --default-signal=INT "$@" > shown & it=$!
+    until test -s shown; do kill -0 $it; sleep 0.05; done
+    kill -INT $it; code=0; wait $it || code=$?
+    cat shown; rm shown; test $code = 130
+}
+"""
+
+
+def script_of(first: ServerProcess, second: ServerProcess) -> str:
+    """All blocks as one script; what goes on for ever must end by ctrl-c, and with its code."""
+    text = "".join(block.text for block in blocks(PAGE) if block.language == "sh")
+    text = text.replace("6379", str(first.port)).replace("6380", str(second.port))
+    text = text.replace("redis-cli", f"redis-cli -p {first.port}")
+    ended = r"until_it_shows \1"
+    named = f"export FOREBAY_URL=redis://127.0.0.1:{first.port}\n"
+    return f"set -e\n{UNTIL_IT_SHOWS}{named}{ENDLESS.sub(ended, text)}"
+
+
+@pytest.mark.parametrize("kinds", [("forebay", "redis"), ("redis", "forebay")], ids=" then ".join)
+def test_every_block_of_the_page_works(
+    kinds: tuple[str, str], make_forebay: Make, make_redis: Make, tmp_path: Path
+) -> None:
+    make = {"forebay": make_forebay, "redis": make_redis}
+    first, second = (make[kind]() for kind in kinds)
+    program = tmp_path / "bin" / "forebay"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m forebay "$@"\n')
+    program.chmod(0o755)
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", script_of(first, second)],
+        cwd=tmp_path,
+        env={**environment(), "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr and "forebay:" not in done.stderr, done.stderr
+    with second.client() as client:
+        assert client("XLEN", "orders") == 3
+    with first.client() as client:
+        assert client("XRANGE", "orders:restored", "-", "+") == client("XRANGE", "orders", "-", "+")

@@ -1,0 +1,225 @@
+"""What clients may leave unread and use together, with a server that is turned by hand.
+
+Limits of a whole server under load are in net/test_limits.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from forebay.commands.api.settings import OutputLimit, Settings
+from forebay.engine.engine import Engine
+from forebay.server.logger import Log
+from forebay.server.net.turn_end import TurnEnd
+from forebay.server.server import Server
+from testkit.hand_server import Client, HandClock
+from testkit.resp import encode
+
+MIB = 1 << 20
+NOTHING = b"(nothing)"
+BIG = b"x" * MIB
+
+
+#: Clients of the test that runs, to be closed at its end.
+PRESENT: list[Client] = []
+
+
+def join(server: Server) -> Client:
+    """One more client."""
+    PRESENT.append(Client(server))
+    return PRESENT[-1]
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    clock = HandClock()
+    settings = Settings()
+    settings.output_limits["normal"] = OutputLimit(2 * MIB, 0, 0)
+    engine = Engine(settings, clock)
+    server = Server(settings, engine, TurnEnd(engine.effects), Log(clock), clock)
+    yield server
+    for client in PRESENT:
+        client.close()
+    PRESENT.clear()
+    for conn in server.loop.connections():
+        server.loop.close(conn)
+    server.loop.epoll.close()
+
+
+@pytest.fixture
+def client(server: Server) -> Client:
+    for name in ("a", "b", "c", "d"):
+        server.engine.keyspace.databases[0].put(name.encode(), BIG)
+    return join(server)
+
+
+def has_ended(client: Client) -> bool:
+    """Whether the server closed it, with or without something to read before."""
+    while (answer := client.answer()) != NOTHING:
+        if answer == b"":
+            return True
+    return False
+
+
+def test_a_reply_is_not_finished_if_its_client_may_not_have_it(
+    server: Server, client: Client
+) -> None:
+    assert client.ask(encode("MGET", "a", "b", "c")) == b""
+    assert server.engine.stats.output_limit_disconnections == 1
+    assert server.loop.count == 0
+
+
+def test_a_reply_within_the_limit_is_sent(server: Server, client: Client) -> None:
+    assert client.ask(encode("MGET", "a")).startswith(b"*1\r\n$1048576\r\nxxx")
+    assert server.loop.count == 1
+
+
+def test_without_a_limit_a_reply_may_be_any_size(server: Server, client: Client) -> None:
+    server.settings.output_limits["normal"] = OutputLimit(0, 0, 0)
+    assert client.ask(encode("MGET", "a", "b", "c", "d")).startswith(b"*4\r\n")
+    assert server.loop.count == 1
+
+
+def test_the_writes_around_a_stopped_reply_are_done_and_recorded(
+    server: Server, client: Client
+) -> None:
+    server.engine.effects.enabled = True
+    words = [["MULTI"], ["SET", "before", "1"], ["MGET", "a", "b", "c"], ["SET", "after", "1"]]
+    client.ask(b"".join(encode(*each) for each in [*words, ["EXEC"]]))
+    assert has_ended(client)
+    values = server.engine.keyspace.databases[0].values
+    assert (values[b"before"], values[b"after"]) == (b"1", b"1")
+    recorded = server.engine.effects.take()
+    assert b"before" in recorded
+    assert b"after" in recorded
+
+
+def test_a_command_that_changes_data_is_not_stopped(server: Server, client: Client) -> None:
+    server.engine.effects.enabled = True
+    for _ in range(40):
+        assert client.ask(encode("RPUSH", "l", BIG[:60_000])).startswith(b":")
+    server.engine.effects.take()
+    client.ask(encode("LPOP", "l", "40"))
+    assert has_ended(client)
+    assert b"l" not in server.engine.keyspace.databases[0].values
+    assert b"$1\r\nl\r\n" in server.engine.effects.take()
+
+
+def test_readers_who_may_not_have_their_replies_do_not_hold_the_loop(
+    server: Server, client: Client
+) -> None:
+    light = join(server)
+    assert light.ask(encode("PING")) == b"+PONG\r\n"
+    heavy = [join(server) for _ in range(9)]
+    for each in heavy:
+        each.socket.send(encode("MGET", "a", "b", "c"))
+    server.loop.turn()
+    stopped = server.engine.stats.output_limit_disconnections
+    assert 0 < stopped < 9
+    light.socket.send(encode("PING"))
+    server.loop.turn()
+    assert light.answer() == b"+PONG\r\n"
+    while server.loop.count > 2:
+        server.loop.turn()
+    assert server.engine.stats.output_limit_disconnections == 9
+
+
+def test_light_clients_are_served_between_large_replies_of_others(
+    server: Server, client: Client
+) -> None:
+    """Rule 3 of the loop: one large reply, not all of them, is in the way of a PING."""
+    server.settings.output_limits["normal"] = OutputLimit(0, 0, 0)
+    light = join(server)
+    assert light.ask(encode("PING")) == b"+PONG\r\n"
+    heavy = [join(server) for _ in range(3)]
+    for each in heavy:
+        each.socket.send(encode("MGET", *["a"] * 80))
+    light.socket.send(encode("PING"))
+    server.loop.turn()
+    assert sum(each.conn.weight > 64 * MIB for each in heavy) == 1
+    server.loop.turn()
+    assert light.answer() == b"+PONG\r\n"
+    assert sum(each.conn.weight > 64 * MIB for each in heavy) == 2
+    server.loop.turn()
+    assert sum(each.conn.weight > 64 * MIB for each in heavy) == 3
+
+
+# maxmemory-clients
+
+
+def limit_all(server: Server, size: int) -> None:
+    server.settings.maxmemory_clients = size
+    server.apply_settings()
+
+
+def hoard(client: Client, size: int) -> None:
+    """Send the beginning of a large command."""
+    client.ask(b"*2\r\n$4\r\nECHO\r\n$%d\r\n" % (2 * size))
+    while size > 0 and client.conn.fd >= 0:
+        client.ask(BIG[:50_000])
+        size -= 50_000
+
+
+@pytest.fixture
+def quiet(server: Server) -> Client:
+    quiet = join(server)
+    quiet.ask(encode("PING"))
+    return quiet
+
+
+def test_the_largest_client_goes_when_all_use_too_much(server: Server, quiet: Client) -> None:
+    limit_all(server, MIB)
+    large = join(server)
+    hoard(large, 2 * MIB)
+    assert large.conn.fd < 0
+    assert quiet.conn.fd >= 0
+    assert server.engine.stats.evicted_clients == 1
+    assert server.limits.counted_bytes < MIB
+
+
+def test_a_client_that_must_not_go_stays_and_others_go_for_it(
+    server: Server, quiet: Client
+) -> None:
+    limit_all(server, MIB)
+    large = join(server)
+    assert large.ask(encode("CLIENT", "NO-EVICT", "ON")) == b"+OK\r\n"
+    hoard(large, 2 * MIB)
+    assert large.conn.fd >= 0
+    assert quiet.conn.fd < 0
+
+
+def test_a_share_of_no_maxmemory_is_no_limit(server: Server) -> None:
+    limit_all(server, -5)
+    assert server.limits.most_bytes() == 0
+    assert not server.loop.is_counting
+    server.settings.maxmemory = 100 * MIB
+    server.apply_settings()
+    assert server.limits.most_bytes() == 5 * MIB
+    assert server.loop.is_counting
+
+
+def test_what_is_counted_is_what_clients_use(server: Server, quiet: Client) -> None:
+    limit_all(server, 100 * MIB)
+    before = server.limits.counted_bytes
+    large = join(server)
+    hoard(large, 2 * MIB)
+    assert server.limits.counted_bytes - before > 2 * MIB
+    server.loop.close(large.conn)
+    assert server.limits.counted_bytes == before
+
+
+def test_a_blocked_client_that_is_evicted_waits_no_longer(server: Server, quiet: Client) -> None:
+    """CVE-2026-23479: here nobody is closed while others are being served."""
+    waiting = join(server)
+    waiting.ask(encode("XREAD", "BLOCK", "0", "STREAMS", "s", "$"))
+    assert server.engine.blocking.blocked_clients == 1
+    waiting.socket.send(encode("XADD", "s", "*", "f", "v"))
+    limit_all(server, 1)
+    quiet.socket.send(encode("XADD", "s", "1-1", "f", BIG[:100]))
+    server.loop.turn()
+    server.loop.turn()
+    assert server.engine.blocking.blocked_clients == 0
+    assert server.loop.count == 0
+    assert not server.engine.keyspace.databases[0].waiting
