@@ -1,0 +1,87 @@
+"""Workers on streams of Forebay, Redis and Valkey.
+
+    from forebay_workers import App
+
+    app = App("redis://127.0.0.1:6379", group="billing")
+
+    @app.on("orders")
+    async def bill(order: Order) -> None: ...
+
+The rooms, in the order of the path of a message:
+
+    codecs/    objects to fields and back
+    servers/   how a server is reached, what it can do, what to do while it is away
+    shares/    which process has which partition
+    publish/   messages to streams
+    fetch/     groups, new entries, claims from the dead
+    lanes/     what this process holds: the order in which it runs, and its leases
+    handle/    which function gets a message, and how it is called
+    settle/    acknowledged, tried again, buried, handed back
+    worker/    the loop that joins them
+    observe/   hooks, metrics, probes, traces
+    testing/   TestApp: the same without a server, in virtual time
+    cli/       the commands that it adds to `forebay`: work, dead
+    app.py     what a user sees                    (partitioned.py, message.py, options.py, ...)
+
+Nothing here imports the server: workers run where only Redis does.  ``TestApp`` alone needs its
+engine, in tests.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from forebay_workers.app import App
+    from forebay_workers.errors import (
+        BusyError,
+        ConfigError,
+        LeaseLostError,
+        MisfitError,
+        ServerError,
+        WorkerError,
+    )
+    from forebay_workers.handle.failed import Failed
+    from forebay_workers.message import Message
+    from forebay_workers.observe.hooks import Hooks
+    from forebay_workers.options import Patience, Retry
+    from forebay_workers.partitioned import Partitioned
+    from forebay_workers.testing.app_under_test import TestApp
+
+__all__ = [
+    "App",
+    "Partitioned",
+    "TestApp",
+    "Message",
+    "Failed",
+    "Retry",
+    "Patience",
+    "Hooks",
+    "WorkerError",
+    "ConfigError",
+    "MisfitError",
+    "ServerError",
+    "BusyError",
+    "LeaseLostError",
+]
+
+#: Where each name is.  It is loaded when somebody asks for it: ``forebay --help`` reads the table
+#: of commands of this package, and must not load redis-py for that.
+PLACES = {
+    "App": "app",
+    "Partitioned": "partitioned",
+    "TestApp": "testing.app_under_test",
+    "Message": "message",
+    "Failed": "handle.failed",
+    "Retry": "options",
+    "Patience": "options",
+    "Hooks": "observe.hooks",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A name of ``__all__``; those without a place of their own are errors."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{PLACES.get(name, 'errors')}"), name)

@@ -1,0 +1,1 @@
+"""Messages to fields and back: plain dicts, dataclasses, structs, and models of pydantic."""

@@ -1,0 +1,86 @@
+"""Take over what a dead worker left pending, and this consumer's own backlog after a restart.
+
+    XPENDING stream group IDLE lease ( cursor + n      who has what, how long, how often
+    XCLAIM   stream group me lease id ... RETRYCOUNT n      the same entries, once for each n
+
+A living worker sets the idle time of all that it holds back to 0 three times a lease
+(lanes/leases.py), so only the dead have entries that are idle for a whole lease.
+
+RETRYCOUNT keeps the count as it is.  The count goes up when a handler starts, not when an entry
+changes hands: otherwise innocent entries, prefetched by a worker that a poisonous one keeps
+killing, would be charged for attempts that they never had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from forebay_workers.clock import Clock
+from forebay_workers.fetch.groups import id_key
+from forebay_workers.fetch.reading import messages_of
+from forebay_workers.message import Message
+from forebay_workers.servers.connect import Asks
+from forebay_workers.servers.link import Command
+
+START = "-"
+
+
+class Claimer:
+    """Claims for one consumer of one group, a page at a time, stream by stream."""
+
+    def __init__(self, link: Asks, group: str, consumer: str, clock: Clock) -> None:
+        self._link = link
+        self._group = group
+        self._consumer = consumer
+        self._clock = clock
+        #: Where the next page begins, by stream.
+        self._cursors: dict[str, str] = {}
+
+    async def claim(self, stream: str, idle_s: float, count: int) -> list[Message]:
+        """Entries that have been idle for so long."""
+        idle_ms = int(idle_s * 1000)
+        start = self._cursors.get(stream, START)
+        rows = await self._link.ask(
+            "XPENDING", stream, self._group, "IDLE", idle_ms, start, "+", count
+        )
+        full = len(rows) == count
+        self._cursors[stream] = f"({rows[-1][0].decode()}" if full else START
+        return await self.take(stream, rows, idle_ms)
+
+    async def own_backlog(self, stream: str, count: int, after: str = START) -> list[Message]:
+        """What this consumer had before it was restarted under the same name."""
+        rows = await self._link.ask(
+            "XPENDING", stream, self._group, after, "+", count, self._consumer
+        )
+        return await self.take(stream, rows, 0)
+
+    async def take(self, stream: str, rows: Sequence[Any], idle_ms: int) -> list[Message]:
+        """Claim what XPENDING listed; somebody else may have been quicker."""
+        if not rows:
+            return []
+        commands = claims(stream, self._group, self._consumer, rows, idle_ms)
+        replies = await self._link.ask_all([command for command, _ in commands])
+        found: list[Message] = []
+        for (_, starts), reply in zip(commands, replies, strict=True):
+            if isinstance(reply, Exception):
+                raise reply
+            taken = messages_of(stream, [one for one in reply if one], self._clock)
+            for message in taken:
+                message.starts = starts
+            found += taken
+        found.sort(key=lambda message: id_key(message.key))
+        return found
+
+
+def claims(
+    stream: str, group: str, consumer: str, rows: Sequence[Any], idle_ms: int
+) -> list[tuple[Command, int]]:
+    """One XCLAIM for each count among the rows of XPENDING, with that count."""
+    by_count: dict[int, list[bytes]] = {}
+    for key, _, _, count in rows:
+        by_count.setdefault(count, []).append(key)
+    return [
+        (("XCLAIM", stream, group, consumer, idle_ms, *keys, "RETRYCOUNT", count), count)
+        for count, keys in by_count.items()
+    ]

@@ -1,0 +1,1 @@
+"""Handlers: what a function wants of a message, and how it is called."""

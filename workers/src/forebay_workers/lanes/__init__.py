@@ -1,0 +1,1 @@
+"""What this process holds: how many messages, in which order they run, how long they are ours."""

@@ -1,0 +1,143 @@
+"""Which message runs next, and how many at once.
+
+    ready:  m4  [lane "alice": m1 m3]  m5      runners, at most ``concurrency``, take from the left
+                [lane "bob": m2 parked]        a lane whose head is parked is not ready
+
+Without ``order_by`` every message is on its own.  With it, messages of one key share a lane: only
+the head of a lane runs, and the next one waits until the head is settled, also while that waits
+for its next attempt.  Other keys go on.
+
+A runner is a task that loops.  A task for each message would cost more than a short handler; a
+runner that finds work goes on, and gives way to others now and then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator
+
+from forebay_workers.clock import Clock, give_way
+from forebay_workers.message import Message
+
+#: A runner with handlers that never wait lets others run after so long.
+TURN_S = 0.005
+
+Run = Callable[[Message], Awaitable[float | None]]
+KeyOf = Callable[[Message], bytes | None]
+
+
+class Lane:
+    """The messages of one key, in their order."""
+
+    __slots__ = ("key", "queue")
+
+    def __init__(self, key: bytes) -> None:
+        self.key = key
+        self.queue: deque[Message] = deque()
+
+
+class Lanes:
+    """Runs the messages of one stream."""
+
+    def __init__(self, run: Run, key_of: KeyOf | None, concurrency: int, clock: Clock) -> None:
+        """``run`` settles a message and returns None, or says after how long to run it again."""
+        self._run = run
+        self._key_of = key_of
+        self._concurrency = concurrency
+        self._clock = clock
+        self._ready: deque[Message | Lane] = deque()
+        self._lanes: dict[bytes, Lane] = {}
+        self._runners: set[asyncio.Task[None]] = set()
+        self._is_open = True
+        #: Called when a message is parked (1) and when it is ready again (-1).
+        self.on_park: Callable[[int], None] = lambda _: None
+
+    @property
+    def running(self) -> int:
+        """How many runners there are now."""
+        return len(self._runners)
+
+    def put(self, messages: list[Message]) -> None:
+        """Messages that just came, in their order."""
+        if self._key_of is None:
+            self._ready.extend(messages)
+        else:
+            for message in messages:
+                self._line_up(message, self._key_of(message))
+        self._wake()
+
+    def _line_up(self, message: Message, key: bytes | None) -> None:
+        if key is None:  # it has no such field: its order does not matter
+            self._ready.append(message)
+            return
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = Lane(key)
+            self._ready.append(lane)
+        message.lane = lane
+        lane.queue.append(message)
+
+    def _wake(self) -> None:
+        """Start as many runners as there is work for."""
+        wanted = min(len(self._ready), self._concurrency - len(self._runners))
+        for _ in range(wanted if self._is_open else 0):
+            runner = asyncio.create_task(self._loop())
+            self._runners.add(runner)
+            runner.add_done_callback(self._runners.discard)
+
+    async def _loop(self) -> None:
+        turn_ends_s = self._clock.monotonic_s() + TURN_S
+        while self._ready and self._is_open:
+            item = self._ready.popleft()
+            message = item.queue[0] if isinstance(item, Lane) else item
+            if not message.is_lost:
+                pause_s = await self._run(message)
+                if pause_s is not None:
+                    self._park(message, pause_s)
+                    continue
+            self._next_of(message)
+            if self._clock.monotonic_s() >= turn_ends_s:
+                await give_way()
+                turn_ends_s = self._clock.monotonic_s() + TURN_S
+
+    def _next_of(self, message: Message) -> None:
+        """A message has ended: the next one of its lane is ready."""
+        lane: Lane | None = message.lane
+        if lane is None:
+            return
+        lane.queue.popleft()
+        if lane.queue:
+            self._ready.append(lane)
+        else:
+            del self._lanes[lane.key]
+
+    def _park(self, message: Message, pause_s: float) -> None:
+        self.on_park(1)
+        self._clock.call_later(pause_s, lambda: self._unpark(message))
+
+    def _unpark(self, message: Message) -> None:
+        self.on_park(-1)
+        if self._is_open:
+            self._ready.append(message.lane or message)
+            self._wake()
+
+    def waiting(self) -> Iterator[Message]:
+        """Messages that are ready, or in line."""
+        for item in self._ready:
+            if isinstance(item, Message):
+                yield item
+        for lane in self._lanes.values():
+            yield from lane.queue
+
+    async def close(self, grace_s: float) -> None:
+        """Begin nothing more; let what runs end, and cancel what does not in time."""
+        self._is_open = False
+        running = set(self._runners)
+        if not running:
+            return
+        timer = self._clock.call_later(grace_s, lambda: [task.cancel() for task in running])
+        try:
+            await asyncio.wait(running)
+        finally:
+            timer.cancel()

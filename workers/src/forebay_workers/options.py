@@ -1,0 +1,108 @@
+"""What a user may choose, checked when it is said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal
+
+from forebay_workers.errors import ConfigError
+from forebay_workers.partitioned import Partitioned
+
+Layout = Literal["fields", "json"]
+LAYOUTS = ("fields", "json")
+START_IDS = {"beginning": "0", "end": "$"}
+ENTRY_ID = re.compile(r"\d+(-\d+)?")
+#: How much longer a pause may become by chance, so that failures do not come back together.
+MOST_JITTER = 0.2
+
+
+@dataclass(frozen=True)
+class Retry:
+    """How often a message is tried, and how long to wait before each further attempt.
+
+    ``Retry(5, backoff=(1, 10, 60))`` has five attempts; 1, 10, 60 and 60 seconds lie between them.
+
+    ``attempts``: how often the handler is started, at most.
+    ``backoff``: seconds before each further attempt; the last pause repeats.
+    """
+
+    attempts: int = 5
+    backoff: Sequence[float] = (1, 10, 60)
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1:
+            raise ConfigError(f"Retry({self.attempts}) never runs the handler. Say 1 or more.")
+        if not self.backoff or min(self.backoff) < 0:
+            raise ConfigError("The backoff of Retry needs at least one pause, none below 0.")
+
+    def pause_s(self, failed: int, jitter: float) -> float:
+        """The pause after so many failed attempts; ``jitter`` is from 0 to 1."""
+        pause = self.backoff[min(failed, len(self.backoff)) - 1]
+        return pause * (1 + MOST_JITTER * jitter)
+
+
+def start_id(start: str) -> str:
+    """Where a new group begins: a word, or the ID of the last entry that it passes over."""
+    found = START_IDS.get(start, start)
+    if found != "$" and not ENTRY_ID.fullmatch(found):
+        raise ConfigError(f'start={start!r} is neither "beginning" nor "end" nor an ID as "0-0".')
+    return found
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """How a stream is read; the same for all handlers on it."""
+
+    start: str = "0"
+    order_by: str | None = None
+    concurrency: int = 16
+    prefetch: int = 1000
+    prefetch_bytes: int = 16 << 20
+    dead: str | None = None
+    unknown: Literal["dead", "skip"] = "dead"
+    keep: int | timedelta | None = 0
+
+    def check(self, stream: str) -> None:
+        """Refuse what cannot work."""
+        if self.concurrency < 1 or self.prefetch < 1 or self.prefetch_bytes < 1:
+            raise ConfigError(
+                f"concurrency, prefetch and prefetch_bytes of {stream!r} must be at least 1."
+            )
+        if self.dead == stream:
+            raise ConfigError(f"The dead letters of {stream!r} need a stream of their own.")
+
+
+@dataclass(frozen=True)
+class BatchOptions:
+    """When a batch is full, or old enough."""
+
+    size: int
+    within_s: float
+
+    def __post_init__(self) -> None:
+        if self.size < 1 or self.within_s < 0:
+            raise ConfigError("A batch needs a size of 1 or more, and within of 0 or more seconds.")
+
+
+@dataclass(frozen=True)
+class HandlerOptions:
+    """How one handler is run."""
+
+    retry: Retry = field(default_factory=Retry)
+    timeout_s: float | None = None
+    to: str | Partitioned | None = None
+
+
+@dataclass(frozen=True)
+class Patience:
+    """What a worker does about a server that is away, and about a group that is gone.
+
+    ``away_s``: seconds without a server before the worker exits; None: it waits for ever.
+    ``remake_group``: whether a group that vanished (FLUSHALL, XGROUP DESTROY) is made again.
+    """
+
+    away_s: float | None = None
+    remake_group: bool = True

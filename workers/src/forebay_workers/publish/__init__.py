@@ -1,0 +1,1 @@
+"""Messages to streams: one, many, and each once."""
