@@ -1,0 +1,1 @@
+"""A question of a viewer, and what he may see."""

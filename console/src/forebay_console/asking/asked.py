@@ -1,0 +1,88 @@
+"""One question of a viewer, as views and deeds get it.
+
+    asked.stream            the name in the address
+    asked.word("sort")      a word after the ?
+    asked.server            a connection with the rights of the viewer, for this question
+    asked.board             what the poller knows
+    asked.permitted(names)  those that the viewer may see
+
+Words that cannot be used raise BadRequestError with a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from forebay.cli.remote.server import Server
+from forebay.errors import ForebayError
+from forebay_console.asking.permits import Permits
+from forebay_console.servers.shown import name_of
+from forebay_console.watch.board import Board
+from forebay_console.watch.poller import Poller
+
+
+class BadRequestError(ForebayError):
+    """What was asked cannot be understood; the text says why."""
+
+
+class NotThereError(ForebayError):
+    """What was asked for is not there; the text says so."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question."""
+
+    server: Server
+    board: Board
+    poller: Poller
+    permits: Permits
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    body: Mapping[str, Any]
+
+    @property
+    def stream(self) -> bytes:
+        """The stream that it is about."""
+        return name_of(self.path["stream"])
+
+    @property
+    def group(self) -> bytes:
+        """The group that it is about."""
+        return name_of(self.path["group"])
+
+    def word(self, name: str, otherwise: str = "") -> str:
+        """A word of the query."""
+        return self.query.get(name, otherwise)
+
+    def one_of(self, name: str, words: tuple[str, ...]) -> str:
+        """A word that must be one of these; the first if it is not said."""
+        word = self.query.get(name) or words[0]
+        if word not in words:
+            raise BadRequestError(f"{name} is one of {', '.join(words)}, not {word!r}")
+        return word
+
+    def number(self, name: str, otherwise: int, most: int) -> int:
+        """A whole number from 0 on."""
+        text = self.query.get(name, "")
+        if not text:
+            return otherwise
+        if not text.isdecimal() or len(text) > 15:
+            raise BadRequestError(f"{name} is a number, not {text!r}")
+        return min(int(text), most)
+
+    def given(self, name: str, kind: type[Any]) -> Any:
+        """What the body says; it must be there, and of a kind."""
+        value = self.body.get(name)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise BadRequestError(f"{name} is missing, or no {KINDS.get(kind, kind.__name__)}")
+        return value
+
+    def permitted(self, names: Iterable[bytes]) -> list[bytes]:
+        """Those that this viewer may see."""
+        return self.permits.of(self.server, names)
+
+
+KINDS = {str: "text", int: "number", list: "list", dict: "object", bool: "yes or no"}

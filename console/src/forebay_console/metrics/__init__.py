@@ -1,0 +1,1 @@
+"""Facts for Prometheus, under the names that redis_exporter uses."""

@@ -1,0 +1,1 @@
+"""Connections of viewers, and words on the wire as JSON."""

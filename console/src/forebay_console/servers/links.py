@@ -1,0 +1,75 @@
+"""Connections of one user: lent to one thread at a time, and kept for the next.
+
+    with links.lent() as server:          a connection that is logged in, of this call alone
+        server.ask("XLEN", b"orders")
+
+A connection on which something went wrong is closed, not kept: a reply may still be on its way.
+A few are kept, so that a page with ten questions does not open ten connections each second.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from forebay.cli.remote.address import Address
+from forebay.cli.remote.link import Link, LinkError
+from forebay.cli.remote.server import NotReachedError, RefusedError, Server, told
+
+MOST_KEPT = 4
+PATIENCE_S = 5.0
+
+
+class Links:
+    """The connections of one user to one server."""
+
+    def __init__(self, address: Address, patience_s: float = PATIENCE_S) -> None:
+        self.address = address
+        self._patience_s = patience_s
+        self._kept: list[Server] = []
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def lent(self) -> Iterator[Server]:
+        """A connection for a while; NotReachedError if there is no server."""
+        try:
+            server = self._take()
+            try:
+                yield server
+            except RefusedError:
+                self._keep(server)  # the conversation goes on: a refusal is a whole reply
+                raise
+            except BaseException:
+                close(server)
+                raise
+            self._keep(server)
+        except LinkError as error:
+            raise NotReachedError(told(error)) from None
+
+    def close(self) -> None:
+        """Close what is kept."""
+        with self._lock:
+            kept, self._kept = self._kept, []
+        for server in kept:
+            close(server)
+
+    def _take(self) -> Server:
+        with self._lock:
+            if self._kept:
+                return self._kept.pop()
+        link = Link(self.address, self._patience_s)
+        link.log_in()
+        return Server(link)
+
+    def _keep(self, server: Server) -> None:
+        with self._lock:
+            if len(self._kept) < MOST_KEPT:
+                self._kept.append(server)
+                return
+        close(server)
+
+
+def close(server: Server) -> None:
+    """End a conversation."""
+    server.link.__exit__(None, None, None)

@@ -1,0 +1,128 @@
+"""Entries of a stream: by ID or time, newest or oldest first, filtered, a page at a time.
+
+    ?order=newest&from=ID&to=ID&count=50&field=item&value=tea&contains=1
+
+``next`` of an answer is where the next page begins; the one before begins at ``first`` in the other
+order.  Pages grow while entries are small, so a page of ten-megabyte entries holds a few of them in
+memory, not fifty.  A filter looks at a bounded number of entries and then answers with what it has
+found: ``looked`` says how many, and the page asks on from ``next``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from forebay.cli.remote.server import Server
+from forebay_console.asking.asked import Asked, BadRequestError, NotThereError
+from forebay_console.servers.shown import WHOLE_BYTES, fields, size_of
+
+COUNT, MOST = 50, 500
+FIRST_PAGE = 4
+PAGE_BYTES = 1 << 20
+LARGEST_PAGE = 1000
+#: A filter gives up for now after so many entries, or so long.
+MOST_LOOKED = 50_000
+LONGEST_LOOK_S = 0.5
+#: No more of one answer.
+ANSWER_BYTES = 4 << 20
+
+Entry = tuple[bytes, list[bytes]]
+Wanted = Callable[[list[bytes]], bool]
+
+
+def entries(asked: Asked) -> dict[str, Any]:
+    """A page of entries."""
+    is_newest = asked.one_of("order", ("newest", "oldest")) == "newest"
+    low, high = bound(asked, "from", "-"), bound(asked, "to", "+")
+    asked.server.ask("XINFO", "GROUPS", asked.stream)  # a stream must be there
+    wanted = filter_of(asked)
+    found: list[Entry] = []
+    looked, size, last = 0, 0, None
+    count, until_s = asked.number("count", COUNT, MOST), time.monotonic() + LONGEST_LOOK_S
+    for entry in walk(asked.server, asked.stream, low, high, is_reverse=is_newest):
+        looked, last = looked + 1, entry[0]
+        if wanted is None or wanted(entry[1]):
+            found.append(entry)
+            size += min(size_of(entry[1]), WHOLE_BYTES)
+        if len(found) >= count or size > ANSWER_BYTES:
+            break
+        if looked >= MOST_LOOKED or (looked % 500 == 0 and time.monotonic() > until_s):
+            break
+    else:
+        last = None
+    return {
+        "entries": [told(entry) for entry in found],
+        "looked": looked,
+        "next": f"({last.decode()}" if last else None,
+    }
+
+
+def told(entry: Entry) -> dict[str, Any]:
+    """One entry in a list."""
+    entry_id, words = entry
+    return {"id": entry_id.decode(), "bytes": size_of(words), "fields": fields(words)}
+
+
+def one_entry(asked: Asked) -> dict[str, Any]:
+    """One entry, as whole as can be shown."""
+    entry_id = asked.path["id"]
+    page = asked.server.ask("XRANGE", asked.stream, checked(entry_id), entry_id)
+    if not page:
+        raise NotThereError(f"there is no entry {entry_id}; it was deleted or trimmed")
+    _, words = page[0]
+    return {"id": entry_id, "bytes": size_of(words), "fields": fields(words, WHOLE_BYTES)}
+
+
+def walk(
+    server: Server, stream: bytes, low: str, high: str, *, is_reverse: bool
+) -> Iterator[Entry]:
+    """Entries one by one, in pages of about a megabyte."""
+    size = FIRST_PAGE
+    while True:
+        if is_reverse:
+            page = server.ask("XREVRANGE", stream, high, low, "COUNT", size)
+        else:
+            page = server.ask("XRANGE", stream, low, high, "COUNT", size)
+        yield from ((entry_id, words) for entry_id, words in page)
+        if len(page) < size:
+            return
+        after = f"({page[-1][0].decode()}"
+        low, high = (low, after) if is_reverse else (after, high)
+        held = sum(size_of(words) for _, words in page) + 50 * len(page)
+        size = max(1, min(LARGEST_PAGE, 8 * size, PAGE_BYTES * len(page) // held))
+
+
+def filter_of(asked: Asked) -> Wanted | None:
+    """What the words field, value and contains ask for."""
+    field, value = asked.word("field").encode(), asked.word("value").encode()
+    if not field and not value:
+        return None
+    is_part = asked.word("contains") == "1"
+
+    def wanted(words: list[bytes]) -> bool:
+        for name, held in zip(words[::2], words[1::2], strict=True):
+            if field and name != field:
+                continue
+            if not value or held == value or (is_part and value in held):
+                return True
+        return False
+
+    return wanted
+
+
+def bound(asked: Asked, name: str, otherwise: str) -> str:
+    """A bound of XRANGE: an ID, perhaps without what stands at it."""
+    text = asked.word(name) or otherwise
+    if text not in ("-", "+"):
+        checked(text.removeprefix("("))
+    return text
+
+
+def checked(text: str) -> str:
+    """An ID, or milliseconds."""
+    ms, dash, seq = text.partition("-")
+    if not ms.isdecimal() or (dash and not seq.isdecimal()) or len(text) > 41:
+        raise BadRequestError(f"{text[:50]!r} is no ID; write it as 1794900000000-0")
+    return text

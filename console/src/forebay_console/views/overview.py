@@ -1,0 +1,102 @@
+"""All streams, as a table: searched, sorted and cut here, so that the page gets a screenful."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable
+from typing import Any
+
+from forebay.cli.remote.facts import ms_of
+from forebay_console.asking.asked import Asked
+from forebay_console.servers.shown import key_of, name
+from forebay_console.watch.board import Watched
+
+PAGE, MOST = 50, 500
+#: Streams of ours, which are shown when they are asked for by name.
+INTERNAL = b"forebay:"
+
+
+def overview(asked: Asked) -> dict[str, Any]:
+    """A page of the table, and what holds for all of it."""
+    search = asked.word("search")
+    found = [one for one in list(asked.board.streams.values()) if is_wanted(one, search)]
+    permitted = set(asked.permitted([one.facts.name for one in found]))
+    found = [one for one in found if one.facts.name in permitted]
+    sort = asked.one_of("sort", tuple(SORTS))
+    found.sort(key=SORTS[sort], reverse=asked.one_of("order", ORDERS) == "down")
+    start, count = asked.number("start", 0, 10**9), asked.number("count", PAGE, MOST)
+    shown = found[start : start + count]
+    asked.poller.look_at(one.facts.name for one in shown)
+    now_ms = asked.board.server.now_ms
+    return {
+        "total": len(found),
+        "start": start,
+        "is_whole": asked.board.is_whole,
+        "entries": sum(one.facts.length for one in found),
+        "in_rate": sum(one.in_rate or 0 for one in found),
+        "pending": sum(one.pending for one in found),
+        "streams": [row(one, now_ms) for one in shown],
+    }
+
+
+def is_wanted(watched: Watched, search: str) -> bool:
+    """Whether a stream is searched for: by a part of its name, or by a pattern."""
+    stream = watched.facts.name
+    if not search:
+        return not stream.startswith(INTERNAL)
+    text = name(stream)
+    if any(char in search for char in "*?["):
+        return fnmatch.fnmatchcase(text, search)
+    return search.lower() in text.lower()
+
+
+def row(watched: Watched, now_ms: int) -> dict[str, Any]:
+    """One stream in a line."""
+    facts, worst = watched.facts, watched.worst
+    return {
+        "key": key_of(facts.name),
+        "name": name(facts.name),
+        "length": facts.length,
+        "bytes": watched.memory_bytes,
+        "in_rate": watched.in_rate,
+        "out_rate": out_rate(watched),
+        "curve": watched.curve.values(),
+        "newest_age_ms": age_ms(facts.newest_id, now_ms),
+        "oldest_age_ms": age_ms(facts.first_id, now_ms),
+        "groups": facts.groups,
+        "pending": watched.pending,
+        "worst_group": name(worst.facts.name) if worst else None,
+        "lag": worst.facts.lag if worst else None,
+        "behind_ms": max((g.behind_ms or 0 for g in watched.groups.values()), default=None),
+        "is_dead_letters": facts.name.endswith(b":dead"),
+    }
+
+
+def out_rate(watched: Watched) -> float | None:
+    """Entries a second that groups are given, all of them together."""
+    known = [one.out_rate for one in watched.groups.values() if one.out_rate is not None]
+    return sum(known) if known else None
+
+
+def age_ms(entry_id: str | None, now_ms: int) -> int | None:
+    """How old an entry is, by its ID; an ID made by hand may be any number."""
+    return None if entry_id is None else now_ms - ms_of(entry_id)
+
+
+def _behind(watched: Watched) -> int:
+    return max((one.behind_ms or 0 for one in watched.groups.values()), default=-1)
+
+
+ORDERS = ("up", "down")
+SORTS: dict[str, Callable[[Watched], Any]] = {
+    "name": lambda one: one.facts.name,
+    "length": lambda one: one.facts.length,
+    "bytes": lambda one: one.memory_bytes or -1,
+    "in": lambda one: one.in_rate or -1.0,
+    "out": lambda one: out_rate(one) or -1.0,
+    "newest": lambda one: ms_of(one.facts.newest_id or "0-0"),
+    "groups": lambda one: one.facts.groups,
+    "pending": lambda one: one.pending,
+    "lag": lambda one: (one.worst.facts.lag or 0) if one.worst else -1,
+    "behind": _behind,
+}

@@ -1,0 +1,57 @@
+"""Pipelines on Spark, from their reports in the stream ``forebay:pipelines``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forebay.cli.remote.facts import ms_of
+from forebay.cli.remote.link import Refusal
+from forebay_console.asking.asked import Asked
+
+STREAM = b"forebay:pipelines"
+#: Curves are made of the newest so many reports.
+MOST_REPORTS = 2_000
+CURVE = 60
+RUNNING, SILENT_AFTER_MS = ("started", "batch", "idle"), 300_000
+NUMBERS = ("batch", "rows", "rows_per_s", "duration_ms", "lag_entries", "lag_s", "late_rows")
+
+
+def pipelines(asked: Asked) -> dict[str, Any]:
+    """Each pipeline as it reported last, with a curve of its batches."""
+    page = asked.server.link.ask("XREVRANGE", STREAM, "+", "-", "COUNT", MOST_REPORTS)
+    if isinstance(page, Refusal):
+        return {"pipelines": []}
+    found: dict[str, dict[str, Any]] = {}
+    for entry_id, words in reversed(page):
+        texts = [word.decode("utf-8", "replace") for word in words]
+        fold(found, ms_of(entry_id.decode()), dict(zip(texts[::2], texts[1::2], strict=True)))
+    now_ms = asked.board.server.now_ms
+    for one in found.values():
+        one["ago_ms"] = now_ms - one["at_ms"]
+        if one["state"] == "running" and one["ago_ms"] > SILENT_AFTER_MS:
+            one["state"] = "silent"
+    return {"pipelines": sorted(found.values(), key=lambda one: one["name"])}
+
+
+def fold(found: dict[str, dict[str, Any]], at_ms: int, told: dict[str, str]) -> None:
+    """One more report."""
+    name, event = told.get("pipeline"), told.get("event", "")
+    if name is None:
+        return
+    known = found.setdefault(name, {"name": name, "curve": [], "lag_curve": [], "text": ""})
+    known["at_ms"] = at_ms
+    known["state"] = "running" if event in RUNNING else event
+    known["text"] = told.get("text", "") if event not in RUNNING else known["text"]
+    if event != "batch":
+        return
+    known |= {one: number(told[one]) if one in told else None for one in NUMBERS}
+    known["curve"] = [*known["curve"], known["rows_per_s"]][-CURVE:]
+    known["lag_curve"] = [*known["lag_curve"], known["lag_entries"]][-CURVE:]
+
+
+def number(text: str) -> float | None:
+    """A number of a report; one that is none is not known."""
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,113 @@
+"""One stream: its facts, its groups, what keeps it from being trimmed, what keeping it costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forebay.cli.remote.facts import GroupFacts, StreamFacts, id_key, ms_of
+from forebay.cli.remote.link import Refusal
+from forebay.cli.remote.server import Server
+from forebay_console.asking.asked import Asked, NotThereError
+from forebay_console.servers.shown import key_of, name
+from forebay_console.views.overview import row
+from forebay_console.watch.board import Watched, WatchedGroup
+
+DAY_MS = 86_400_000
+DAYS = (1, 7, 30)
+
+
+def watched_of(asked: Asked) -> Watched:
+    """What is known of a stream; it is asked about each second from now on."""
+    asked.poller.look_at([asked.stream])
+    found = asked.board.streams.get(asked.stream)
+    if found is None:
+        asked.server.ask("XINFO", "GROUPS", asked.stream)  # which says why, if it is not there
+        raise NotThereError("this stream is new here; it is there in a second")
+    return found
+
+
+def stream(asked: Asked) -> dict[str, Any]:
+    """Everything above the entries."""
+    if not asked.permitted([asked.stream]):
+        asked.server.ask("XLEN", asked.stream)  # which says what is not permitted
+    found = watched_of(asked)
+    now_ms = asked.board.server.now_ms
+    facts = found.facts
+    return {
+        **row(found, now_ms),
+        "first_id": facts.first_id,
+        "newest_id": facts.newest_id,
+        "last_id": facts.last_id,
+        "added": facts.added,
+        "group_list": [group_row(one) for one in found.groups.values()],
+    }
+
+
+def group_row(group: WatchedGroup) -> dict[str, Any]:
+    """One group in a line, with its curves of the last hour."""
+    facts = group.facts
+    return {
+        "key": key_of(facts.name),
+        "name": name(facts.name),
+        "consumers": facts.consumers,
+        "pending": facts.pending,
+        "last_id": facts.last_id,
+        "read": facts.read,
+        "lag": facts.lag,
+        "behind_ms": group.behind_ms,
+        "out_rate": group.out_rate,
+        "lag_curve": group.lag_curve.values(),
+        "behind_curve": group.behind_curve.values(),
+    }
+
+
+def pins(asked: Asked) -> dict[str, Any]:
+    """What keeps entries from being trimmed, group by group, and what retention would cost."""
+    found = watched_of(asked)
+    groups = [one.facts for one in found.groups.values()]
+    oldest = oldest_pending(asked.server, groups)
+    pinned = [pin(facts, oldest.get(facts.name), found.facts) for facts in groups]
+    pinned.sort(key=lambda one: id_key(one["holds_from"] or found.facts.last_id))
+    return {
+        "first_id": found.facts.first_id,
+        "pins": pinned,
+        "free_until": pinned[0]["holds_from"] if pinned else None,
+        "costs": costs(found, asked.board.server.now_ms),
+    }
+
+
+def oldest_pending(server: Server, groups: list[GroupFacts]) -> dict[bytes, str]:
+    """The oldest pending entry of each group that has one."""
+    with_some = [facts for facts in groups if facts.pending]
+    replies = server.link.ask_all([("XPENDING", one.stream, one.name) for one in with_some])
+    return {
+        facts.name: reply[1].decode()
+        for facts, reply in zip(with_some, replies, strict=True)
+        if not isinstance(reply, Refusal) and reply[1]
+    }
+
+
+def pin(facts: GroupFacts, oldest: str | None, stream: StreamFacts) -> dict[str, Any]:
+    """From which entry on a group needs the stream, and why."""
+    newest = stream.newest_id or "0-0"
+    is_waiting = id_key(facts.last_id) < id_key(newest)
+    why = "pending" if oldest else "not_given" if is_waiting else "nothing"
+    return {
+        "group": name(facts.name),
+        "key": key_of(facts.name),
+        "why": why,
+        "pending": facts.pending,
+        "lag": facts.lag,
+        "holds_from": oldest or (facts.last_id if is_waiting else None),
+    }
+
+
+def costs(watched: Watched, now_ms: int) -> list[dict[str, Any]]:
+    """What so many days would take in memory, by what came in since the oldest entry."""
+    facts = watched.facts
+    if not facts.length or facts.first_id is None or watched.memory_bytes is None:
+        return []
+    spanned_ms = max(1, now_ms - ms_of(facts.first_id))
+    a_day = facts.length * DAY_MS / spanned_ms
+    each = watched.memory_bytes / facts.length
+    return [{"days": days, "entries": a_day * days, "bytes": a_day * days * each} for days in DAYS]

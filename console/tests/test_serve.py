@@ -1,0 +1,65 @@
+"""``forebay serve --console PORT``: a console that lives as long as the server."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from console.tests.support.consoles import Asker
+from testkit.servers import free_port, start_forebay
+from testkit.waiting import wait_until
+
+
+def answers(asker: Asker) -> bool:
+    try:
+        return asker.request("GET", "/").status == 200
+    except OSError:
+        return False
+
+
+def test_the_console_knows_the_password_and_ends_with_the_server(server_root: Path) -> None:
+    port = free_port()
+    words = ("--requirepass", "s e/cret", "--console", str(port))
+    server = start_forebay(server_root / "with-console", *words)
+    try:
+        asker = Asker(port)
+        wait_until("the page is there", lambda: answers(asker))
+        assert asker.enter("default", "s e/cret")[0] == 200
+        assert asker.get("/server")["trouble"] is None
+        shown = Path("/proc").glob("[0-9]*/cmdline")
+        assert [path.parts[2] for path in shown if has(path, b"s e/cret")] == [str(server.pid)]
+    finally:
+        assert server.stop() == 0
+    wait_until("the page is gone", lambda: not answers(asker))
+
+
+def has(path: Path, word: bytes) -> bool:
+    try:
+        return word in path.read_bytes()
+    except OSError:  # the process has just ended
+        return False
+
+
+def test_a_console_does_not_outlive_a_server_that_is_killed(server_root: Path) -> None:
+    folder = server_root / "killed"
+    folder.mkdir()
+    port = free_port()
+    words = ["--port", str(free_port()), "--dir", str(folder), "--console", str(port)]
+    command = [sys.executable, "-m", "forebay", "serve", *words]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
+        asker = Asker(port)
+        try:
+            wait_until("the page is there", lambda: answers(asker))
+        finally:
+            server.kill()
+    wait_until("the page is gone", lambda: not answers(asker))
+
+
+def test_a_port_that_is_none_is_one_sentence() -> None:
+    command = [sys.executable, "-m", "forebay", "serve", "--console", "here"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "forebay: --console wants a port, as in --console 8001\n",
+    )
