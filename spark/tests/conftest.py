@@ -13,7 +13,6 @@ import redis
 
 from forebay_spark.runtime.session import session
 from forebay_spark.servers import patience
-from spark.tests.support.clusters import redis_cluster
 from spark.tests.support.cut_links import Cut, cutting
 from spark.tests.support.restarting import STARTS, Restarted
 from spark.tests.support.spark_faults import FaultySource
@@ -104,13 +103,6 @@ def restarted(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Restar
 def cut(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cut]:
     """Break a connection at a use, with the reply lost or the command."""
     yield from cutting(monkeypatch)
-
-
-@pytest.fixture(scope="session")
-def cluster_nodes(server_root: Path) -> Iterator[list[ServerProcess]]:
-    """Three nodes of a real Redis Cluster."""
-    with redis_cluster(server_root / "cluster") as nodes:
-        yield nodes
 
 
 @pytest.fixture

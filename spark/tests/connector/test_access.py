@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +16,7 @@ from forebay_spark.servers import state
 from forebay_spark.servers.connect import Server
 from forebay_spark.values.schema import PLAIN
 from spark.tests.support.spark_streams import Target, numbers_of, read_tasks
-from testkit.oracle import start_redis
 from testkit.servers import ServerProcess, free_port
-
-
-@pytest.fixture
-def make_redis(server_root: Path) -> Iterator[Callable[..., ServerProcess]]:
-    """A redis-server with directives of the test's own."""
-    started: list[ServerProcess] = []
-
-    def make(*directives: str) -> ServerProcess:
-        started.append(start_redis(Path(tempfile.mkdtemp(dir=server_root)), *directives))
-        return started[-1]
-
-    yield make
-    for server in started:
-        server.stop()
 
 
 def read(url: str, **given: str) -> list[int]:

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from forebay_spark import table
-from spark.tests.support.clusters import sentinel_pair
 from spark.tests.support.restarting import Restarted
+from spark.tests.support.sentinel_pairs import sentinel_pair
 from spark.tests.support.spark_streams import Target
 from testkit.servers import environment, free_port
 from testkit.waiting import wait_until

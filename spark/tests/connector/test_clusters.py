@@ -24,15 +24,9 @@ from forebay_spark.servers.connect import Link, Server
 from forebay_spark.values.schema import PLAIN
 from forebay_spark.write.rows import Layout
 from forebay_spark.write.sink import TaskWriter
-from spark.tests.support.clusters import (
-    SERVICE,
-    SlotMove,
-    cluster_url,
-    further_node,
-    move_slot,
-    watched_by_sentinel,
-)
+from spark.tests.support.sentinel_pairs import SERVICE, watched_by_sentinel
 from spark.tests.support.spark_streams import Target, numbers_of, read_tasks
+from testkit.clusters import SlotMove, cluster_url, further_node, move_slot
 from testkit.servers import ServerProcess, free_port
 
 STREAMS = [f"orders:{{{i}}}" for i in range(8)]

@@ -27,8 +27,8 @@ from forebay_spark.servers.connect import Server
 from forebay_spark.values.schema import PLAIN
 from forebay_spark.write.rows import Layout
 from forebay_spark.write.sink import TaskWriter
-from spark.tests.support.clusters import Pair, sentinel_pair
 from spark.tests.support.restarting import Restarted
+from spark.tests.support.sentinel_pairs import Pair, sentinel_pair
 from spark.tests.support.spark_streams import Target, numbers_of, read_tasks
 from testkit.oracle import counts_entries, start_redis
 from testkit.servers import free_port
@@ -42,9 +42,9 @@ def _quick(quick_patience: None) -> None:
     """No failover is so quick that it could pass for a blip."""
 
 
-@pytest.fixture
-def pair(server_root: Path) -> Iterator[Pair]:
-    with sentinel_pair(Path(mkdtemp(prefix="pair", dir=server_root))) as pair:
+@pytest.fixture(params=["redis", "forebay"])
+def pair(server_root: Path, request: pytest.FixtureRequest) -> Iterator[Pair]:
+    with sentinel_pair(Path(mkdtemp(prefix="pair", dir=server_root)), request.param) as pair:
         yield pair
 
 

@@ -10,7 +10,8 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from forebay_spark.lake import upkeep
-from forebay_spark.lake.lake import Change, Lake, NewFile, Snapshot
+from forebay_spark.lake.changes import Change, NewFile
+from forebay_spark.lake.lake import Lake, Snapshot
 from forebay_spark.lake.parquet import PartitionedFiles
 from forebay_spark.lake.upkeep import compact, vacuum
 from forebay_spark.pipeline.config import Compact

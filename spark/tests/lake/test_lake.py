@@ -23,8 +23,9 @@ from pyspark.sql.types import StringType, StructField, StructType
 from forebay_spark.ids import WORD_MAX, EntryId
 from forebay_spark.lake import lake as lake_module
 from forebay_spark.lake import old, stores, transactions, upkeep
+from forebay_spark.lake.changes import Change, NewFile
 from forebay_spark.lake.errors import LakeError
-from forebay_spark.lake.lake import Change, Lake, NewFile, Snapshot
+from forebay_spark.lake.lake import Lake, Snapshot
 from forebay_spark.lake.parquet import PartitionedFiles
 from forebay_spark.lake.source import commit_batch
 from forebay_spark.lake.stores import place_of

@@ -16,8 +16,9 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 import forebay_spark.lake.lake as lake_module
 from forebay_spark.lake import log, stores
+from forebay_spark.lake.changes import Change
 from forebay_spark.lake.errors import LakeError
-from forebay_spark.lake.lake import About, Change, Lake
+from forebay_spark.lake.lake import About, Lake
 from forebay_spark.lake.log import MOST_COMMITS, commit_path, sorted_out, surplus
 from forebay_spark.lake.transactions import of_batch, read_all
 
@@ -124,19 +125,6 @@ def test_a_version_or_a_moment_that_has_gone_is_refused(tmp_path: Path) -> None:
         with pytest.raises(LakeError, match="any more, or not yet"):
             lake.snapshot(**gone)  # type: ignore[arg-type]
     assert lake.snapshot(as_of=datetime.now(UTC)).version == 33
-
-
-@pytest.mark.usefixtures("short_log")
-def test_a_table_is_opened_anew_from_each_checkpoint(tmp_path: Path) -> None:
-    """What a table has followed since it was opened makes each next commit slower."""
-    lake, reader = Lake(str(tmp_path)), Lake(str(tmp_path))
-    lake.create(NUMBERS)
-    tables = {id(lake.snapshot().table): lake.snapshot().table}
-    for batch in range(20):
-        commits(lake, 1)
-        tables |= {id(each.snapshot().table): each.snapshot().table for each in (lake, reader)}
-        assert reader.snapshot().batch_of("q") == lake.snapshot().batch_of("q"), batch
-    assert len(tables) == 2 * 4
 
 
 @pytest.mark.usefixtures("short_log")

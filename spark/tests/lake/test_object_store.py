@@ -16,8 +16,11 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
+from forebay_spark.lake import lake as lake_module
+from forebay_spark.lake.changes import Change
 from forebay_spark.lake.frames import frame_of
 from forebay_spark.lake.lake import Lake
+from forebay_spark.lake.transactions import of_batch
 from forebay_spark.lake.upkeep import compact
 from forebay_spark.pipeline.archive import Archive, Trim
 from forebay_spark.pipeline.spec import Source
@@ -88,3 +91,19 @@ def test_of_two_writers_to_a_store_one_is_asked_again(store: dict[str, str], spa
     lake, other = Lake("s3://lakes/race", store), Lake("s3://lakes/race", store)
     lake.create(NUMBERS)
     assert contested(lake, other) == [-1, 7]
+
+
+@pytest.mark.spark
+def test_the_table_of_a_store_is_opened_anew_from_each_checkpoint(
+    store: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a table has followed since it was opened makes each next commit slower."""
+    monkeypatch.setattr(lake_module, "CHECKPOINT_EVERY", 5)
+    lake, reader = (Lake("s3://lakes/followed", store) for _ in range(2))
+    lake.create(NUMBERS)
+    tables = {id(lake.snapshot().table): lake.snapshot().table}
+    for batch in range(20):
+        lake.commit(lambda _, batch=batch: Change((), of_batch("q", batch)))  # type: ignore[misc]
+        tables |= {id(each.snapshot().table): each.snapshot().table for each in (lake, reader)}
+        assert reader.snapshot().batch_of("q") == batch
+    assert len(tables) == 2 * 4

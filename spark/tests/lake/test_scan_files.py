@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError
 
 from forebay_spark import table
 from forebay_spark.lake import scan_files
-from forebay_spark.lake.lake import DataFile
+from forebay_spark.lake.changes import DataFile
 from forebay_spark.lake.scan_files import Hours, milliseconds
 from forebay_spark.query.sql import Asked, Tables
 from spark.tests.support.lakes import archive, run

@@ -23,9 +23,9 @@ import forebay_spark
 from forebay.cli.main import main
 from forebay_spark.pipeline.archive import Archive, Trim
 from forebay_spark.pipeline.spec import Source
-from spark.tests.support.clusters import cluster_url
 from spark.tests.support.lakes import rows_in
 from spark.tests.support.spark_standalone import standalone
+from testkit.clusters import cluster_url
 from testkit.servers import ServerProcess, environment, worker_path
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from forebay_spark.errors import MalformedError, explain
 from forebay_spark.ids import FIRST
 from forebay_spark.lake import parquet, stores
+from forebay_spark.lake.changes import NewFile
 from forebay_spark.lake.errors import LakeError
-from forebay_spark.lake.lake import Lake, NewFile
+from forebay_spark.lake.lake import Lake
 from forebay_spark.lake.old import partition_values
 from forebay_spark.lake.parquet import PartitionedFiles, folder_of
 from forebay_spark.lake.stores import place_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,9 @@ from forebay_spark.options import BATCH, read_options
 from forebay_spark.servers import state
 from forebay_spark.servers.connect import CLUSTER, SENTINEL, Server, parse_url
 from spark.tests.support.spark_streams import Target
-from testkit.servers import ServerProcess, free_port
+from testkit.certificates import Certificates
+from testkit.oracle import start_redis
+from testkit.servers import ServerProcess, free_port, start_forebay
 
 
 def server_at(url: str, **given: str) -> Server:
@@ -31,6 +34,27 @@ def test_urls_of_sentinel_and_cluster_have_many_hosts() -> None:
     assert sentinel.hosts == (("a", 26379), ("b", 5000))
     cluster = parse_url("redis+cluster://a:1,b")
     assert cluster.kind == CLUSTER and cluster.hosts == (("a", 1), ("b", 6379))
+
+
+@pytest.mark.parametrize("start", [start_forebay, start_redis])
+def test_a_server_that_speaks_tls_is_reached_every_time(
+    start: Callable[..., ServerProcess], tmp_path: Path
+) -> None:
+    certificates = Certificates(tmp_path / "certificates")
+    port = free_port()
+    process = start(tmp_path / "server", *certificates.words(tls_port=port))
+    pair = certificates.client
+    url = (
+        f"rediss://127.0.0.1:{port}?ssl_ca_certs={certificates.ca_file}"
+        f"&ssl_certfile={pair.cert}&ssl_keyfile={pair.key}"
+    )
+    try:
+        for _ in range(20):
+            server = server_at(url)
+            assert server.link("s").call("PING") == b"PONG"
+            server.close()
+    finally:
+        process.stop()
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ from typing import Any
 
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from forebay_spark.lake.changes import Change
 from forebay_spark.lake.errors import LakeError
 from forebay_spark.lake.frames import frame_of
-from forebay_spark.lake.lake import About, Change, Lake, Snapshot
+from forebay_spark.lake.lake import About, Lake, Snapshot
 from forebay_spark.lake.transactions import of_batch
 from forebay_spark.pipeline.archive import Archive
 from forebay_spark.pipeline.spec import Source

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -17,6 +17,7 @@ from forebay_spark.cli.spark import spark_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from forebay_spark.pipeline.config import AnyJob, Stream
     from forebay_spark.pipeline.watch import Reporter
 
 
@@ -39,12 +40,15 @@ class Watching:
 USUAL = Watching()
 
 
-def run_job(job: Any, options: SparkOptions, watching: Watching = USUAL) -> int:
+def run_job(job: AnyJob, options: SparkOptions, watching: Watching = USUAL) -> int:
     """A query until its end, or a job that does its work and says what it did."""
-    if not job.needs_spark:
+    from forebay_spark.pipeline.config import Compact
+    from forebay_spark.pipeline.replay import Replay
+
+    if isinstance(job, Compact):
         sys.stdout.write(job.told(job.run()) + "\n")
         return 0
-    if not hasattr(job, "start"):
+    if isinstance(job, Replay):
         with spark_of(options, job.name) as spark:
             sys.stdout.write(job.told(job.run(spark)) + "\n")
         return 0
@@ -53,7 +57,7 @@ def run_job(job: Any, options: SparkOptions, watching: Watching = USUAL) -> int:
 
 
 @contextmanager
-def reporting(job: Any, watching: Watching) -> Iterator[Reporter]:
+def reporting(job: Stream, watching: Watching) -> Iterator[Reporter]:
     """The places where the progress of a job is reported: the stream of all pipelines,
     Prometheus."""
     from forebay_spark.pipeline.metrics import Metrics, Page
@@ -70,7 +74,7 @@ def reporting(job: Any, watching: Watching) -> Iterator[Reporter]:
         yield reporters
 
 
-def _stream(spark: SparkSession, job: Any, watching: Watching, reporter: Reporter) -> int:
+def _stream(spark: SparkSession, job: Stream, watching: Watching, reporter: Reporter) -> int:
     """A query, watched until its end."""
     from forebay_spark.pipeline.runner import nothing_new, run_streaming
     from forebay_spark.pipeline.watch import LiveLine, json_lines
@@ -86,7 +90,7 @@ def _stream(spark: SparkSession, job: Any, watching: Watching, reporter: Reporte
     return 0
 
 
-def job_of(kind: str, given: dict[str, Any]) -> Any:
+def job_of(kind: str, given: Mapping[str, object]) -> AnyJob:
     """A job from arguments, judged as one from a file is."""
     from forebay_spark.pipeline import config
 

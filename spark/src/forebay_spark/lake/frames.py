@@ -31,7 +31,8 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from forebay_spark.lake.lake import DataFile, Snapshot, value_text
+from forebay_spark.lake.changes import DataFile, value_text
+from forebay_spark.lake.lake import Snapshot
 from forebay_spark.lake.parquet import NO_VALUE
 from forebay_spark.lake.scan_files import pruned
 from forebay_spark.lake.source import FILES, FORMAT, encode_files, register

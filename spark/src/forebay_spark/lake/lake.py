@@ -6,11 +6,17 @@
     lake.commit(lambda snapshot: Change(...)) and now everybody sees it, or nobody does
 
 Files are written before the commit that names them (parquet.py).  ``commit`` hands the newest
-snapshot to a function that answers with a change; if another writer has moved the same cut or
-batch meanwhile, the library refuses the commit and the function is asked again, with the newer
-snapshot.  It may then decide otherwise: because its batch is there already, say.  The library does
-not notice that another tool has removed the same files.  So a change that removes files is refused
-if anything at all was committed meanwhile.
+snapshot to a function that answers with a change; if another writer was quicker, the function is
+asked again, with the newer snapshot.  It may then decide otherwise: because its batch is there
+already, say.
+
+    folder    the commit is a file of ours (changes.py), put where no other can be put again; that
+              anything at all was committed meanwhile is enough to be asked again
+    store     the library commits, and refuses if another has moved the same cut or batch.  It does
+              not notice that another tool has removed the same files.  So a change that
+              removes files, in a folder too, is refused if anything was committed meanwhile
+
+The files of a version are read when somebody asks for them: a job that only adds some does not.
 
 What only Forebay knows of a table (how entries were read) is among its properties.
 
@@ -26,7 +32,6 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -38,7 +43,6 @@ from deltalake import (
     DeltaTable,
     PostCommitHookProperties,
     Schema,
-    Transaction,
 )
 from deltalake.exceptions import (
     CommitFailedError,
@@ -46,10 +50,10 @@ from deltalake.exceptions import (
     DeltaProtocolError,
     TableNotFoundError,
 )
-from deltalake.transaction import AddAction, RemoveAction
 from pyspark.sql.types import StructField, StructType
 
-from forebay_spark.lake import log, stores, transactions
+from forebay_spark.lake import changes, log, stores, transactions
+from forebay_spark.lake.changes import Change, DataFile
 from forebay_spark.lake.errors import LakeError
 from forebay_spark.lake.stores import Place, place_of
 from forebay_spark.lake.transactions import Cut, Known
@@ -57,12 +61,13 @@ from forebay_spark.moments import moment_ms
 
 DATE, READING = "forebay.date", "forebay.reading"
 PROPERTIES = {log.RETENTION: log.A_DAY}
-#: With each commit after a checkpoint, and with each that a table has followed since it was
-#: opened, the next one takes a quarter of a millisecond longer; a checkpoint takes a hundred.
+#: To open a table takes longer with each commit after a checkpoint.  So does a commit of the
+#: library with each that it has followed, by a quarter of a millisecond; a checkpoint takes a
+#: hundred.
 CHECKPOINT_EVERY = 50
 #: Checkpoints are made here; the library's hook lists the log after each commit.
 NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
-MOST_TRIES = 20
+MOST_TRIES = 100
 #: What a table may ask of a reader that goes by the list of its files.
 UNDERSTOOD = frozenset({"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"})
 OLD_LOG = "_log"
@@ -87,48 +92,46 @@ class About(NamedTuple):
         return self.entry is not None
 
 
-class DataFile(NamedTuple):
-    """A file of the table: where, how large, the values that all its rows share, its times."""
+class Head(NamedTuple):
+    """What a table says of itself, without its files; few commits change it."""
 
-    path: str
-    size_bytes: int
-    rows: int | None
-    values: Mapping[str, Any]
-    low: Mapping[str, Any]
-    high: Mapping[str, Any]
-
-
-class NewFile(NamedTuple):
-    """A file that is safe on disk and in no commit yet."""
-
-    path: str
-    size_bytes: int
-    rows: int
-    values: Mapping[str, str | None]
-    stats: str
-
-
-@dataclass(frozen=True)
-class Change:
-    """What a commit adds; files that it takes away in return have the same rows."""
-
-    files: Sequence[NewFile] = ()
-    said: Sequence[Transaction] = ()
-    told: Mapping[str, str] = field(default_factory=dict)
-    instead_of: Sequence[DataFile] = ()
+    about: About
+    is_plain: bool
 
 
 class Snapshot:
-    """A table at one version."""
+    """A table at one version; what takes long is looked at when it is asked for."""
 
-    def __init__(self, place: Place, table: DeltaTable, known: Known | None = None) -> None:
+    def __init__(
+        self,
+        place: Place,
+        version: int,
+        head: Head,
+        known: Known | None = None,
+        table: DeltaTable | None = None,
+    ) -> None:
         self.place = place
-        self.table = table
-        self.version = table.version()
+        self.version = version
+        self.head = head
         self._known = known
-        self.about = _about(table)
-        # The table moves on; this stays.
-        self._actions = table.get_add_actions()
+        self._table = table
+
+    @property
+    def about(self) -> About:
+        """What the lake is."""
+        return self.head.about
+
+    def moved_to(self, version: int) -> Snapshot:
+        """A later version, if no commit up to it has changed the head."""
+        return Snapshot(self.place, version, self.head, self.known())
+
+    @property
+    def table(self) -> DeltaTable:
+        """The library's table at this version."""
+        if self._table is None or self._table.version() != self.version:
+            with in_words(self.place):
+                self._table = opened(self.place, self.version)
+        return self._table
 
     @cached_property
     def transactions(self) -> dict[str, int]:
@@ -150,6 +153,10 @@ class Snapshot:
     def batch_of(self, writer: str) -> int:
         """The last micro-batch of a query that is in the table; -1 if there is none."""
         return self.transactions.get(f"{transactions.BATCH}:{writer}", -1)
+
+    @cached_property
+    def _actions(self) -> Any:
+        return self.table.get_add_actions()
 
     @property
     def paths(self) -> set[str]:
@@ -213,29 +220,39 @@ class Lake:
             if version is not None or as_of is not None:
                 return self._earlier(as_of if as_of is not None else version or 0)
             if self._newest is None:
-                self._newest = Snapshot(self.place, self._open())
-                self._opened_at = self._newest.version
+                self._newest = self._opened(None)
+            elif self.place.is_local:
+                self._newest = self._followed(self._newest)
             else:
-                self._newest = self._after(self._newest)
+                self._newest = self._updated(self._newest)
             return self._newest
 
-    def _after(self, last: Snapshot) -> Snapshot:
-        """The newest version, by way of the last one that was seen."""
+    def _opened(self, known: Known | None) -> Snapshot:
+        table = opened(self.place)
+        self._opened_at = table.version()
+        return Snapshot(self.place, table.version(), head_of(table), known, table)
+
+    def _followed(self, last: Snapshot) -> Snapshot:
+        """The newest version of a folder, by the names of its commits; they are few, mostly."""
+        newest = log.newest_version(self.place)
+        if newest == last.version:
+            return last
+        if log.leaves_head(self.place, last.version, newest):
+            return last.moved_to(newest)
+        return self._opened(last.known() if newest > last.version else None)
+
+    def _updated(self, last: Snapshot) -> Snapshot:
+        """The newest version of a store, by way of the library's table, which moves on."""
         table = last.table
         table.update_incremental()
         if table.version() == last.version:
             return last
         if _checkpoints_before(table.version()) > _checkpoints_before(self._opened_at):
-            table = self._open()
-            self._opened_at = table.version()
-        return Snapshot(self.place, table, last.known())
-
-    def _open(self) -> DeltaTable:
-        _refuse_file(self.place)
-        return DeltaTable(self.root, storage_options=dict(self.place.options) or None)
+            return self._opened(last.known())
+        return Snapshot(self.place, table.version(), head_of(table), last.known(), table)
 
     def _earlier(self, when: int | datetime | str) -> Snapshot:
-        table = self._open()
+        table = opened(self.place)
         wanted = when if isinstance(when, int) else _moment(when)
         try:
             table.load_as_version(wanted)
@@ -244,7 +261,7 @@ class Lake:
         # Asked for a moment before the first commit that is left, the library opens that one.
         if isinstance(wanted, datetime) and log.moment_of(self.place, table.version()) > wanted:
             raise _not_there(self.root, when)
-        return Snapshot(self.place, table)
+        return Snapshot(self.place, table.version(), head_of(table), table=table)
 
     def commit(self, decide: Callable[[Snapshot], Change | None]) -> Snapshot:
         """Add what ``decide`` makes of the newest version; the version after it."""
@@ -256,7 +273,7 @@ class Lake:
             with in_words(self.place):
                 try:
                     self._write(snapshot, change)
-                except CommitFailedError:
+                except (CommitFailedError, stores.TakenError):
                     continue
             return self._settled(snapshot)
         raise _busy(self.root)
@@ -278,19 +295,14 @@ class Lake:
         raise _busy(self.root)
 
     def _write(self, snapshot: Snapshot, change: Change) -> None:
+        """Make the commit; it is safe on disk in a folder that takes one of ours."""
         stores.sync_folders(self.place, [file.path for file in change.files])
-        snapshot.table.create_write_transaction(
-            _actions(change, time.time_ns() // 1_000_000),
-            mode="append",
-            schema=snapshot.table.schema(),
-            partition_by=list(snapshot.about.partitions),
-            commit_properties=CommitProperties(
-                custom_metadata=dict(change.told),
-                app_transactions=list(change.said),
-                max_commit_retries=0 if change.instead_of else None,
-            ),
-            post_commithook_properties=NO_HOOKS,
-        )
+        now_ms = time.time_ns() // 1_000_000
+        if self.place.is_local and snapshot.head.is_plain and not change.instead_of:
+            content = changes.commit_file(change, snapshot.about.partitions, now_ms)
+            stores.put_commit(self.place, snapshot.version + 1, content)
+        else:
+            _hand_over(snapshot, change, now_ms)
 
     def _settled(self, before: Snapshot) -> Snapshot:
         """The version after a commit, which is safe on disk now."""
@@ -301,6 +313,28 @@ class Lake:
         if after.version // CHECKPOINT_EVERY > before.version // CHECKPOINT_EVERY:
             log.tidy(self.place, after.table)
         return after
+
+
+def opened(place: Place, version: int | None = None) -> DeltaTable:
+    """The library's table, at its newest version or another."""
+    _refuse_file(place)
+    return DeltaTable(place.root, version, storage_options=dict(place.options) or None)
+
+
+def _hand_over(snapshot: Snapshot, change: Change, now_ms: int) -> None:
+    """Let the library make a commit."""
+    snapshot.table.create_write_transaction(
+        changes.library_actions(change, now_ms),
+        mode="append",
+        schema=snapshot.table.schema(),
+        partition_by=list(snapshot.about.partitions),
+        commit_properties=CommitProperties(
+            custom_metadata=dict(change.told),
+            app_transactions=list(change.said),
+            max_commit_retries=0 if change.instead_of else None,
+        ),
+        post_commithook_properties=NO_HOOKS,
+    )
 
 
 def _checkpoints_before(version: int) -> int:
@@ -366,14 +400,19 @@ def _refuse_folder(place: Place) -> None:
         )
 
 
-def _about(table: DeltaTable) -> About:
+def head_of(table: DeltaTable) -> Head:
     """What a table says of itself; LakeError if it asks more than we can do."""
-    asked = set(table.protocol().reader_features or ()) - UNDERSTOOD
+    protocol = table.protocol()
+    asked = set(protocol.reader_features or ()) - UNDERSTOOD
     if asked:
         raise LakeError(
             f"The table {table.table_uri} uses {', '.join(sorted(asked))}, which cannot be read "
             "here. Read it with Spark and Delta's own jar, or archive to another lake."
         )
+    return Head(_about(table), changes.is_plain(protocol))
+
+
+def _about(table: DeltaTable) -> About:
     about = table.metadata()
     columns = StructType.fromJson(json.loads(table.schema().to_json()))
     date = about.configuration.get(DATE)
@@ -416,32 +455,6 @@ def _brief(value: Any) -> str:
     if isinstance(value, StructType):
         return ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in value)
     return "none" if value is None else repr(value)
-
-
-def _actions(change: Change, now_ms: int) -> list[AddAction | RemoveAction]:
-    is_news = not change.instead_of
-    return [
-        *(
-            AddAction(file.path, file.size_bytes, file.values, now_ms, is_news, file.stats)
-            for file in change.files
-        ),
-        *(
-            RemoveAction(file.path, is_news, now_ms, file.size_bytes, texts(file.values))
-            for file in change.instead_of
-        ),
-    ]
-
-
-def texts(values: Mapping[str, Any]) -> dict[str, str | None]:
-    """The values of a partition, as the log writes them."""
-    return {name: value_text(value) for name, value in values.items()}
-
-
-def value_text(value: Any) -> str | None:
-    """A value by which a table is partitioned, as the log writes it."""
-    if value is None or isinstance(value, str):
-        return value
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _data_file(row: Mapping[str, Any]) -> DataFile:

@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 from pyspark.sql.types import StructType
 
 from forebay_spark.lake import stores
-from forebay_spark.lake.lake import NewFile
+from forebay_spark.lake.changes import NewFile
 from forebay_spark.lake.stores import Place
 from forebay_spark.values.entry_columns import EntryColumns
 

@@ -26,7 +26,7 @@ from py4j.protocol import Py4JError
 from pyspark import java_gateway
 from pyspark.sql import DataFrame
 
-from forebay_spark.lake.lake import DataFile
+from forebay_spark.lake.changes import DataFile
 
 EPOCH, MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
 LOW, HIGH = ("GreaterThan", "GreaterThanOrEqual"), ("LessThan", "LessThanOrEqual")

@@ -18,7 +18,8 @@ from typing import Any
 
 from forebay_spark.errors import OptionError
 from forebay_spark.lake import upkeep
-from forebay_spark.lake.lake import DataFile, Lake, in_words, texts
+from forebay_spark.lake.changes import DataFile, texts
+from forebay_spark.lake.lake import Lake, in_words
 
 Record = dict[str, Any]
 

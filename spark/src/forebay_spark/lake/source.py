@@ -31,7 +31,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from forebay_spark.lake import stores, transactions
-from forebay_spark.lake.lake import Change, DataFile, Lake, NewFile, Snapshot, texts
+from forebay_spark.lake.changes import Change, DataFile, NewFile, texts
+from forebay_spark.lake.lake import Lake, Snapshot
 from forebay_spark.lake.parquet import PartitionedFiles
 from forebay_spark.lake.stores import Place
 

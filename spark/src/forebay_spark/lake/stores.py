@@ -4,9 +4,10 @@
     store     s3://  gs://  az://  hdfs:// ...; delta-rs speaks to it, by its own names for
               keys and endpoints, from the environment or from ``options``
 
-The library makes commits; files with rows come from tasks, through ``create``.  A file of a
-store is there whole when it is closed, and as durable as the store makes it.  A local file is
-made durable here: its bytes, and the folders on the way to it.
+Files with rows come from tasks, through ``create``.  A file of a store is there whole when it is
+closed, and as durable as the store makes it.  A local file is made durable here: its bytes, and
+the folders on the way to it.  The library makes commits, except in a folder those that only add
+files (``put_commit``).
 
 A disk that is asked to make one thing durable makes all durable that was written so far, and
 then each of the others costs it little.  So many files are written first and made durable
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import os
 import re
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
@@ -127,6 +129,29 @@ def _at_once(work: Callable[[T], None], items: Sequence[T]) -> None:
     if items:
         with ThreadPoolExecutor(min(AT_ONCE, len(items))) as pool:
             list(pool.map(work, items))
+
+
+class TakenError(Exception):
+    """Another writer has made the commit of this version."""
+
+
+def put_commit(place: Place, version: int, content: bytes) -> None:
+    """Make a commit in a folder, whole and durable at once, or raise TakenError.
+
+    A file gets a second name only if nothing has that name, so of two writers one succeeds.
+    """
+    log = place.folder / LOG
+    draft = log / f"_commit_{uuid.uuid4()}.json.tmp"
+    try:
+        with draft.open("xb") as out:
+            out.write(content)
+            _finish(out)
+        os.link(draft, log / f"{version:020}.json")
+    except FileExistsError:
+        raise TakenError from None
+    finally:
+        draft.unlink(missing_ok=True)
+    _sync(log)
 
 
 def sync_commit(place: Place, version: int) -> None:

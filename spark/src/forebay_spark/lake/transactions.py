@@ -26,14 +26,12 @@ from deltalake import Transaction
 
 from forebay_spark.ids import EntryId
 from forebay_spark.lake.errors import LakeError
-from forebay_spark.lake.log import actions, commit_path, files_of
+from forebay_spark.lake.log import FEW, actions, commit_path, files_of
 from forebay_spark.lake.stores import Place
 
 CUT, BATCH = "forebay:cut", "forebay:batch"
 HALVES = ("ms", "seq", "n")
 UNKNOWN = -1
-#: So many commits are read one by one rather than the whole log.
-FEW = 20
 
 
 class Cut(NamedTuple):

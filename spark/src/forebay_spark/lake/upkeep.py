@@ -30,16 +30,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from forebay_spark.lake import log, stores
-from forebay_spark.lake.lake import (
-    CHECKPOINTS,
-    Change,
-    DataFile,
-    Lake,
-    NewFile,
-    Snapshot,
-    in_words,
-    texts,
-)
+from forebay_spark.lake.changes import Change, DataFile, NewFile, texts
+from forebay_spark.lake.lake import CHECKPOINTS, Lake, Snapshot, in_words
 from forebay_spark.lake.parquet import OpenFile, differences
 from forebay_spark.lake.source import conformed
 from forebay_spark.lake.stores import LOG, Place

@@ -26,7 +26,8 @@ from pyspark.sql.types import AtomicType, BinaryType, StructType
 
 from forebay_spark.errors import OptionError
 from forebay_spark.lake import stores, transactions
-from forebay_spark.lake.lake import CHECKPOINTS, About, Change, Lake, Snapshot
+from forebay_spark.lake.changes import Change
+from forebay_spark.lake.lake import CHECKPOINTS, About, Lake, Snapshot
 from forebay_spark.lake.transactions import Cut
 from forebay_spark.pipeline import ranges, settings
 from forebay_spark.pipeline.checkpoint import open_checkpoint

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from forebay_spark import durations
 from forebay_spark.errors import OptionError
@@ -44,7 +44,6 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 class Compact:
     """Small files of a lake become large ones."""
 
-    needs_spark: ClassVar[bool] = False
     lake: str = setting(settings.text, "the folder or URL of the lake")
     target_mb: int = setting(settings.whole, "size of a file", default=128)
     grace: int = setting(settings.duration, "how long old files stay", default=WEEK_MS)
@@ -68,7 +67,7 @@ class Compact:
 Stream = Archive | Process | Aggregate | Quarantine
 AnyJob = Stream | Replay | Compact
 
-JOBS: dict[str, type[Any]] = {
+JOBS: dict[str, type[AnyJob]] = {
     "archive": Archive,
     "process": Process,
     "aggregate": Aggregate,
@@ -108,15 +107,14 @@ def checked(job: AnyJob) -> AnyJob:
     return job
 
 
-def from_mapping(given: Mapping[str, Any], where: str) -> AnyJob:
+def from_mapping(given: Mapping[str, object], where: str) -> AnyJob:
     """The job that a table of settings describes."""
     rest = {name: _filled(value) for name, value in given.items()}
     kind = settings.one_of(*JOBS)(rest.pop("job", None), f"{where}: job")
-    job: AnyJob = build(JOBS[kind], rest, kind)
-    return job
+    return build(JOBS[kind], rest, kind)
 
 
-def _parse(file: Path, content: str) -> Mapping[str, Any]:
+def _parse(file: Path, content: str) -> Mapping[str, object]:
     if file.suffix.lower() in (".yaml", ".yml"):
         return _yaml(file, content)
     try:
@@ -125,7 +123,7 @@ def _parse(file: Path, content: str) -> Mapping[str, Any]:
         raise OptionError(f"The file {file} is not TOML: {error}.") from None
 
 
-def _yaml(file: Path, content: str) -> Mapping[str, Any]:
+def _yaml(file: Path, content: str) -> Mapping[str, object]:
     try:
         yaml = import_module("yaml")
     except ImportError:
@@ -141,7 +139,7 @@ def _yaml(file: Path, content: str) -> Mapping[str, Any]:
     return parsed
 
 
-def _filled(value: Any) -> Any:
+def _filled(value: object) -> object:
     """The value with ``${NAME}`` replaced, at any depth."""
     if isinstance(value, str):
         return _VARIABLE.sub(lambda found: _variable(found[1]), value)

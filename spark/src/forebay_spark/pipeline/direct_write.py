@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from forebay_spark.lake import stores
-from forebay_spark.lake.lake import NewFile
+from forebay_spark.lake.changes import NewFile
 from forebay_spark.lake.parquet import LAST_DAY, PartitionedFiles, differences, value_texts
 from forebay_spark.lake.stores import Place
 from forebay_spark.options import Options

@@ -25,7 +25,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 import redis
@@ -63,7 +63,7 @@ class Entry(NamedTuple):
     fields: Sequence[Any]
 
 
-def _speed(value: Any, where: str) -> float:
+def _speed(value: object, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
         raise settings.wrong(where, value, "a number above 0: 1 is the original pace, 10 ten times")
     return float(value)
@@ -73,7 +73,6 @@ def _speed(value: Any, where: str) -> float:
 class Replay:
     """A stretch of an archive into a stream."""
 
-    needs_spark: ClassVar[bool] = True
     lake: str = setting(settings.text, "the folder of the lake")
     stream: str = setting(settings.text, "the stream as the lake knows it")
     to: str = setting(settings.text, "the stream to write to")

@@ -21,11 +21,12 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from forebay_spark.errors import OptionError
 from forebay_spark.moments import moment_ms
 from forebay_spark.pipeline.archive import Archive
+from forebay_spark.pipeline.config import AnyJob
 from forebay_spark.pipeline.jobs import SinkJob
 from forebay_spark.pipeline.spec import FormatSink, LakeSink, Sink, offsets_json
 from forebay_spark.servers import state
@@ -56,12 +57,12 @@ class Plan(NamedTuple):
         return [*lines, f"what is processed again is written again to {again}"]
 
 
-def plan(job: Any, moment: str, now: datetime) -> Plan:
+def plan(job: AnyJob, moment: str, now: datetime) -> Plan:
     """What it would do; OptionError if that cannot be done."""
-    _check_kind(job)
+    kept = _resettable(job)
     ms = moment_ms(moment, "--to-time")
-    checkpoint = job.checkpoint_path()
-    starts = dict.fromkeys(_streams(job), f"{ms}-0")
+    checkpoint = kept.checkpoint_path()
+    starts = dict.fromkeys(_streams(kept), f"{ms}-0")
     if "://" in checkpoint:
         raise OptionError(
             f"The checkpoint {checkpoint} is not on this machine. Give the job a new checkpoint, "
@@ -69,10 +70,11 @@ def plan(job: Any, moment: str, now: datetime) -> Plan:
         )
     path = Path(checkpoint)
     aside = path.with_name(f"{path.name}.before-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}")
-    return Plan(job, path, aside if path.exists() else None, starts, was_at(path))
+    return Plan(kept, path, aside if path.exists() else None, starts, was_at(path))
 
 
-def _check_kind(job: Any) -> None:
+def _resettable(job: AnyJob) -> SinkJob:
+    """The job, if its checkpoint says where it begins."""
     if isinstance(job, Archive):
         raise OptionError(
             f"The archive {job.name} goes on where its lake ends, whatever its checkpoint says: "
@@ -83,6 +85,7 @@ def _check_kind(job: Any) -> None:
             f"The job {job.name} keeps no checkpoint, so there is nothing to reset. "
             "Start it again; its settings say where it begins."
         )
+    return job
 
 
 def _streams(job: SinkJob) -> list[str]:
@@ -114,7 +117,7 @@ def carry_out(plan: Plan) -> None:
     (plan.checkpoint / START).write_text(offsets_json(plan.starts))
 
 
-def begun(job: Any) -> Any:
+def begun(job: AnyJob) -> AnyJob:
     """The job as it is to start: where a reset has left word, at that place."""
     if not isinstance(job, SinkJob) or "://" in (checkpoint := job.checkpoint_path()):
         return job

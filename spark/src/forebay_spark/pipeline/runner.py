@@ -30,9 +30,10 @@ LOOK_EVERY_S = 1
 class StreamJob(Protocol):
     """A job that is a query."""
 
-    name: str
-    source: Source
-
+    @property
+    def name(self) -> str: ...
+    @property
+    def source(self) -> Source: ...
     def start(self, spark: SparkSession) -> Flow:
         """Begin."""
 

@@ -20,15 +20,17 @@ from forebay_spark import durations
 from forebay_spark.errors import OptionError
 
 T = TypeVar("T")
-Reader = Callable[[Any, str], Any]
+#: A value as TOML or YAML gives it, and where it stands, to what the job wants.
+Reader = Callable[[object, str], T]
 
 
-def setting(read: Reader, doc: str, **default: Any) -> Any:
+def setting(read: Reader[T], doc: str, **default: Any) -> T:
     """A field of a dataclass that a file may set."""
-    return dataclasses.field(metadata={"read": read, "doc": doc}, **default)
+    field: T = dataclasses.field(metadata={"read": read, "doc": doc}, **default)
+    return field
 
 
-def build(kind: type[T], given: Any, where: str) -> T:
+def build(kind: type[T], given: object, where: str) -> T:
     """Fill a dataclass; OptionError names what is wrong."""
     if not isinstance(given, Mapping):
         raise OptionError(f"{where} is not a table of settings. Write it as [{where}].")
@@ -53,36 +55,36 @@ def _unknown(name: str, known: list[str], where: str) -> str:
     return f"{where} has no setting {name}. {hint}"
 
 
-def wrong(where: str, value: Any, wanted: str) -> OptionError:
+def wrong(where: str, value: object, wanted: str) -> OptionError:
     """What to say about a value of the wrong kind."""
     return OptionError(f"{where} cannot be {value!r}. Give it {wanted}.")
 
 
-# Readers: a value as TOML or YAML gives it, and where it stands.
+# Readers
 
 
-def text(value: Any, where: str) -> str:
+def text(value: object, where: str) -> str:
     """Text that is not empty."""
     if not isinstance(value, str) or not value:
         raise wrong(where, value, "text")
     return value
 
 
-def boolean(value: Any, where: str) -> bool:
+def boolean(value: object, where: str) -> bool:
     """true or false."""
     if not isinstance(value, bool):
         raise wrong(where, value, "true or false")
     return value
 
 
-def whole(value: Any, where: str) -> int:
+def whole(value: object, where: str) -> int:
     """A whole number from 1 on."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise wrong(where, value, "a whole number from 1 on")
     return value
 
 
-def texts(value: Any, where: str) -> tuple[str, ...]:
+def texts(value: object, where: str) -> tuple[str, ...]:
     """A list of texts; one alone may stand without the list."""
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list | tuple) or not all(isinstance(i, str) and i for i in items):
@@ -90,14 +92,14 @@ def texts(value: Any, where: str) -> tuple[str, ...]:
     return tuple(items)
 
 
-def mapping(value: Any, where: str) -> dict[str, str]:
+def mapping(value: object, where: str) -> dict[str, str]:
     """A table from names to texts; numbers and booleans are taken as text."""
     if not isinstance(value, Mapping):
         raise wrong(where, value, "a table from names to values")
     return {str(k): str(v).lower() if isinstance(v, bool) else str(v) for k, v in value.items()}
 
 
-def duration(value: Any, where: str) -> int:
+def duration(value: object, where: str) -> int:
     """Milliseconds, from a text such as 10 seconds, 1.5h or 250ms."""
     try:
         return durations.read_ms(str(value) if isinstance(value, str) else "")
@@ -105,10 +107,10 @@ def duration(value: Any, where: str) -> int:
         raise wrong(where, value, str(error)) from None
 
 
-def one_of(*words: str) -> Reader:
+def one_of(*words: str) -> Reader[str]:
     """One of a few words."""
 
-    def read(value: Any, where: str) -> str:
+    def read(value: object, where: str) -> str:
         if value not in words:
             raise wrong(where, value, " or ".join(words))
         return str(value)
@@ -116,15 +118,15 @@ def one_of(*words: str) -> Reader:
     return read
 
 
-def nested(kind: type[Any]) -> Reader:
+def nested(kind: type[T]) -> Reader[T]:
     """A table that fills another dataclass."""
     return lambda value, where: value if isinstance(value, kind) else build(kind, value, where)
 
 
-def each(read: Reader) -> Reader:
+def each(read: Reader[T]) -> Reader[tuple[T, ...]]:
     """A list of what another reader takes; one alone may stand without the list."""
 
-    def read_all(value: Any, where: str) -> tuple[Any, ...]:
+    def read_all(value: object, where: str) -> tuple[T, ...]:
         items = value if isinstance(value, list | tuple) else [value]
         return tuple(read(item, f"{where}[{at}]") for at, item in enumerate(items))
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from traceback import extract_tb
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
@@ -194,26 +194,25 @@ class FormatSink:
 
 Sink = LakeSink | StreamSink | FormatSink
 
-SINKS: dict[str, type[Any]] = {"lake": LakeSink, "stream": StreamSink, "format": FormatSink}
+SINKS: dict[str, type[Sink]] = {"lake": LakeSink, "stream": StreamSink, "format": FormatSink}
 
 
-def sink(value: Any, where: str) -> Sink:
+def sink(value: object, where: str) -> Sink:
     """A sink from a table of settings with a ``kind``."""
-    if isinstance(value, tuple(SINKS.values())):
-        return cast("Sink", value)
+    if isinstance(value, Sink):
+        return value
     kinds = settings.one_of(*SINKS)
     given = dict(value) if isinstance(value, Mapping) else {}
     kind = kinds(given.pop("kind", None), f"{where}.kind")
-    made: Any = build(SINKS[kind], given, where)
-    return cast("Sink", made)
+    return build(SINKS[kind], given, where)
 
 
-source_reader: Reader = settings.nested(Source)
-transform_reader: Reader = settings.each(settings.nested(Transform))
-sink_reader: Reader = settings.each(sink)
+source_reader: Reader[Source] = settings.nested(Source)
+transform_reader: Reader[tuple[Transform, ...]] = settings.each(settings.nested(Transform))
+sink_reader: Reader[tuple[Sink, ...]] = settings.each(sink)
 
 
-def _trigger(value: Any, where: str) -> str:
+def _trigger(value: object, where: str) -> str:
     trigger_of(settings.text(value, where))
     return str(value)
 
@@ -222,7 +221,6 @@ def _trigger(value: Any, where: str) -> str:
 class Job:
     """What every job of streams has."""
 
-    needs_spark: ClassVar[bool] = True
     source: Source = setting(source_reader, "the streams to read")
     name: str = setting(settings.text, "how the job is called")
     trigger: str = setting(_trigger, "'available now' or an interval", default=AVAILABLE_NOW)

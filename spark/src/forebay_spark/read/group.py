@@ -56,11 +56,11 @@ class Mirror:
         link = self._server.link(stream)
         try:
             try:
-                link.call("XGROUP", "SETID", stream, self._group, *place)
+                link.call("XGROUP", "SETID", stream, str(self._group), *place)
             except ServerError as error:
                 if "NOGROUP" not in str(error):
                     raise
-                link.call("XGROUP", "CREATE", stream, self._group, *place)
+                link.call("XGROUP", "CREATE", stream, str(self._group), *place)
         except ServerError as error:
             _LOG.warning("Group %s of %s was not moved: %s", self._group, stream, error)
             return False

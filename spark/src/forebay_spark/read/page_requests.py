@@ -26,9 +26,8 @@ from forebay_spark.read.column_pages import (
     parts_of,
 )
 from forebay_spark.read.pages import EntryPage, Page
+from forebay_spark.servers.connect import Command
 from forebay_spark.values.schema import CORRUPT, FIELDS, RAW, REST, Column
-
-Command = tuple[Any, ...]
 
 #: Types whose fields may come as numbers.
 _KINDS: dict[type, Kind] = {
@@ -79,7 +78,7 @@ class ColumnsForm:
         self._with_times = names_entries or bool(special & {"_timestamp", "_seq"})
         words = {"TIMES": self._with_times, "IDS": self._with_ids}
         letters = "".join(kind.letter for kind in self._kinds.values())
-        named = ("FIELDS", len(self._kinds), *self._kinds, "KINDS", letters)
+        named: Command = ("FIELDS", len(self._kinds), *self._kinds, "KINDS", letters)
         asked = [word for word, wanted in words.items() if wanted]
         self._words = (*asked, *(() if self._as_map else named))
 

@@ -40,10 +40,10 @@ from forebay_spark.options import Options
 from forebay_spark.read import loss
 from forebay_spark.read.decode import FAILFAST, Decoder
 from forebay_spark.read.offsets import Piece, Position, Span
-from forebay_spark.read.page_requests import ColumnsForm, Command, Form, RangeForm
+from forebay_spark.read.page_requests import ColumnsForm, Form, RangeForm
 from forebay_spark.read.pages import Page
 from forebay_spark.servers.capabilities import Helper
-from forebay_spark.servers.connect import Link, Server
+from forebay_spark.servers.connect import Command, Link, Server
 from forebay_spark.servers.patience import PASSING, translate
 from forebay_spark.servers.state import StreamState, fetch_all, fetch_on, parse_reply
 from forebay_spark.values.schema import columns_of

@@ -23,6 +23,7 @@ from urllib.parse import unquote, urlsplit
 
 import redis
 from redis.backoff import NoBackoff
+from redis.cluster import ClusterNode
 from redis.connection import AbstractConnection
 from redis.crc import key_slot
 from redis.retry import Retry
@@ -50,6 +51,8 @@ UNTOLD: dict[str, None] = next(
 Pool = redis.ConnectionPool
 
 T = TypeVar("T")
+Argument = bytes | str | int | float
+Command = tuple[Argument, ...]
 
 
 class Address(NamedTuple):
@@ -117,7 +120,7 @@ def bulk(data: bytes) -> bytes:
     return b"$%d\r\n%b\r\n" % (len(data), data)
 
 
-def pack(*command: Any) -> bytes:
+def pack(*command: Argument) -> bytes:
     """A command on the wire."""
     parts = [part if isinstance(part, bytes) else str(part).encode() for part in command]
     return b"".join((b"*%d\r\n" % len(parts), *map(bulk, parts)))
@@ -138,7 +141,7 @@ class Link:
         self._patience = patience
         self._connection: Any = None
 
-    def send(self, *commands: Sequence[Any]) -> None:
+    def send(self, *commands: Command) -> None:
         """Send commands in one write; each wants its own ``reply``."""
         self.send_packed(b"".join(pack(*command) for command in commands))
 
@@ -171,12 +174,12 @@ class Link:
             self.drop()
             raise
 
-    def ask(self, *command: Any) -> Any:
+    def ask(self, *command: Argument) -> Any:
         """One command and its reply, tried once; faults and refusals are redis-py's own."""
         self.send(command)
         return self.receive()
 
-    def ask_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+    def ask_all(self, commands: Sequence[Command]) -> list[Any]:
         """Replies of many commands, tried once; a fault or refusal stands in place of a reply."""
         try:
             self.send(*commands)
@@ -191,14 +194,14 @@ class Link:
         except redis.exceptions.ResponseError as error:
             return error
 
-    def call(self, *command: Any) -> Any:
+    def call(self, *command: Argument) -> Any:
         """One command and its reply, tried again while the fault may pass."""
         try:
             return self.retry(lambda: self.ask(*command))
         except redis.exceptions.RedisError as error:
             raise translate(error, self._patience.where, command) from None
 
-    def call_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+    def call_all(self, commands: Sequence[Command]) -> list[Any]:
         """Replies of many commands, refusals among them; all are sent again after a fault."""
         return self.call_packed(b"".join(pack(*command) for command in commands), len(commands))
 
@@ -259,7 +262,7 @@ class Server:
         self.where = _without_secret(options.url)
         default_s = LONG_RETRY_S if patient or options.where == STREAM else 0.0
         self._patience = Patience(self.where, options.retryFor, default_s, met=met)
-        self._links: dict[Any, Link] = {}
+        self._links: dict[str | int | None, Link] = {}
         self._cluster: redis.RedisCluster | None = None
         self._pool: Pool | None = None
 
@@ -324,12 +327,12 @@ class Server:
         if self._cluster is not None:
             self._cluster.close()
 
-    def _link(self, name: Any, find_pool: Callable[[bool], Pool]) -> Link:
+    def _link(self, name: str | int | None, find_pool: Callable[[bool], Pool]) -> Link:
         if name not in self._links:
             self._links[name] = Link(find_pool, self._patience)
         return self._links[name]
 
-    def _node_link(self, node: Any) -> Link:
+    def _node_link(self, node: ClusterNode) -> Link:
         return self._link(node.name, lambda _: self._pool_of(node))
 
     def _settings(self) -> dict[str, Any]:
@@ -340,7 +343,9 @@ class Server:
         }
         return {
             **{name: value for name, value in given.items() if value is not None},
-            **UNTOLD,
+            # With TLS the first words of a server are its tickets, which redis-py takes for a
+            # reply that nobody read and gives up, unless the answer to some command follows them.
+            **({} if self._address.tls else UNTOLD),
             "protocol": 2,
             "socket_read_size": READ_BYTES,
             "socket_timeout": float(self._options.timeoutSeconds),
@@ -382,7 +387,7 @@ class Server:
     def _nodes(self) -> redis.RedisCluster:
         """The cluster client, used for its map of slots alone."""
         if self._cluster is None:
-            hosts = [redis.cluster.ClusterNode(host, port) for host, port in self._address.hosts]
+            hosts = [ClusterNode(host, port) for host, port in self._address.hosts]
             try:
                 self._cluster = redis.RedisCluster(
                     startup_nodes=hosts, ssl=self._address.tls, **self._settings()
@@ -395,21 +400,22 @@ class Server:
                 raise redis.exceptions.ConnectionError(str(cause)) from None
         return self._cluster
 
-    def _node_of(self, key: str) -> Any:
+    def _node_of(self, key: str) -> ClusterNode:
         """The node that has a key, after a wait if no node knows it."""
         return self._patience.retry(lambda: self._node_now(key), self.start_anew)
 
-    def _node_now(self, key: str, *, fresh: bool = False) -> Any:
+    def _node_now(self, key: str, *, fresh: bool = False) -> ClusterNode:
         """The same as the map says, which is asked for anew if it is to be fresh."""
         cluster = self._nodes()
         try:
             if fresh:
                 cluster.nodes_manager.initialize()
-            return cluster.get_node_from_key(key)
+            node: ClusterNode = cluster.get_node_from_key(key)
+            return node
         except redis.exceptions.RedisClusterException as error:
             # In the middle of a failover no node may have a whole map; it will have soon.
             raise redis.exceptions.ConnectionError(str(error)) from None
 
-    def _pool_of(self, node: Any) -> Pool:
+    def _pool_of(self, node: ClusterNode) -> Pool:
         pool: Pool = self._nodes().get_redis_connection(node).connection_pool
         return pool

@@ -25,7 +25,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import redis
 
@@ -74,7 +74,7 @@ def words(error: Exception) -> str:
     return str(error).rstrip(".")
 
 
-def translate(error: Exception, where: str, command: Sequence[Any] = ()) -> ServerError:
+def translate(error: Exception, where: str, command: Sequence[object] = ()) -> ServerError:
     """An error of redis-py in our words."""
     text = words(error)
     if _is_login(error):

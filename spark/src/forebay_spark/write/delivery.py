@@ -32,7 +32,7 @@ import pyarrow as pa
 
 from forebay_spark import ids
 from forebay_spark.errors import ServerError, SinkError
-from forebay_spark.servers.connect import Link, pack
+from forebay_spark.servers.connect import Command, Link, pack
 from forebay_spark.servers.patience import translate
 from forebay_spark.write.rows import Layout, Row
 
@@ -45,7 +45,6 @@ IDMP_MAXSIZE = 10_000
 IDMP_DURATION_S = 86_400
 IDMP_PRODUCERS = 64
 
-Command = tuple[Any, ...]
 Chunk = list[pa.RecordBatch]
 
 
@@ -155,13 +154,14 @@ class IdLane(Lane):
         return ("XADD", row.stream, *self._trim, row.id, *row.fields)
 
     def _is_there(self, row: Row) -> bool:
-        found = self.link.call("XRANGE", row.stream, row.id, row.id)
+        stream, entry_id = str(row.stream), str(row.id)
+        found = self.link.call("XRANGE", stream, entry_id, entry_id)
         wanted = [part.encode() if isinstance(part, str) else part for part in row.fields]
         if found:
             return bool(found[0][1] == wanted)
         # With MAXLEN the entry may have come and gone; then all that is left is newer.
-        oldest = self.link.call("XRANGE", row.stream, "-", "+", "COUNT", 1)
-        gone = not oldest or ids.parse(oldest[0][0]) > ids.parse(str(row.id))
+        oldest = self.link.call("XRANGE", stream, "-", "+", "COUNT", 1)
+        gone = not oldest or ids.parse(oldest[0][0]) > ids.parse(entry_id)
         return bool(self._trim) and gone
 
 
@@ -326,7 +326,7 @@ class FenceLane(Lane):
         self.link.send_packed(
             pack("MULTI")
             + commands
-            + pack("SET", self.marker, mark, "PX", MARKER_TTL_MS)
+            + pack("SET", self.marker, str(mark), "PX", MARKER_TTL_MS)
             + pack("EXEC")
             + pack("WATCH", self.marker)
             + pack("GET", self.marker)
@@ -338,7 +338,7 @@ class FenceLane(Lane):
         if isinstance(results, Exception):
             self.refuse([*queued, results])
         if any(isinstance(reply, Exception) for reply in results or ()):
-            self.link.call("SET", self.marker, mark._replace(digest=BROKEN))
+            self.link.call("SET", self.marker, str(mark._replace(digest=BROKEN)))
             self.refuse(results)
         return parse_mark(now)
 
