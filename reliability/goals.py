@@ -109,12 +109,66 @@ GOALS = (
         "reliability.rdb_goals:hostile_payloads",
     ),
     Goal(
+        "R8",
+        "any request, sound or not, for any command, and requests with bytes wrong, to a build "
+        "with AddressSanitizer and UBSan: replies or an error, no crash, no traceback, no memory "
+        "kept",
+        "requests",
+        1_000_000,
+        20_000_000,
+        "reliability.fuzz_goals:protocol",
+    ),
+    Goal(
+        "R9",
+        "redis-server 7.0.15 and Forebay are asked the same, in RESP2 and RESP3: every reply is "
+        "the same byte for byte, but for times and listed differences of later versions",
+        "commands",
+        100_000,
+        2_000_000,
+        "reliability.differential_goals:replies",
+    ),
+    Goal(
         "R11",
         "RDB and AOF files go to a real redis-server and come back the same",
         "keyspaces",
         100,
         1000,
         "reliability.aof_exchange:both_kinds",
+    ),
+    Goal(
+        "R12",
+        "a replica whose link is cut under load, by either side or inside of a frame, comes back "
+        "by a partial resync, and a full one is never wrong: Forebay and Redis in every pair",
+        "cuts",
+        300,
+        3000,
+        "reliability.link_goals:link_cuts",
+    ),
+    Goal(
+        "R13",
+        "a primary killed, stopped or isolated under three real Sentinels: nothing that WAIT 1 "
+        "confirmed is lost, a replica is promoted within 5 s, the old primary comes back",
+        "failovers",
+        5,
+        50,
+        "reliability.failover_goals:failovers",
+    ),
+    Goal(
+        "R13-MIXED",
+        "the same for every node of a set of Forebay and Redis, primary or replica, in every way",
+        "rounds",
+        9,
+        50,
+        "reliability.failover_goals:mixed_kill_list",
+    ),
+    Goal(
+        "R14",
+        "a primary cut off from its replicas refuses writes within 3 s (`min-replicas-to-write` 1, "
+        "`min-replicas-max-lag` 2), and takes them again afterwards",
+        "partitions",
+        3,
+        20,
+        "reliability.partition_goals:partitions",
     ),
     Goal(
         "R15",
@@ -126,6 +180,62 @@ GOALS = (
         "reliability.disk_goals:disk_faults",
     ),
     Goal(
+        "R16",
+        "idle connections up to `maxclients`, 4 KiB each at most, PING answered within 5 ms (p99) "
+        "meanwhile; the next one gets Redis's error",
+        "connections",
+        10_000,
+        15_000,
+        "reliability.crowd_goals:idle_connections",
+    ),
+    Goal(
+        "R17",
+        "clients that wait for one group, half of them killed, unblocked, out of time or gone "
+        "while entries wake the others in the order in which they came: nobody is left over",
+        "clients",
+        5000,
+        10_000,
+        "reliability.crowd_goals:blocked_clients",
+    ),
+    Goal(
+        "R18",
+        "subscribers, MONITORs, replicas and readers of a large stream that never read, with a "
+        "limit of 8 MB: each is closed at its limit, memory is bounded, PING is answered within "
+        "100 ms (p99)",
+        "clients",
+        50,
+        500,
+        "reliability.glutton_goals:slow_consumers",
+    ),
+    Goal(
+        "R19",
+        "connections without the password that announce much, send a byte at a time, or flood and "
+        "read nothing: 64 KiB each at most",
+        "connections",
+        2000,
+        5000,
+        "reliability.glutton_goals:strangers_cost",
+    ),
+    Goal(
+        "R20",
+        "no CR and no LF of a user gets into a line of a reply, whatever is repeated in an error; "
+        "a stranger on the network gets nothing of a server without a password but an error line",
+        "requests",
+        1_000_000,
+        10_000_000,
+        "reliability.stranger_goals:lines_and_strangers",
+    ),
+    Goal(
+        "R21",
+        "a server above `maxmemory` refuses writes with Redis's words, but for an XADD that takes "
+        "an old entry away for the new one; resident memory stays within 1.25 times the limit, "
+        "and 64 MB",
+        "writes",
+        20_000,
+        400_000,
+        "reliability.memory_goals:full_memory",
+    ),
+    Goal(
         "R22",
         "a wall clock that steps back, leaps ahead or stops: IDs keep rising, waits keep their "
         "length (within two seconds of drift)",
@@ -133,6 +243,45 @@ GOALS = (
         2000,
         20_000,
         "reliability.clock_goals:clock_steps",
+    ),
+    Goal(
+        "R23",
+        "a server whose clock runs 360 times as fast, with trims, groups and clients that come and "
+        "go, expiry, rewrites and snapshots: memory grows by 1 % an hour at most, files not at all",
+        "hours",
+        8,
+        90,
+        "reliability.soak_goals:soak",
+    ),
+    Goal(
+        "R24",
+        "primary, replicas, disks and network simulated from a seed, 2,000 operations each, with "
+        "kills, power losses, cuts, partitions, full disks, set clocks and failovers: all nodes "
+        "come to the same data, nothing confirmed by WAIT is lost, restarts go on where they were",
+        "seeds",
+        200,
+        5000,
+        "reliability.simulation_goals:simulations",
+    ),
+    Goal(
+        "R25",
+        "histories of producers and consumers with nodes killed, stopped and isolated: nothing "
+        "confirmed is lost, doubled or out of order, no entry or acknowledgement is a phantom",
+        "histories",
+        10,
+        100,
+        "reliability.history_goals:histories",
+    ),
+    Goal(
+        "R26",
+        "workers killed -9 at random points, on Forebay and Redis, with the server killed in "
+        "between: every message is handled, effects are there exactly once, poison is a dead "
+        "letter after its attempts, a long job stays with its living worker, SIGTERM hands back; "
+        "on partitions, also of a cluster, the order of each key holds",
+        "kills",
+        50,
+        500,
+        "reliability.worker_goals:killed_workers",
     ),
     Goal(
         "R28",

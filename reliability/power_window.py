@@ -15,6 +15,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from pathlib import Path
 
+from forebay.core.stream import Stream
 from reliability.goals import Outcome
 from testkit.durable_server import DurableServer
 from testkit.forgetful_disk import ForgetfulDisk, Operation, Sync
@@ -79,6 +80,7 @@ class Past:
         disk = ForgetfulDisk(self.disk.survivors(at, dice))
         with DurableServer(self.folder, disk=disk, appendfsync=self.policy) as server:
             stream = server.server.engine.keyspace.databases[0].values.get(b"s")
+            assert stream is None or isinstance(stream, Stream)
             found = [] if stream is None else [b"%d-%d" % (a, b) for a, b, _ in stream.range()]
         given = [entry for _, entry in self.entries]
         if found != given[: len(found)]:

@@ -1,0 +1,230 @@
+"""R18 and R19: clients that never read, and clients that send what nobody should, before AUTH.
+
+R18  Subscribers, MONITORs, replicas and readers of a large stream that do not read: each is closed
+     at its limit, the memory is bounded by the limits, and others are served meanwhile.
+R19  Huge announced arrays and strings, a byte at a time, floods of refused commands, all without
+     the password: what each connection costs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from pathlib import Path
+from random import Random
+
+from reliability.crowd_goals import many_descriptors
+from reliability.goals import Outcome
+from reliability.pings import Pings, quiet_p99_ms
+from testkit.resp import RawClient, encode
+from testkit.servers import ServerProcess, start_forebay
+from testkit.waiting import info_field, wait_until
+
+MIB = 1 << 20
+LIMIT_MIB = 8
+#: What XRANGE of everything would be: far more than the limit.
+STREAM_MIB = 64
+KINDS = ("subscriber", "monitor", "reader", "replica")
+#: Half a gigabyte is moved meanwhile, on cores that the clients share with the server.
+MOST_PING_MS = 100.0
+ENTRY = b"x" * 8192
+MESSAGE = b"x" * 65536
+PASSWORD = "secret"
+MOST_STRANGER_BYTES = 64 << 10
+#: What a server may keep of the attack, whatever the number of clients: spare buffers.
+SPARE_BYTES = 32 * MIB
+
+
+def deaf_client(server: ServerProcess) -> RawClient:
+    """A client with a small window that will not read."""
+    client = server.client(timeout_s=60)
+    client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    return client
+
+
+# R18
+
+
+def slow_consumers(n: int, seed: int, scratch: Path) -> Outcome:
+    """R18: ``n`` clients of all kinds that do not read."""
+    outcome = Outcome()
+    many_descriptors()
+    limits: list[str] = []
+    for kind in ("normal", "pubsub", "replica"):
+        limits += ["--client-output-buffer-limit", kind, f"{LIMIT_MIB}mb", "0", "0"]
+    server = start_forebay(scratch / "server", "--appendonly", "no", *limits)
+    deaf: list[RawClient] = []
+    try:
+        with server.client(timeout_s=120) as admin:
+            fill(admin)
+            quiet_ms = quiet_p99_ms(server, 3.0)
+            before = server.rss_bytes()
+            deaf += [deaf_client(server) for _ in range(n)]
+            with Pings(server) as pings:
+                most = starve(server, admin, deaf)
+            outcome.n += n
+            judge_deaf(outcome, server, admin, most - before, pings, quiet_ms)
+    finally:
+        for client in deaf:
+            client.close()
+        server.stop()
+    return outcome
+
+
+def fill(admin: RawClient) -> None:
+    """A stream that is larger than any limit."""
+    order = encode("XADD", "s", "*", "f", ENTRY) * 100
+    for _ in range(STREAM_MIB * MIB // len(ENTRY) // 100):
+        admin.send(order)
+        admin.read_many(100)
+
+
+def starve(server: ServerProcess, admin: RawClient, deaf: list[RawClient]) -> int:
+    """Let each of them ask for more than it may have; the most memory that was seen."""
+    most = 0
+    for i, client in enumerate(deaf):
+        kind = KINDS[i % len(KINDS)]
+        if kind == "subscriber":
+            client.send(encode("SUBSCRIBE", "news"))
+        elif kind == "monitor":
+            client.send(encode("MONITOR"))
+        elif kind == "replica":
+            client.send(encode("PSYNC", "?", "-1"))
+        else:
+            client.send(encode("XRANGE", "s", "-", "+"))
+    until = time.monotonic() + 120
+    while info_field(admin, "client_output_buffer_limit_disconnections") < len(deaf):
+        if time.monotonic() > until:
+            break
+        # What subscribers, monitors and replicas see of it.
+        admin("PUBLISH", "news", MESSAGE)
+        admin("XADD", "other", "MAXLEN", "1", "*", "f", MESSAGE)
+        most = max(most, server.rss_bytes())
+    return max(most, server.rss_bytes())
+
+
+def judge_deaf(
+    outcome: Outcome,
+    server: ServerProcess,
+    admin: RawClient,
+    grown: int,
+    pings: Pings,
+    quiet_ms: float,
+) -> None:
+    """Note the figures, and what is wrong with them."""
+    closed = info_field(admin, "client_output_buffer_limit_disconnections")
+    allowed = outcome.n * LIMIT_MIB * MIB * 1.1 + SPARE_BYTES
+    outcome.figures |= {
+        "grown_mb": round(grown / 1e6),
+        "allowed_mb": round(allowed / 1e6),
+        "ping_p99_ms": pings.p99_ms(),
+        "ping_p99_ms_before": quiet_ms,
+        "ping_worst_ms": pings.worst_ms(),
+    }
+    if closed != outcome.n:
+        outcome.failures.append(f"{closed} of {outcome.n} clients that do not read were closed")
+    told = server.log_path.read_text().count("output buffer limit")
+    if told < closed:
+        outcome.failures.append(f"{closed} clients were closed, and the log tells of {told}")
+    if grown > allowed:
+        outcome.failures.append(f"memory grew by {grown >> 20} MiB")
+    if pings.fault:
+        outcome.failures.append(pings.fault)
+    if pings.p99_ms() > max(MOST_PING_MS, 2 * quiet_ms):
+        outcome.failures.append(f"PING took {pings.p99_ms()} ms, and {quiet_ms} ms before")
+
+
+# R19
+
+
+def strangers_cost(n: int, seed: int, scratch: Path) -> Outcome:
+    """R19: ``n`` connections that have not given the password, in three crowds."""
+    outcome, dice = Outcome(), Random(seed)
+    many_descriptors()
+    for name, attack in ATTACKS.items():
+        server = start_forebay(scratch / name, "--appendonly", "no", "--requirepass", PASSWORD)
+        crowd: list[RawClient] = []
+        try:
+            with server.client(timeout_s=120) as admin:
+                admin.insist("AUTH", PASSWORD)
+                before = server.rss_bytes()
+                crowd += [deaf_client(server) for _ in range(n)]
+                most = attack(server, crowd, dice)
+                each = (most - before) / n
+                outcome.figures[f"bytes_each_{name}"] = round(each)
+                outcome.n += n
+                if most - before > n * MOST_STRANGER_BYTES + SPARE_BYTES // 2:
+                    outcome.failures.append(f"{name}: {each:.0f} bytes a connection")
+                if admin("PING") != "PONG":
+                    outcome.failures.append(f"{name}: PING was not answered")
+        finally:
+            for client in crowd:
+                client.close()
+            server.stop()
+    return outcome
+
+
+def announce(server: ServerProcess, crowd: list[RawClient], dice: Random) -> int:
+    """Announce much, and begin to send it (CVE-2021-32675)."""
+    openings = (
+        b"*1000000\r\n",
+        b"*2147483647\r\n",
+        b"*2\r\n$536870912\r\n",
+        b"*10\r\n$16384\r\n" + b"x" * 16000,
+        b"*10\r\n" + (b"$16384\r\n" + b"x" * 16384 + b"\r\n") * 5,
+        b"x" * 70_000,
+    )
+    for client in crowd:
+        give(client, dice.choice(openings))
+    return peak(server)
+
+
+def trickle(server: ServerProcess, crowd: list[RawClient], dice: Random) -> int:
+    """A byte at a time, of a command that never ends."""
+    word = b"*3\r\n$4\r\nAUTH\r\n$16384\r\n" + b"x" * 100
+    most = 0
+    for at in range(60):
+        for client in crowd:
+            give(client, word[at : at + 1])
+        most = max(most, server.rss_bytes())
+    return max(most, peak(server))
+
+
+def flood(server: ServerProcess, crowd: list[RawClient], dice: Random) -> int:
+    """Ask for refusals and read none of them (CVE-2025-21605)."""
+    order = encode("GET", "k") * 2000
+    most = 0
+    for _ in range(10):
+        for client in crowd:
+            give(client, order)
+        most = max(most, server.rss_bytes())
+    return max(most, peak(server))
+
+
+ATTACKS = {"announced": announce, "slow": trickle, "flood": flood}
+
+
+def give(client: RawClient, data: bytes) -> None:
+    """Send as much as goes without waiting, if the server has not hung up."""
+    client.socket.setblocking(False)
+    with contextlib.suppress(OSError):
+        client.socket.send(data)
+
+
+def peak(server: ServerProcess) -> int:
+    """Memory when the server has dealt with all that was sent: it answers one that came last."""
+    seen = server.rss_bytes()
+    with server.client(timeout_s=120) as last:
+        last.insist("AUTH", PASSWORD)
+        seen = max(seen, server.rss_bytes())
+        used = server.cpu_s()
+        wait_until("it has read everything", lambda: _is_idle(server, used), 60)
+    return max(seen, server.rss_bytes())
+
+
+def _is_idle(server: ServerProcess, used: float) -> bool:
+    """Whether the server hardly works for a moment."""
+    before = server.cpu_s()
+    time.sleep(0.2)
+    return server.cpu_s() - before < 0.1
