@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from itertools import cycle, repeat
 
-from bench.load import Expect, crowd, reply_size
+from bench.load import crowd, reply_size
 from bench.peers import Peer
 from bench.rows import F4, GROUP, deliver, entry_id, fill
+from forebay.cli.watching.crowd import Expect
 from testkit.resp import encode
 
 KEY = b"race:growing"

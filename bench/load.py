@@ -1,32 +1,23 @@
-"""The load generator: many connections, one thread, as little work per reply as possible.
+"""The load of the benches: a crowd of connections (forebay/cli/watching/crowd.py), and the CPU time
+that a server spends on it.
 
-    batches (bytes, built before the clock starts)
-       |  next()
-    connection --send--> server --recv--> counted, never parsed --> next batch
-
-A batch is one string of pipelined commands.  It is answered when either so many
-bytes have come (``size``: the reply is known to be constant) or so many times a
-marker byte (``marker``: say, the '$' of an XADD reply).  Counting bytes costs a
-few nanoseconds a reply, so that Python on one core keeps a C server on the other
-one busy.  Where it cannot (unpipelined requests), ``Sample.utilisation`` shows
-it, and the server's CPU time per operation is the figure to read.
+Where Python cannot keep a server busy (unpipelined requests), ``Sample.utilisation`` shows it, and
+the server's CPU time per operation is the figure to read.
 """
 
 from __future__ import annotations
 
 import select
 import socket
-import time
+import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 
 from bench.peers import Peer
+from forebay.cli.watching.crowd import Crowd, Expect
+from testkit.resp import encode
 
 SEND_BUFFER_BYTES = 1 << 22
-#: Where bytes are counted they are dropped into a buffer; markers need an object per read.
-BUFFER_BYTES = 1 << 19
-READ_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -60,91 +51,39 @@ class Sample:
         return self.cpu_s / self.seconds
 
 
-@dataclass(frozen=True)
-class Expect:
-    """When a batch is answered: so many bytes, or so many times a marker byte."""
-
-    size: int = 0
-    marker: bytes = b""
-    count: int = 0
-
-    def taker(self, sock: socket.socket) -> Callable[[], int]:
-        """A function that receives once and says how far that brings the batch."""
-        if self.size:
-            return partial(sock.recv_into, bytearray(BUFFER_BYTES))
-        receive, marker = sock.recv, self.marker
-        return lambda: receive(READ_BYTES).count(marker)
-
-
 def connect(peer: Peer) -> socket.socket:
     """A connection that will not block and does not wait to fill packets."""
     sock = socket.create_connection(("127.0.0.1", peer.port))
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SEND_BUFFER_BYTES)
+    if peer.tls is not None:
+        sock = shaken(sock, peer.tls)
     sock.setblocking(False)
     return sock
 
 
-class Crowd:
-    """Connections that each send a batch, wait for its replies, and send the next."""
+class TlsSocket(ssl.SSLSocket):
+    """Gives all that has come, however many records it is, and nothing if that is none."""
 
-    def __init__(self, peer: Peer, connections: int, batches: Iterator[bytes]) -> None:
-        self.peer = peer
-        self.sockets = [connect(peer) for _ in range(connections)]
-        self.batches = batches
-        self.epoll = select.epoll()
-        self.busy = 0
+    def recv(self, size: int = 1024, flags: int = 0) -> bytes:
+        data = b""
+        try:
+            data = super().recv(size, flags)
+            while self.pending():
+                data += super().recv(size, flags)
+        except ssl.SSLWantReadError:
+            pass
+        return data
 
-    def run(self, expect: Expect, per_batch: int, seconds: float) -> Sample:
-        """Drive until the batches or the seconds are used up, and drain what is under way."""
-        for sock in self.sockets:
-            self.epoll.register(sock.fileno(), select.EPOLLIN)
-        cpu_s, start = self.peer.cpu_s(), time.perf_counter()
-        self._send_first()
-        done = self._turn_until(expect, start + seconds)
-        elapsed = time.perf_counter() - start
-        cpu_s = self.peer.cpu_s() - cpu_s
-        self.close()
-        return Sample(done * per_batch, elapsed, cpu_s)
 
-    def _send_first(self) -> None:
-        for sock in self.sockets:
-            batch = next(self.batches, None)
-            if batch is not None:
-                sock.send(batch)
-                self.busy += 1
-
-    def _turn_until(self, expect: Expect, deadline: float) -> int:
-        """The loop: take what came, and where a batch is answered send the next; batches done."""
-        got = dict.fromkeys((s.fileno() for s in self.sockets), 0)
-        take = {s.fileno(): expect.taker(s) for s in self.sockets}
-        send = {s.fileno(): s.send for s in self.sockets}
-        whole, batches = expect.size or expect.count, self.batches
-        poll, clock, done, busy = self.epoll.poll, time.perf_counter, 0, self.busy
-        while busy:
-            for fd, _ in poll(-1, 128):
-                have = got[fd] + take[fd]()
-                if have < whole:
-                    got[fd] = have
-                    continue
-                assert have == whole, f"{have} came where {whole} were expected"
-                got[fd] = 0
-                done += 1
-                batch = next(batches, None)
-                if batch is None:
-                    busy -= 1
-                else:
-                    send[fd](batch)
-            if clock() > deadline:
-                batches = iter(())
-        return done
-
-    def close(self) -> None:
-        """Let go of all connections."""
-        self.epoll.close()
-        for sock in self.sockets:
-            sock.close()
+def shaken(sock: socket.socket, context: ssl.SSLContext) -> socket.socket:
+    """A connection after its handshake; what TLS itself says comes before the answer to a PING."""
+    context.sslsocket_class = TlsSocket
+    secure = context.wrap_socket(sock, server_hostname="localhost")
+    secure.sendall(encode("PING"))
+    assert secure.recv(100) == b"+PONG\r\n", "a server that does not answer a PING"
+    return secure
 
 
 def crowd(
@@ -156,7 +95,13 @@ def crowd(
     seconds: float,
 ) -> Sample:
     """One measured run; ``per_batch`` is how many operations a batch stands for."""
-    return Crowd(peer, connections, batches).run(expect, per_batch, seconds)
+    sockets = [connect(peer) for _ in range(connections)]
+    cpu_s = peer.cpu_s()
+    done, elapsed = Crowd(sockets, batches).run(expect, seconds)
+    cpu_s = peer.cpu_s() - cpu_s
+    for sock in sockets:
+        sock.close()
+    return Sample(done * per_batch, elapsed, cpu_s)
 
 
 def reply_size(peer: Peer, batch: bytes, replies: int) -> int:

@@ -14,15 +14,17 @@ import os
 import platform
 import re
 import shutil
+import ssl
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import forebay
+from testkit.certificates import Certificates
 from testkit.oracle import start_redis
 from testkit.resp import RawClient
-from testkit.servers import ServerProcess, start_forebay
+from testkit.servers import ServerProcess, free_port, start_forebay
 
 
 class Peer:
@@ -32,6 +34,8 @@ class Peer:
         self.name = name
         self.server = server
         self.port = server.port
+        #: How its load connects, if it is to speak TLS.
+        self.tls: ssl.SSLContext | None = None
 
     def client(self) -> RawClient:
         """A plain connection, for preparing data."""
@@ -110,6 +114,20 @@ def running(names: list[str], *directives: str, pinned: bool = True) -> Iterator
         for peer in peers:
             peer.server.stop()
         shutil.rmtree(root, ignore_errors=True)
+
+
+@contextmanager
+def running_tls(names: list[str]) -> Iterator[list[Peer]]:
+    """The same with a TLS port each, to which the load goes; no client shows a certificate."""
+    with tempfile.TemporaryDirectory(prefix="fb-bench-") as folder:
+        certificates = Certificates(Path(folder))
+        words = certificates.words(tls_auth_clients="no")
+        with running(names, *IN_MEMORY, *words) as peers:
+            for peer in peers:
+                port = free_port()
+                peer.command("CONFIG", "SET", "tls-port", port)
+                peer.port, peer.tls = port, certificates.context()
+            yield peers
 
 
 def pin_client() -> int | None:

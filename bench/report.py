@@ -99,7 +99,7 @@ def line_of(
 
 def figure(value: float, unit: str) -> str:
     """A number as people write it."""
-    if unit in ("us", "bytes"):
+    if unit in ("us", "bytes", "%"):
         return f"{value:.1f}"
     if unit == "s":
         return f"{value:.2f}"

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import cycle, islice, repeat
 
-from bench.load import Expect, Sample, crowd, readers, reply_size
+from bench.load import Sample, crowd, readers, reply_size
 from bench.peers import Peer
+from forebay.cli.watching.crowd import Expect
 from testkit.resp import encode
 
 F4 = (b"rider", b"Castilla", b"speed", b"30.2", b"position", b"1", b"location_id", b"1")
@@ -235,4 +236,10 @@ ROWS = [
     Row("SET P16", "ops", 0.5, 1.0, constant(CONNECTIONS, 16, "SET", "text", "x" * 20)),
     Row("GET P16", "ops", 0.5, 1.0, constant(CONNECTIONS, 16, "GET", "text")),
     Row("XINFO STREAM P16", "ops", 0.5, 1.0, constant(CONNECTIONS, 16, "XINFO", "STREAM", STREAM)),
+]
+
+#: The same work over TLS (peers.running_tls).
+TLS_ROWS = [
+    Row("XADD f4 P1, TLS", "ops", 1.0, 1.3, xadd(1)),
+    Row("XADD f4 P16, TLS", "ops", 1.0, 1.5, xadd(16)),
 ]

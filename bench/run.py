@@ -19,14 +19,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench import durability, growth, latency, report, structures
+from bench import durability, growth, latency, replication, report, structures
 from bench.load import Sample
-from bench.peers import Peer, logging, machine, running, use_peer
+from bench.peers import Peer, logging, machine, running, running_tls, use_peer
 from bench.report import Line
-from bench.rows import ROWS, Row, fill
+from bench.rows import ROWS, TLS_ROWS, Row, fill
 
 #: ``--only saving``: just the times of XADD while the data is saved.
 SAVING = "saving"
+#: ``--only replica``: the rows of replication.py.
+REPLICA = "replica"
 #: A message on its way through the server; rows begin with it.
 DELIVERY = "delivery to a blocked group reader"
 
@@ -142,6 +144,44 @@ def measure_restarts(names: list[str], plan: Plan) -> list[Line]:
     return lines
 
 
+def measure_replicas(names: list[str], plan: Plan) -> list[Line]:
+    """What a replica costs its primary, and how soon it has everything."""
+    found: dict[str, dict[str, list[float]]] = {}
+
+    def note(row: str, name: str, value: float) -> None:
+        found.setdefault(row, {}).setdefault(name, []).append(value)
+
+    for name in names:
+        with replication.linked(name, pinned=True) as pair:
+            extra = replication.extra_cpu_percent(pair, plan.seconds, plan.rounds)
+            note("extra", name, extra)
+        with replication.linked(name, pinned=False) as pair:
+            note("full", name, replication.full_sync_s(pair, plan.restart_entries, plan.rounds))
+        with replication.linked(name, pinned=False) as pair:
+            note("apply", name, replication.apply_rate(pair, plan.restart_entries, plan.rounds))
+        with replication.linked(name, pinned=False) as pair:
+            note("wait", name, replication.confirmed_us(pair, plan.latency_s))
+    rate = {name: median(values) for name, values in found["apply"].items()}
+    return [
+        both_figures("a replica: CPU of XADD f4 P16, more", "%", (1.0, 0.5), found["extra"]),
+        both_figures(
+            f"a replica: full sync of {plan.restart_entries:,} entries",
+            "s",
+            (1.0, 0.5),
+            found["full"],
+        ),
+        Line(
+            "a replica: applying XADD f4",
+            "ops",
+            rate.get("redis", 0.0),
+            rate.get("forebay", 0.0),
+            1.0,
+            2.0,
+        ),
+        both_figures("a replica: XADD f4 and WAIT 1, p50", "us", (1.0, 0.8), found["wait"]),
+    ]
+
+
 def show_saving(names: list[str], plan: Plan) -> dict[str, Any]:
     """Does XADD stay as quick while the data is saved and the AOF rewritten?"""
     shown: dict[str, Any] = {}
@@ -233,6 +273,7 @@ class Bench:
     def run(self) -> None:
         """All that was asked for."""
         self.in_memory()
+        self.over_tls()
         for policy, rows in durability.LOGGED.items():
             logged = chosen(rows, self.word)
             delivers = policy == "everysec" and self.wants_delivery
@@ -245,6 +286,8 @@ class Bench:
         if self.whole:
             self.add(measure_restarts(self.names, self.plan))
             self.add(measure_memory(self.names, self.plan))
+        if self.whole or self.word == REPLICA:
+            self.add(measure_replicas(self.names, self.plan))
         if self.for_pages:
             report.write_pages(self.lines, self.facts)
         if self.whole:
@@ -264,6 +307,14 @@ class Bench:
                 self.add(measure_delivery(peers, self.plan))
             if self.whole:
                 self.more["histogram"] = show_histograms(peers, self.plan)
+
+    def over_tls(self) -> None:
+        """Rows over TLS, if both servers can speak it."""
+        rows = chosen(TLS_ROWS, self.word)
+        if rows:
+            with running_tls(self.names) as peers:
+                for row in rows:
+                    self.add([measure(row, peers, self.plan)])
 
     def pictures(self) -> None:
         """What is more than a line of the table."""

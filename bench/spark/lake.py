@@ -28,7 +28,8 @@ from pyspark.sql.types import StructType
 from bench.spark.lines import Line, warm_in_turns
 from bench.spark.stage import Stage
 from forebay_spark.ids import EntryId
-from forebay_spark.lake.lake import About, Change, Lake, NewFile
+from forebay_spark.lake.changes import Change, NewFile
+from forebay_spark.lake.lake import About, Lake
 from forebay_spark.lake.log import commit_path
 from forebay_spark.lake.parquet import Statistics, folder_of
 from forebay_spark.lake.transactions import Cut, of_cuts

@@ -15,11 +15,12 @@ from collections.abc import Iterable
 from itertools import repeat
 from pathlib import Path
 
-from bench.load import Expect, crowd
+from bench.load import crowd
 from bench.peers import Peer
 from bench.rows import FOREVER_S, PIPELINE, fill
 from bench.spark.lines import Line, compare, in_turns
 from bench.spark.stage import Stage, url
+from forebay.cli.watching.crowd import Expect
 from forebay_spark.lake.stores import place_of
 from forebay_spark.options import BATCH, read_options
 from forebay_spark.pipeline.direct_write import Landing, land_task

@@ -18,12 +18,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from bench.load import Expect, crowd
+from bench.load import crowd
 from bench.peers import Peer
 from bench.rows import F4, FOREVER_S, PIPELINE, entry_id
 from bench.spark.lines import Line, compare, warm_in_turns
 from bench.spark.reads import TYPED, to_noop_s
 from bench.spark.stage import Stage, url
+from forebay.cli.watching.crowd import Expect
 from forebay_spark.values.nested import converter
 from testkit.resp import encode
 

@@ -1,0 +1,1 @@
+"""Measures the workers against a bare loop on redis-py and against FastStream, in one run."""
