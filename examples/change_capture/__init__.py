@@ -1,0 +1,1 @@
+"""Change capture: the changes of a table as a stream, and the stream as a lake."""

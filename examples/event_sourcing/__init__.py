@@ -1,0 +1,1 @@
+"""Event sourcing: an account that is nothing but its events."""

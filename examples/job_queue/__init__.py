@@ -1,0 +1,1 @@
+"""A job queue: workers, retries, dead letters and a redrive."""

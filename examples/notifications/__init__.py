@@ -1,0 +1,1 @@
+"""Notifications: a capped stream for each user, and what is unread."""

@@ -1,0 +1,1 @@
+"""Sensors: windows by Spark, alerts by a worker."""
