@@ -3,23 +3,24 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test test-interpreted test-compiled test-spark lint format bench bench-spark \
+.PHONY: help setup demo test test-interpreted test-compiled test-spark lint format bench bench-spark bench-workers \
 	reliability docs clean
 
 PYTHON  ?= python3
 JOBS    ?= 2
 BIN     := .venv/bin
 # What a distribution is made of.
-files_of = $(shell find $(1)/src -name '*.py' -o -name '*.pxd' -o -name '*.properties') \
+files_of = $(shell find $(1)/src -name '*.py' -o -name '*.pxd' -o -name '*.properties' \
+		-o -path '*/page/*') \
 	$(wildcard $(addprefix $(1)/,setup.py pyproject.toml MANIFEST.in README.md))
 PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
-PLAIN   := PYTHONPATH=server/src:spark/src
-CODE    := server spark tests testkit bench reliability examples tools conftest.py
+PLAIN   := PYTHONPATH=server/src:spark/src:workers/src:console/src
+CODE    := packaging server spark workers console tests testkit bench reliability examples tools conftest.py
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: .venv/.system .venv/.server .venv/.spark ## .venv with the compiled package and all tools in it
+setup: .venv/.system .venv/.server .venv/.spark .venv/.workers .venv/.console ## .venv with the compiled package and all tools in it
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -28,14 +29,17 @@ setup: .venv/.system .venv/.server .venv/.spark ## .venv with the compiled packa
 	sh tools/system_packages.sh
 	@touch $@
 
-.venv/.tools: pyproject.toml server/pyproject.toml spark/pyproject.toml | .venv/bin/python .venv/.system
+.venv/.tools: pyproject.toml server/pyproject.toml spark/pyproject.toml workers/pyproject.toml \
+		console/pyproject.toml | .venv/bin/python .venv/.system
 	$(BIN)/python tools/install.py tools
 	@touch $@
 
 # The stamp has the time of the start: what is edited during a build counts as newer.
 .venv/.server: $(call files_of,server) .venv/.tools
 .venv/.spark: $(call files_of,spark) .venv/.tools
-.venv/.server .venv/.spark:
+.venv/.workers: $(call files_of,workers) .venv/.tools
+.venv/.console: $(call files_of,console) .venv/.tools
+.venv/.server .venv/.spark .venv/.workers .venv/.console:
 	@touch $@.begun
 	$(BIN)/python tools/install.py $(@:.venv/.%=%)
 	@mv $@.begun $@
@@ -45,7 +49,8 @@ demo: setup ## a bike race, two crashes, a lake on Spark, and SQL over all of it
 
 test: setup lint test-interpreted test-compiled test-spark ## all that CI checks
 
-# The connector is plain Python in both legs; it is tested once, beside the compiled server.
+# Connector, workers and console are plain Python in both legs; they are tested once, beside the
+# compiled server.
 test-interpreted: setup ## the suite on the plain Python sources
 	FOREBAY_LEG=interpreted $(PLAIN) $(PYTEST) server/tests tests/reliability -m "not compiled" \
 		--cov --cov-report=term
@@ -74,6 +79,10 @@ bench: setup ## measure against redis-server or PEER=path; QUICK=1: two minutes,
 
 bench-spark: setup ## measure the connector in Spark; QUICK=1 and ONLY=word as above
 	$(BIN)/python -m bench.spark.run $(if $(QUICK),--quick) $(if $(ONLY),--only "$(ONLY)")
+
+bench-workers: setup ## measure the workers against a bare loop and FastStream; QUICK=1
+	$(BIN)/python -m bench.workers.run $(if $(QUICK),--quick)
+	$(BIN)/python -m bench.workers.run $(if $(QUICK),--quick) --server redis
 
 reliability: setup ## attack the promises; FULL=1 for a night, ONLY=R1,R5 for some, SEED=n again
 	$(BIN)/python -m reliability.run $(if $(FULL),--full) $(if $(ONLY),--only $(ONLY)) \

@@ -5,9 +5,10 @@
 
 The command table (commands/table.py), the table of directives
 (server/config/table.py, inert.py), the connector's table of options
-(forebay_spark/options.py) and the settings of jobs (forebay_spark/pipeline) are the
-only descriptions there are; the pages repeat them for readers, so nobody edits the
-pages.  docs/architecture.svg is drawn by draw_architecture.py.
+(forebay_spark/options.py), the settings of jobs (forebay_spark/pipeline) and the
+signatures of the workers (workers_reference.py) are the only descriptions there are;
+the pages repeat them for readers, so nobody edits the pages.  docs/architecture.svg is
+drawn by draw_architecture.py.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "server" / "src"), str(ROOT / "spark" / "src"), str(ROOT)]
+SOURCES = [str(ROOT / name / "src") for name in ("server", "spark", "workers")]
+sys.path[:0] = [*SOURCES, str(ROOT)]
 
-from forebay.commands.admin.command_info import categories_of  # noqa: E402
+from forebay.commands.access.categories import categories_of  # noqa: E402
 from forebay.commands.api.spec import FLAG_NAMES, Command  # noqa: E402
 from forebay.commands.table import TABLE  # noqa: E402
 from forebay.server.config.config import Config  # noqa: E402
@@ -31,6 +33,7 @@ from forebay.server.config.table import SECTIONS  # noqa: E402
 from forebay_spark import durations  # noqa: E402
 from forebay_spark import options as spark_options  # noqa: E402
 from forebay_spark.pipeline import config as jobs  # noqa: E402
+from tools import workers_reference  # noqa: E402
 from tools.draw_architecture import drawing  # noqa: E402
 
 NOTICE = "<!-- Made by tools/generate_docs.py from the tables in the source; do not edit. -->"
@@ -205,6 +208,11 @@ def _settings(head: str, kind: type) -> Iterator[str]:
     yield ""
 
 
+def workers_reference_page() -> str:
+    """docs/workers-reference.md."""
+    return f"{NOTICE}\n\n{workers_reference.page()}"
+
+
 def _cell(text: str) -> str:
     """Text inside a table, where a bar would end the cell."""
     return text.replace("|", "\\|")
@@ -215,6 +223,7 @@ PAGES = {
     ROOT / "docs" / "configuration.md": configuration_page,
     ROOT / "docs" / "spark-options.md": spark_options_page,
     ROOT / "docs" / "pipeline-settings.md": pipeline_settings_page,
+    ROOT / "docs" / "workers-reference.md": workers_reference_page,
     ROOT / "docs" / "architecture.svg": drawing,
 }
 

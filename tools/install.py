@@ -3,13 +3,18 @@
     install.py tools      what pyproject.toml and the distributions name as dependencies
     install.py server     the distribution `forebay`, compiled, not editable
     install.py spark      the distribution `forebay-spark`
+    install.py workers    the distribution `forebay-workers`
+    install.py console    the distribution `forebay-console`
+    install.py sanitized FOLDER    the server with AddressSanitizer and UBSan, into this folder and
+                          not into the environment: reliability/sanitized.py runs programs on it
 
 A distribution goes the way that a user's copy goes, so that tests run on what users get:
 
     server/ --> build/server/sdist/*.tar.gz --> build/server/tree/ --> build/server/wheels/*.whl
             --> this environment
 
-``tree`` is the unpacked sdist and stays, so that only changed modules are compiled again.
+``tree`` is the unpacked sdist and stays, so that only changed modules are compiled again, and
+those that are made of types that have changed.
 A file is written only if its content has changed, and then gets the current time.  With the time
 of its source, an edit made during the last build would look older than that build.
 What is no longer in the sdist is removed, and plain copies of an older build too: a module that
@@ -19,6 +24,8 @@ Cython need not be fetched for each.
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -30,7 +37,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
-DISTRIBUTIONS = ("server", "spark")
+DISTRIBUTIONS = ("server", "spark", "workers", "console")
+#: ``from package cimport module`` or ``from module cimport name``, one line each.
+CIMPORT = re.compile(r"^from (\S+) cimport (.+)$", re.MULTILINE)
 
 
 def pip(*arguments: str) -> None:
@@ -105,9 +114,41 @@ def forget_old_copies(tree: Path) -> None:
                 path.unlink()
 
 
+def forget_stale_modules(tree: Path) -> None:
+    """Drop the C of each module that is made of types that are newer than it.
+
+    Cython compares times as well, but overlooks ``from package cimport module``: the C would
+    still use a name that the other module no longer has.
+    """
+    made = tree / "build" / "cython"
+    for file in made.rglob("*.c"):
+        types = types_of((tree / file.relative_to(made)).with_suffix(".pxd"), tree / "src")
+        if any(path.stat().st_mtime_ns > file.stat().st_mtime_ns for path in types):
+            file.unlink()
+
+
+def types_of(pxd: Path, src: Path) -> set[Path]:
+    """A module's own types, and all that these are made of."""
+    found: set[Path] = set()
+    todo = [pxd]
+    while todo:
+        path = todo.pop()
+        if path in found or not path.exists():
+            continue
+        found.add(path)
+        for package, names in CIMPORT.findall(path.read_text()):
+            place = src / package.replace(".", "/")
+            todo += [
+                place.with_suffix(".pxd"),
+                *(place / f"{n.strip()}.pxd" for n in names.split(",")),
+            ]
+    return found
+
+
 def make_wheel(tree: Path, folder: Path) -> Path:
     """Build what lies in the tree; a module that is to be compiled is."""
     forget_old_copies(tree)
+    forget_stale_modules(tree)
     shutil.rmtree(folder, ignore_errors=True)
     pip("wheel", "--no-build-isolation", "--no-deps", "-w", str(folder), str(tree))
     (made,) = folder.glob("*.whl")
@@ -122,8 +163,18 @@ def install_distribution(name: str) -> None:
     pip("install", "--no-deps", "--force-reinstall", str(wheel))
 
 
+def install_sanitized(folder: Path) -> None:
+    """The server compiled with sanitizers, in ``folder/site``; ``folder/tree`` stays as above."""
+    os.environ["FOREBAY_SANITIZE"] = "address,undefined"
+    unpack(make_sdist(ROOT / "server", folder / "sdist"), folder / "tree")
+    wheel = make_wheel(folder / "tree", folder / "wheels")
+    pip("install", "--no-deps", "--upgrade", "--target", str(folder / "site"), str(wheel))
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "tools":
         install_tools()
+    elif sys.argv[1] == "sanitized":
+        install_sanitized(Path(sys.argv[2]).resolve())
     else:
         install_distribution(sys.argv[1])

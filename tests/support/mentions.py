@@ -39,12 +39,14 @@ FOLDERS = (
     "server",
     "spark",
     "workers",
+    "console",
     "testkit",
     "tests",
     "bench",
     "reliability",
     "examples",
     "tools",
+    "packaging",
     "docs",
 )
 #: Objects that are called the same everywhere, and the class that says what they have.

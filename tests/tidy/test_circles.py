@@ -12,10 +12,11 @@ from testkit.places import ROOT
 
 #: Low to high; distributions, tools and examples use none of them.
 ORDER = ("testkit", "bench", "reliability", "tests")
-RANKS = {"server/src": -1, "spark/src": -1, "examples": -1, "tools": -1}
+RANKS = dict.fromkeys(("server/src", "spark/src", "workers/src", "console/src"), -1)
+RANKS |= {"examples": -1, "tools": -1}
 RANKS |= {name: rank for rank, name in enumerate(ORDER)}
 #: Each distribution has tests of its own, which are of one rank and do not know each other.
-RANKS |= {"server/tests": RANKS["tests"], "spark/tests": RANKS["tests"]}
+RANKS |= {f"{name}/tests": RANKS["tests"] for name in ("server", "spark", "workers", "console")}
 FILES = [(folder, path) for folder in RANKS for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
@@ -37,7 +38,7 @@ def test_imports_go_one_way(folder: str, path: Path) -> None:
     names = set(imported(path.read_text()))
     assert not names & {*ORDER[RANKS[folder] + 1 :]}
     # Tests of a distribution are imported by their path in the repository.
-    assert not names & ({"server", "spark"} - {folder.removesuffix("/tests")})
+    assert not names & ({"server", "spark", "workers", "console"} - {folder.removesuffix("/tests")})
 
 
 def test_an_import_inside_of_a_function_is_found() -> None:

@@ -14,8 +14,8 @@ from testkit.places import SERVER_SRC
 #: Two-faced modules: the .py is for the interpreter, the .pxd alone is compiled (inlined).
 TWO_FACED = {"forebay.mem", "forebay.server.net.sysio", "forebay.persistence.files"}
 #: Low to high, as in .importlinter; core and wire are blind to each other.
-LAYERS = {"errors": 0, "mem": 1, "core": 2, "wire": 2, "commands": 3, "engine": 4, "server": 5}
-LAYERS |= {"persistence": 3, "cli": 6}
+LAYERS = {"errors": 0, "mem": 1, "core": 2, "wire": 2, "commands": 3, "engine": 5, "server": 6}
+LAYERS |= {"persistence": 3, "replication": 4, "cli": 7}
 
 
 def module_of(path: Path) -> str:

@@ -15,8 +15,10 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 LINES = [(page.name, words) for page in PAGES for words in shell_commands(page, "forebay")]
 INLINE = [(page.name, words) for page in PAGES for words in inline_commands(page, "forebay")]
 
-#: Commands that are not run to be understood: reading their line is enough.
-ON_SPARK = ("pipeline", "sql", "lake")
+#: Commands that are not run: they need Spark, a server or an app, and reading is enough.
+ONLY_READ = ("pipeline", "sql", "lake", "doctor", "work", "dead", "console", *main.STREAM_COMMANDS)
+#: Commands that have commands of their own.
+WITH_WORDS = ("pipeline", "lake", "dead", "groups", "consumers", "pending")
 
 
 def name_of(value: str | list[str]) -> str:
@@ -29,7 +31,7 @@ def understand(words: list[str], folder: Path) -> None:
     name, args = words[0], words[1:]
     if name == "serve":
         Config.load(args)
-    elif name in ON_SPARK:
+    elif name in ONLY_READ:
         apps.understand(apps.root(main.commands()), words)
     else:
         nowhere = [str(folder / "missing") if "/" in arg else arg for arg in args]
@@ -60,9 +62,9 @@ def test_a_command_inside_of_a_sentence_has_its_options(
     assert name in main.commands()
     options = {word for word in args if word.startswith("--")} - {"--help"}
     if name == "serve":
-        assert {option.removeprefix("--") for option in options} <= set(ROWS)
+        assert {option.removeprefix("--") for option in options} <= {*ROWS, "console"}
         return
-    sub = [arg for arg in args[:1] if name in ("pipeline", "lake") and arg.islower()]
+    sub = [arg for arg in args[:1] if name in WITH_WORDS and arg.islower()]
     assert main.main([name, *sub, "--help"]) == 0
     assert options <= set(capsys.readouterr().out.replace(",", " ").split())
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from testkit.places import DISTRIBUTIONS, ROOT, SERVER_SRC
-from tools.install import make_sdist, unpack
+from tools.install import CIMPORT, forget_stale_modules, make_sdist, types_of, unpack
 
 SERVER = ROOT / "server"
 
@@ -70,6 +70,48 @@ def packed(folder: Path, files: dict[str, str]) -> Path:
             member.size, member.mtime = len(content), 1_000_000_000
             archive.addfile(member, io.BytesIO(content.encode()))
     return path
+
+
+def test_a_module_is_compiled_again_if_types_have_changed_that_it_is_made_of(
+    tmp_path: Path,
+) -> None:
+    types = {
+        "base": "cdef int one",
+        "by_module": "from forebay cimport base",
+        "by_name": "from forebay.base cimport one",
+        "through_another": "from forebay cimport core, by_module",
+        "alone": "cimport cython\nfrom cpython cimport array",
+    }
+    for name, content in types.items():
+        write(tmp_path / "src" / "forebay" / f"{name}.pxd", content, at_s=100)
+        write(tmp_path / "build" / "cython" / "src" / "forebay" / f"{name}.c", "", at_s=200)
+    forget_stale_modules(tmp_path)
+    assert made_in(tmp_path) == set(types)
+    write(tmp_path / "src" / "forebay" / "base.pxd", "cdef int two", at_s=300)
+    forget_stale_modules(tmp_path)
+    assert made_in(tmp_path) == {"alone"}
+
+
+def write(path: Path, content: str, at_s: int) -> None:
+    """A file that was last changed then."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content)
+    os.utime(path, (at_s, at_s))
+
+
+def made_in(tree: Path) -> set[str]:
+    """The modules that are there as C."""
+    return {path.stem for path in tree.rglob("*.c")}
+
+
+def test_all_types_of_a_module_of_ours_are_found() -> None:
+    src = SERVER_SRC
+    found = {path.stem for path in types_of(src / "forebay/server/net/loop.pxd", src)}
+    assert {"loop", "sysio", "mem", "engine", "blocking"} <= found
+    lines = [line for path in src.rglob("*.pxd") for line in path.read_text().splitlines()]
+    told = [line for line in lines if "forebay" in line and " cimport " in line]
+    assert told
+    assert [line for line in told if not CIMPORT.match(line) or "(" in line] == []
 
 
 def test_a_compiled_module_without_its_types_is_not_built(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from tools.draw_architecture import ROOMS, drawing
 PAGES = [
     *sorted(ROOT.glob("*.md")),
     ROOT / "bench/README.md",
+    ROOT / "packaging/README.md",
+    *sorted((ROOT / "examples").rglob("*.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 LINK = re.compile(r"\]\(([^()\s]+)\)")

@@ -16,7 +16,10 @@ from testkit.places import ROOT, SERVER_SRC, SOURCES
 
 FILE_LINES = 500
 FUNCTION_LINES = 70
-FOLDERS = ("server", "spark", "testkit", "tests", "bench", "reliability", "examples", "tools")
+FOLDERS = (
+    *("server", "spark", "workers", "console", "testkit", "tests", "bench", "reliability"),
+    *("examples", "tools"),
+)
 
 PYTHON = sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*.py"))
 PXD = sorted(SERVER_SRC.rglob("*.pxd"))
@@ -27,6 +30,7 @@ TEXTS = [
     *ROOT.glob("*.md"),
     *(ROOT / "docs").rglob("*.md"),
     *(ROOT / "bench").rglob("*.md"),
+    *(ROOT / "examples").rglob("*.md"),
     *[ROOT / name for name in ("Makefile", "pyproject.toml", ".importlinter", ".ci/run")],
 ]
 

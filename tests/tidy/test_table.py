@@ -120,13 +120,15 @@ def test_the_version_is_the_same_everywhere() -> None:
         tomllib.loads((ROOT / name / "pyproject.toml").read_text())["project"]
         for name in DISTRIBUTIONS
     ]
-    (spark,) = projects[0]["optional-dependencies"]["spark"]
+    extras = projects[0]["optional-dependencies"]
     top = re.search(r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert top is not None
     version = top.group(1)
     assert forebay.__version__ == version
     assert [project["version"] for project in projects] == [version] * len(projects)
-    assert spark.endswith(f"=={version}"), "one extra installs two distributions of one version"
+    for name in DISTRIBUTIONS[1:]:
+        (extra,) = extras[name]
+        assert extra.endswith(f"=={version}"), "an extra installs two distributions of one version"
 
 
 def test_the_generated_pages_are_current() -> None:
