@@ -4,7 +4,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup demo test test-interpreted test-compiled test-spark lint format bench bench-spark bench-workers \
-	reliability docs clean
+	reliability docs site clean
 
 PYTHON  ?= python3
 JOBS    ?= 2
@@ -91,6 +91,9 @@ reliability: setup ## attack the promises; FULL=1 for a night, ONLY=R1,R5 for so
 
 docs: setup ## write the generated pages and the picture anew
 	$(PLAIN) $(BIN)/python tools/generate_docs.py
+
+site: setup ## the documentation as a site, in build/site
+	$(BIN)/python -m tools.build_site
 
 clean: ## remove all that was built; the next setup starts afresh
 	rm -rf .venv build dist */src/*.egg-info bench/out reliability/out.jsonl .mypy_cache .ruff_cache .pytest_cache \

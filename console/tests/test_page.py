@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from console.tests.conftest import Scene
-from console.tests.support.browser import Browser, browser
 from console.tests.support.consoles import console
 from forebay_workers.message import Message
 from forebay_workers.settle.letters import write
+from testkit.browser import Browser, browser
 from testkit.servers import ServerProcess
 from testkit.waiting import wait_until
 

@@ -1,0 +1,97 @@
+"""A real browser without a screen: Debian's Chromium, driven through its own driver.
+
+Nothing is slept for: ``see`` waits until the page shows something, and says what it showed instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException, TimeoutException
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
+
+FLAGS = (
+    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    "--window-size=1400,1000",
+)
+PATIENCE_S = 60.0
+
+
+class Browser:
+    """A page, as a person sees and uses it."""
+
+    def __init__(self, driver: webdriver.Chrome, port: int) -> None:
+        self.driver = driver
+        self._home = f"http://127.0.0.1:{port}/"
+
+    def go(self, address: str) -> None:
+        """Open an address of the console."""
+        self.driver.get("about:blank")
+        self.driver.get(self._home + address)
+
+    def text(self) -> str:
+        """All that can be read."""
+        return self.driver.find_element(By.TAG_NAME, "body").text
+
+    def see(self, *words: str) -> None:
+        """Wait until the page shows all of these words."""
+        try:
+            self._wait().until(lambda _: all(word in self.text() for word in words))
+        except TimeoutException:
+            raise AssertionError(f"{words} are not on the page:\n{self.text()}") from None
+
+    def find(self, css: str, text: str = "") -> WebElement:
+        """Wait for an element, with a text if one is given."""
+
+        def look(_: object) -> WebElement | None:
+            found = self.driver.find_elements(By.CSS_SELECTOR, css)
+            return next((one for one in found if text in one.text and one.is_displayed()), None)
+
+        found = self._wait().until(look)
+        assert found is not None
+        return found
+
+    def click(self, css: str, text: str = "") -> None:
+        """Press something."""
+        self._wait().until(lambda _: self._clicked(css, text))
+
+    def _clicked(self, css: str, text: str) -> bool:
+        self.find(css, text).click()
+        return True
+
+    def fill(self, css: str, value: str) -> None:
+        """Write into a field."""
+        element = self.find(css)
+        element.clear()
+        element.send_keys(value)
+
+    def complaints(self) -> list[str]:
+        """What the page wrote to the browser's log that is an error."""
+        rows: list[dict[str, Any]] = self.driver.get_log("browser")  # type: ignore[no-untyped-call]
+        return [str(row["message"]) for row in rows if row["level"] == "SEVERE"]
+
+    def _wait(self) -> WebDriverWait[webdriver.Chrome]:
+        ignored = [StaleElementReferenceException]
+        return WebDriverWait(self.driver, PATIENCE_S, 0.05, ignored_exceptions=ignored)
+
+
+@contextmanager
+def browser(port: int) -> Iterator[Browser]:
+    """A browser, until the test is over."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = "/usr/bin/chromium"
+    for flag in FLAGS:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+    try:
+        yield Browser(driver, port)
+    finally:
+        driver.quit()
