@@ -48,10 +48,43 @@ export async function signOut() {
   session.user = null;
 }
 
-// Follow an answer that changes by itself; call what is returned to stop.
+// Follow an answer that changes by itself; call what is returned to stop.  Who follows the same shares a line,
+// and a page that is hidden follows nothing: a browser has few lines to one host for all its tabs.
+const lines = new Map();
+
 export function live(path, words, take) {
-  return follow(`/api/live${path}${query(words)}`, take);
+  const address = `/api/live${path}${query(words)}`;
+  const line = lines.get(address) ?? {takers: new Set(), last: null, close: null};
+  if (!lines.has(address)) {
+    lines.set(address, line);
+    open(address, line);
+  } else if (line.last) {
+    take(line.last);
+  }
+  line.takers.add(take);
+  return () => {
+    line.takers.delete(take);
+    if (line.takers.size) return;
+    line.close?.();
+    lines.delete(address);
+  };
 }
+
+function open(address, line) {
+  if (document.hidden) return;
+  line.close = follow(address, (found) => {
+    line.last = found;
+    line.takers.forEach((take) => take(found));
+  });
+}
+
+document.addEventListener("visibilitychange", () => {
+  for (const [address, line] of lines) {
+    line.close?.();
+    line.close = null;
+    open(address, line);
+  }
+});
 
 export function tail(key, take) {
   return follow(`/api/tail/${key}`, take);
@@ -59,10 +92,10 @@ export function tail(key, take) {
 
 function follow(address, take) {
   let isOver = false;
+  const tell = (name) => { if (!isOver) window.dispatchEvent(new Event(name)); };
   const events = new EventSource(address);
   events.addEventListener("state", (event) => { if (!isOver) take(JSON.parse(event.data)); });
-  events.addEventListener("error", () => {
-    if (!isOver && events.readyState === EventSource.CLOSED) window.dispatchEvent(new Event("signed-out"));
-  });
+  events.addEventListener("open", () => tell("console-here"));
+  events.addEventListener("error", () => tell(events.readyState === EventSource.CLOSED ? "signed-out" : "console-away"));
   return () => { isOver = true; events.close(); };
 }

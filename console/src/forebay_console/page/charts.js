@@ -1,88 +1,132 @@
-// Small pictures: a curve, bars, bars whose range can be chosen with the mouse or the keyboard.
+// Pictures: a small curve, a curve with axes, bars, bars over time whose range can be drawn.
 
-import {h, svg, count, moment} from "/page/dom.js";
+import {h, svg} from "/page/dom.js";
+import {count, moment, roundAbove} from "/page/words.js";
 
-// A curve without axes, for a line of a table.
-export function spark(values, {width = 96, height = 24, label = ""} = {}) {
-  const picture = svg("svg", {viewBox: `0 0 ${width} ${height}`, class: "spark", role: "img", "aria-label": label, preserveAspectRatio: "none"});
-  if (values.length === 1) return spark([values[0], values[0]], {width, height, label});
-  if (!values.length) return picture;
-  const top = Math.max(...values, 1e-9);
-  const step = width / (values.length - 1);
-  const points = values.map((value, at) => [at * step, height - 2 - (value / top) * (height - 4)]);
-  const line = points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ");
-  picture.append(
-    svg("polygon", {points: `0,${height} ${line} ${width},${height}`, class: "area"}),
-    svg("polyline", {points: line, class: "line"}),
-  );
+// A small curve for a line of a table.  ``room``: how many points fill its width; the newest is at the right.
+export function spark(values, {room = 60, label = "", width = 96, height = 24, top = Math.max(...values, 0)} = {}) {
+  const picture = svg("svg", {viewBox: `0 0 ${width} ${height}`, class: "spark", role: "img", "aria-label": label || "no samples yet", preserveAspectRatio: "none"});
+  picture.append(svg("line", {x1: 0, x2: width, y1: height - 1, y2: height - 1, class: "ground"}));
+  if (top > 0 && values.length) picture.append(...drawn(values, top, room, width, height));
   return picture;
 }
 
-// A larger curve with its greatest and its newest value.
-export function curve(title, values, format) {
-  const newest = values.length ? format(values[values.length - 1]) : "no samples yet";
-  const most = values.length ? format(Math.max(...values)) : "";
-  return h("figure", {class: "curve"},
-    h("figcaption", {}, h("span", {}, title), h("strong", {}, newest)),
-    spark(values, {width: 320, height: 72, label: `${title}: now ${newest}, at most ${most}`}),
-    h("div", {class: "faint"}, most ? `at most ${most}` : ""));
+function drawn(values, top, room, width, height) {
+  const step = width / (Math.max(room, values.length, 2) - 1);
+  const from = width - (values.length - 1) * step;
+  const points = values.map((value, at) => `${(from + at * step).toFixed(1)},${(height - 1 - (value / top) * (height - 3)).toFixed(1)}`);
+  if (points.length === 1) points.unshift(points[0].replace(/^[\d.]+/, (width - step).toFixed(1)));
+  const start = points[0].split(",")[0];
+  return [svg("polygon", {points: `${start},${height} ${points.join(" ")} ${width},${height}`, class: "area"}), svg("polyline", {points: points.join(" "), class: "line"})];
 }
 
-// Bars with labels under them.
-export function bars(title, labels, values) {
+// A curve of the last hour with its axes.
+export function curve(title, values, format, room = 240) {
+  const isEmpty = !values.length;
+  const newest = isEmpty ? "no samples yet" : format(values[values.length - 1]);
+  const most = isEmpty ? 0 : Math.max(...values);
+  const top = roundAbove(most, format);
+  return h("figure", {class: "curve"},
+    h("figcaption", {}, h("span", {}, title), h("strong", {}, newest)),
+    h("div", {class: "plot"},
+      h("div", {class: "axis-y", "aria-hidden": "true"}, [top, top / 2, 0].map((value) => h("span", {}, value === 0 ? "0" : format(value)))),
+      h("div", {class: "field-of-view"}, spark(values, {room, width: 480, height: 96, label: `${title}: now ${newest}, at most ${format(most)} in the last hour`, top})),
+      h("div", {class: "axis-x", "aria-hidden": "true"}, ["1 h ago", "30 min", "now"].map((text) => h("span", {}, text)))));
+}
+
+// Bars with labels under them; ``marks`` are classes for some of them.
+export function bars(title, labels, values, marks = []) {
   const top = Math.max(...values, 1);
   return h("figure", {class: "bars"},
     h("figcaption", {}, title),
     h("div", {class: "columns", role: "list"}, values.map((value, at) => {
-      const bar = h("div", {class: "bar"});
+      const bar = h("div", {class: `bar ${marks[at] ?? ""}`});
       bar.style.height = `${value ? Math.max(2, (value / top) * 100) : 0}%`;
-      return h("div", {class: "column", role: "listitem", "aria-label": `${labels[at]}: ${value}`},
-        h("span", {class: "faint"}, value ? count(value) : ""), h("div", {class: "room"}, bar), h("span", {class: "faint"}, labels[at]));
+      return h("div", {class: "column", role: "listitem"},
+        h("div", {class: "room"}, h("span", {class: "amount"}, value ? count(value) : ""), bar), h("span", {class: "faint"}, labels[at]));
     })));
 }
 
+const WIDTH = 960;
+const HEIGHT = 96;
+
 // Entries over time; ``choose(fromMs, toMs)`` is called when a range was drawn.
 export function histogram(found, choose) {
-  const width = 960;
-  const height = 84;
-  const picture = svg("svg", {viewBox: `0 0 ${width} ${height}`, class: "histogram", preserveAspectRatio: "none"});
-  const top = Math.max(...found.bars, 1);
-  const step = width / found.bars.length;
-  found.bars.forEach((value, at) => {
-    const tall = value ? Math.max(2, (value / top) * (height - 4)) : 0;
-    const bar = svg("rect", {x: at * step + 0.5, y: height - tall, width: Math.max(1, step - 1), height: tall, class: "bar"});
-    bar.append(svg("title", {}, `${moment(found.start_ms + at * found.step_ms)}: ${found.is_exact ? "" : "about "}${count(value)}`));
-    picture.append(bar);
-  });
-  const chosen = svg("rect", {x: 0, y: 0, width: 0, height, class: "chosen"});
-  picture.append(chosen);
-  dragging(picture, chosen, width, found, choose);
+  const sum = found.bars.reduce((all, value) => all + value, 0);
   const end = found.start_ms + found.step_ms * found.bars.length;
+  const about = found.is_exact ? "" : "about ";
+  const told = `${about}${count(sum)} entries from ${moment(found.start_ms)} to ${moment(end)}`;
+  const top = roundAbove(Math.max(...found.bars, 1), count);
+  const picture = svg("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "histogram", preserveAspectRatio: "none", role: "img", "aria-label": told});
+  picture.append(...columns(found, top));
+  const under = h("span", {}, `${about}${count(sum)} entries`);
+  const hint = h("span", {}, "Draw a range with the mouse to look into it, or fill in From and To.");
+  const chosen = svg("rect", {x: 0, y: 0, width: 0, height: HEIGHT, class: "chosen"});
+  picture.append(chosen);
+  dragging(picture, chosen, found, choose);
+  picture.addEventListener("pointermove", (event) => {
+    const at = Math.min(found.bars.length - 1, Math.floor(placeOf(picture, event) * found.bars.length));
+    under.textContent = `${moment(found.start_ms + at * found.step_ms)}: ${about}${count(found.bars[at])}`;
+  });
+  picture.addEventListener("pointerleave", () => { under.textContent = `${about}${count(sum)} entries`; });
   return h("figure", {class: "over-time"},
-    picture,
-    h("figcaption", {class: "faint"},
-      h("span", {}, moment(found.start_ms)),
-      h("span", {}, `${found.is_exact ? "" : "about "}${count(found.bars.reduce((sum, value) => sum + value, 0))} entries; draw a range to look into it`),
-      h("span", {}, moment(end))));
+    h("figcaption", {class: "faint"}, under, hint),
+    h("div", {class: "plot"},
+      h("div", {class: "axis-y", "aria-hidden": "true"}, h("span", {}, count(top)), h("span", {}, "0")),
+      h("div", {class: "field-of-view"}, picture),
+      h("div", {class: "axis-x placed", "aria-hidden": "true"}, ticks(found.start_ms, end))));
 }
 
-function dragging(picture, chosen, width, found, choose) {
+function columns(found, top) {
+  const step = WIDTH / found.bars.length;
+  return found.bars.map((value, at) => {
+    const tall = value ? Math.max(2, (value / top) * HEIGHT) : 0;
+    return svg("rect", {x: at * step + step * 0.08, y: HEIGHT - tall, width: step * 0.84, height: tall, class: "bar"});
+  });
+}
+
+const SECOND = 1000;
+const DAY = 86400 * SECOND;
+const STEPS = [0.001, 0.01, 0.1, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200].map((s) => s * SECOND).concat([1, 2, 7, 30, 90, 365, 3650].map((d) => d * DAY));
+const MOST_TICKS = 8;
+
+// Labels at round times, where they belong.
+function ticks(start, end) {
+  const step = STEPS.find((one) => (end - start) / one <= MOST_TICKS) ?? end - start;
+  const found = [];
+  for (let at = Math.ceil(start / step) * step; at <= end && found.length <= MOST_TICKS; at += step) {
+    const label = h("span", {}, tickText(at, step));
+    label.style.left = `${((at - start) / (end - start)) * 100}%`;
+    found.push(label);
+  }
+  return found;
+}
+
+function tickText(at, step) {
+  const text = moment(at);
+  if (step >= DAY) return text.slice(0, 10);
+  return step >= 60 * SECOND ? text.slice(11, 16) : step >= SECOND ? text.slice(11, 19) : text.slice(11);
+}
+
+function placeOf(picture, event) {
+  const box = picture.getBoundingClientRect();
+  return Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
+}
+
+function dragging(picture, chosen, found, choose) {
   let begun = null;
-  const place = (event) => {
-    const box = picture.getBoundingClientRect();
-    return Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
-  };
   const draw = (from, to) => {
-    chosen.setAttribute("x", Math.min(from, to) * width);
-    chosen.setAttribute("width", Math.abs(to - from) * width);
+    chosen.setAttribute("x", Math.min(from, to) * WIDTH);
+    chosen.setAttribute("width", Math.abs(to - from) * WIDTH);
   };
   picture.addEventListener("pointerdown", (event) => {
-    begun = place(event);
+    begun = placeOf(picture, event);
     picture.setPointerCapture(event.pointerId);
   });
-  picture.addEventListener("pointermove", (event) => { if (begun !== null) draw(begun, place(event)); });
+  picture.addEventListener("pointermove", (event) => { if (begun !== null) draw(begun, placeOf(picture, event)); });
   picture.addEventListener("pointerup", (event) => {
-    const ended = place(event);
+    if (begun === null) return;
+    const ended = placeOf(picture, event);
     const [from, to] = [Math.min(begun, ended), Math.max(begun, ended)];
     begun = null;
     const whole = found.step_ms * found.bars.length;

@@ -2,13 +2,14 @@
 
 import {h, show} from "/page/dom.js";
 
+const SHOWN_MS = 6000;
 let notice;
 
 export function say(text, kind = "good") {
   const place = document.getElementById("notice");
   clearTimeout(notice);
-  show(place, h("div", {class: `notice ${kind}`}, text, h("button", {class: "quiet", "aria-label": "Close", onclick: () => show(place)}, "×")));
-  if (kind === "good") notice = setTimeout(() => show(place), 6000);
+  show(place, h("div", {class: `notice ${kind}`}, h("span", {}, text), h("button", {class: "quiet", "aria-label": "Close", onclick: () => show(place)}, "×")));
+  if (kind === "good") notice = setTimeout(() => show(place), SHOWN_MS);
 }
 
 export async function attempt(deed) {
@@ -20,24 +21,59 @@ export async function attempt(deed) {
   }
 }
 
-// A dialog with a form; ``submit`` gets its values and returns whether the dialog may close.
-export function ask(title, content, {label = "OK", danger = false, submit}) {
-  const form = h("form", {method: "dialog"});
-  const cancel = h("button", {type: "button", class: "quiet"}, "Cancel");
-  const accept = h("button", {type: "submit", class: danger ? "danger" : "main"}, label);
-  const dialog = h("dialog", {"aria-labelledby": "dialog-title"});
-  form.append(h("h2", {id: "dialog-title"}, title), ...[content].flat(), h("div", {class: "buttons"}, cancel, accept));
-  dialog.append(form);
-  const close = () => { dialog.close(); dialog.remove(); };
-  cancel.addEventListener("click", close);
-  dialog.addEventListener("cancel", close);
+// A dialog with a form.  ``submit`` gets its values; the dialog stays open if that fails or says false.
+// With ``preview`` the first press only shows what would happen, and a change of the form asks for it again.
+export function ask(title, content, {label = "OK", danger = false, preview = null, submit}) {
+  const told = h("div", {class: "preview", role: "status"});
+  const trouble = h("p", {class: "warning", role: "alert"});
+  const accept = h("button", {type: "submit"});
+  let seen = null;
+  const dress = () => {
+    const isNext = !preview || seen !== null;
+    accept.textContent = isNext ? label : "Show what happens";
+    accept.className = isNext && danger ? "danger" : "main";
+  };
+  const form = h("form", {method: "dialog"}, h("h2", {id: "dialog-title"}, title), content, told, trouble);
+  const take = async () => {
+    const words = Object.fromEntries(new FormData(form));
+    const text = JSON.stringify(words);
+    if (!preview || seen === text) return (await submit(words)) !== false;
+    show(told, await preview(words));
+    seen = text;
+    return false;
+  };
+  form.addEventListener("input", () => { if (preview) { seen = null; show(told); dress(); } });
+  return open(form, accept, async () => {
+    trouble.textContent = "";
+    try {
+      return await take();
+    } catch (error) {
+      trouble.textContent = error.message;
+      return false;
+    } finally {
+      dress();
+    }
+  }, dress);
+}
+
+function open(form, accept, take, dress) {
+  const dialog = h("dialog", {"aria-labelledby": "dialog-title"}, form);
+  const cancel = h("button", {type: "button", class: "quiet", onclick: () => dialog.close()}, "Cancel");
+  form.append(h("div", {class: "buttons"}, cancel, accept));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    accept.disabled = true;
-    const isDone = await attempt(async () => (await submit(Object.fromEntries(new FormData(form)))) !== false);
-    accept.disabled = false;
-    if (isDone) close();
+    accept.setAttribute("aria-busy", "true");
+    const isDone = await take();
+    accept.removeAttribute("aria-busy");
+    if (isDone) dialog.close();
   });
+  dress();
+  return opened(dialog);
+}
+
+// Shown over everything until Escape or close(), which gives the focus back to where it was.
+export function opened(dialog) {
+  dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
   return dialog;

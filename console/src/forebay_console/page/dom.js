@@ -1,4 +1,4 @@
-// Elements and words.  Everything that a server said becomes a text node: nothing is ever parsed as HTML.
+// Elements.  Everything that a server said becomes a text node: nothing is ever parsed as HTML.
 
 // h("td", {class: "number", onclick: f}, "text", element, ...): an element.
 export function h(tag, attributes = {}, ...children) {
@@ -9,7 +9,7 @@ export function h(tag, attributes = {}, ...children) {
     else if (name in element && name !== "list" && typeof value !== "string") element[name] = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...present(children));
   return element;
 }
 
@@ -18,110 +18,52 @@ const SVG = "http://www.w3.org/2000/svg";
 export function svg(tag, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children.flat());
+  element.append(...present(children));
   return element;
 }
 
+function present(children) {
+  return children.flat(3).filter((child) => child !== null && child !== undefined && child !== false);
+}
+
 export function show(place, ...children) {
-  place.replaceChildren(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
+  place.replaceChildren(...present(children));
 }
 
-// The head of a table; a title that begins with > stands over numbers.
-export function heads(...titles) {
-  return h("thead", {}, h("tr", {}, titles.flat().filter(Boolean).map((title) => (typeof title !== "string" ? title
-    : h("th", {class: title.startsWith(">") ? "number" : null}, title.replace(/^>/, ""))))));
+// Like show, for what changes each second: nodes that are equal stay, and with them focus, hover and selected text.
+// Elements with a data-key are found again when their order changes.  Handlers of nodes that stay are the old ones.
+export function patch(place, ...children) {
+  const wanted = present(children).map((child) => (child instanceof Node ? child : document.createTextNode(child)));
+  wanted.forEach((next, at) => {
+    bringHere(place, next, at);
+    const now = place.childNodes[at];
+    if (!now) place.append(next);
+    else if (now.isEqualNode(next)) return;
+    else if (isAlike(now, next)) become(now, next);
+    else now.replaceWith(next);
+  });
+  while (place.childNodes.length > wanted.length) place.lastChild.remove();
 }
 
-// What a server cannot tell is unknown, not zero.
-export const UNKNOWN = "unknown";
-
-export function count(value) {
-  if (value === null || value === undefined) return UNKNOWN;
-  return Math.round(value).toLocaleString("en");
+function bringHere(place, next, at) {
+  const key = next.dataset?.key;
+  const now = place.childNodes[at];
+  if (!key || !now || now.dataset?.key === key) return;
+  const old = [...place.children].find((child) => child.dataset.key === key);
+  if (old) (place.moveBefore ?? place.insertBefore).call(place, old, now);
 }
 
-export function short(value) {
-  if (value === null || value === undefined) return UNKNOWN;
-  for (const [size, mark] of [[1e9, " G"], [1e6, " M"], [1e4, " k"]]) {
-    if (Math.abs(value) >= size) return (value / (mark === " k" ? 1e3 : size)).toFixed(1) + mark;
-  }
-  return Math.round(value).toLocaleString("en");
+function isAlike(now, next) {
+  return now.nodeType === Node.ELEMENT_NODE && now.nodeName === next.nodeName && now.dataset?.key === next.dataset?.key;
 }
 
-export function rate(value) {
-  if (value === null || value === undefined) return UNKNOWN;
-  if (value === 0) return "0 /s";
-  return (value < 10 ? value.toFixed(1) : short(value)) + " /s";
+function become(now, next) {
+  for (const {name} of [...now.attributes]) if (!next.hasAttribute(name)) now.removeAttribute(name);
+  for (const {name, value} of next.attributes) if (now.getAttribute(name) !== value) now.setAttribute(name, value);
+  patch(now, [...next.childNodes]);
 }
 
-export function bytes(value) {
-  if (value === null || value === undefined) return UNKNOWN;
-  for (const [size, mark] of [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]]) {
-    if (value >= size) return `${(value / size).toFixed(1)} ${mark}`;
-  }
-  return `${Math.round(value)} B`;
-}
-
-export function span(ms) {
-  if (ms === null || ms === undefined) return UNKNOWN;
-  if (ms < 0) return "in the future";
-  for (const [size, mark] of [[86400e3, "d"], [3600e3, "h"], [60e3, "min"], [1e3, "s"]]) {
-    if (ms >= size) return `${(ms / size).toFixed(ms >= 10 * size ? 0 : 1)} ${mark}`;
-  }
-  return `${Math.round(ms)} ms`;
-}
-
-export function moment(ms) {
-  const date = new Date(ms);
-  if (Number.isNaN(date.getTime()) || ms > 8.64e15) return "no time";
-  return date.toISOString().replace("T", " ").replace("Z", "");
-}
-
-export function idMoment(id) {
-  return moment(Number(id.split("-")[0]));
-}
-
-// A value as it was sent: {text}, {base64}, perhaps cut.
-export function valueText(value) {
-  return value.text !== undefined ? value.text : `base64:${value.base64}`;
-}
-
-export function valueNode(value, wide = false) {
-  const cut = value.bytes !== undefined && (value.text === undefined || value.bytes > value.text.length);
-  const parts = [];
-  if (value.text !== undefined) {
-    const json = wide ? unfolded(value.text) : null;
-    parts.push(json !== null ? h("pre", {}, json) : h("span", {class: wide ? "value wide" : "value"}, value.text));
-  } else {
-    parts.push(h("span", {class: "value binary", title: "bytes that are no text, in base64"}, value.base64));
-  }
-  if (cut) parts.push(h("span", {class: "faint"}, ` ${bytes(value.bytes)}${value.text === undefined ? ", binary" : ""}`));
-  return parts;
-}
-
-function unfolded(text) {
-  if (!/^\s*[[{]/.test(text)) return null;
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return null;
-  }
-}
-
-export function copyButton(label, text) {
-  return h("button", {
-    class: "quiet",
-    onclick: async (event) => {
-      const button = event.currentTarget;
-      await navigator.clipboard.writeText(text());
-      button.textContent = "Copied";
-      setTimeout(() => { button.textContent = label; }, 1500);
-    },
-  }, label);
-}
-
-export function download(name, text, type) {
-  const link = h("a", {href: URL.createObjectURL(new Blob([text], {type})), download: name});
-  link.click();
-  URL.revokeObjectURL(link.href);
+export function later(deed, ms = 250) {
+  let timer;
+  return () => { clearTimeout(timer); timer = setTimeout(deed, ms); };
 }

@@ -1,55 +1,62 @@
 // The entries of a stream: a histogram to choose a time, filters, pages both ways, a live tail.
 
-import {h, show, bytes, span, idMoment, valueNode, valueText, copyButton, download} from "/page/dom.js";
-import {get, post, tail, session} from "/page/api.js";
+import {h, show} from "/page/dom.js";
+import {get, post, session} from "/page/api.js";
 import {histogram} from "/page/charts.js";
 import {ask, attempt, say} from "/page/dialogs.js";
+import {table, Ticks} from "/page/tables.js";
+import {startTail} from "/page/tail.js";
+import {copyButton, download, valueNode, valueText} from "/page/values.js";
+import {ago, bytes, count, idMoment, idMs, many} from "/page/words.js";
 
 const COUNT = 50;
-const MOST_SHOWN = 1000;
+const USUAL = {order: "newest"};
+const MOST_FIELDS = 12;
 
 export function entries(place, key, view) {
-  const words = {order: "newest", from: "", to: "", field: "", value: "", contains: "", ...view.words};
-  const state = {found: [], next: null, chosen: new Set(), stop: null, isPaused: false};
+  const words = {...USUAL, from: "", to: "", field: "", value: "", contains: "", tail: "", ...view.words};
+  const go = (next) => view.go({...words, ...next}, {usual: USUAL});
+  const remover = h("button", {class: "danger-line", disabled: true, onclick: () => remove(key, state.ticks.chosen, view)}, "Delete…");
+  const ticks = new Ticks((chosen) => { remover.disabled = !chosen; remover.textContent = chosen ? `Delete ${chosen}…` : "Delete…"; });
+  const list = table("Entries", [session.may_write ? ticks.head() : null, "ID", "Time (UTC)", "Fields"], {kind: "entries"});
+  const state = {found: [], next: null, ticks, list, more: h("div", {class: "pager"}), note: h("div", {class: "tail-note"})};
   const bars = h("div", {class: "over-time-room"});
-  const list = h("tbody");
-  const more = h("div", {class: "pager"});
-  show(place, bars, controls(key, words, view, state, list, more), table(list), more);
-  drawBars(bars, key, words, view);
-  load(key, words, state, list, more);
-  if (words.tail === "1") start(key, state, list, more);
-  return () => state.stop?.();
+  show(place, bars, filters(words, go), actions(key, words, go, view, state, remover), state.note, list.element, state.more);
+  drawBars(bars, key, words, go);
+  load(key, words, state);
+  return words.tail === "1" ? startTail(key, state, (entry) => row(key, entry, ticks)) : null;
 }
 
-async function drawBars(bars, key, words, view) {
+async function drawBars(bars, key, words, go) {
   const range = {from_ms: words.from ? words.from.split("-")[0] : "", to_ms: words.to ? words.to.split("-")[0] : ""};
   const found = await attempt(() => get(`/streams/${key}/histogram`, range));
   if (!found || !found.bars.length) return;
-  const isNarrow = words.from || words.to;
-  show(bars,
-    histogram(found, (from, to) => view.go({...words, from: String(from), to: String(to)})),
-    isNarrow ? h("button", {class: "quiet", onclick: () => view.go({...words, from: "", to: ""})}, "Show all times") : null);
+  show(bars, histogram(found, (from, to) => go({from: String(from), to: String(to)})));
 }
 
-function controls(key, words, view, state, list, more) {
-  const change = (name) => (event) => view.go({...words, [name]: event.target.value.trim()});
-  const time = (name, label) => h("input", {
-    value: words[name], placeholder: label, "aria-label": label, class: "id",
-    title: "An ID, milliseconds, or a time such as 2026-11-17T20:00:00Z", onchange: (event) => view.go({...words, [name]: idOf(event.target.value)}),
-  });
+function filters(words, go) {
+  const change = (name) => (event) => go({[name]: event.target.value.trim()});
+  const choice = (label, name, options) => h("label", {}, h("span", {}, label), h("select", {id: `by-${name}`, onchange: change(name)}, options.map(([value, text]) => h("option", {value, selected: words[name] === value}, text))));
+  const time = (name, label) => h("label", {}, h("span", {}, label), h("input", {
+    id: `by-${name}`, value: words[name], placeholder: "ID or time", title: "An ID, milliseconds, or a time such as 2026-11-17T20:00:00Z", onchange: (event) => go({[name]: idOf(event.target.value)}),
+  }));
+  const isNarrow = words.from || words.to || words.field || words.value;
+  return h("form", {class: "controls", role: "search", "aria-label": "Entries", onsubmit: (event) => event.preventDefault()},
+    choice("Order", "order", [["newest", "newest first"], ["oldest", "oldest first"]]),
+    time("from", "From"), time("to", "To"),
+    h("label", {}, h("span", {}, "Field"), h("input", {id: "by-field", type: "search", value: words.field, placeholder: "any", onchange: change("field")})),
+    choice("Match", "contains", [["", "is"], ["1", "contains"]]),
+    h("label", {}, h("span", {}, "Value"), h("input", {id: "by-value", value: words.value, placeholder: "anything", onchange: change("value")})),
+    isNarrow ? h("button", {type: "button", class: "quiet", onclick: () => go({from: "", to: "", field: "", value: "", contains: ""})}, "Show all") : null);
+}
+
+function actions(key, words, go, view, state, remover) {
   const isTail = words.tail === "1";
-  return h("div", {class: "controls"},
-    h("select", {"aria-label": "Order", onchange: change("order")},
-      ["newest", "oldest"].map((one) => h("option", {value: one, selected: words.order === one}, `${one} first`))),
-    time("from", "From ID or time"), time("to", "To ID or time"),
-    h("input", {value: words.field, placeholder: "Field", "aria-label": "Field", onchange: change("field")}),
-    h("input", {value: words.value, placeholder: "has the value", "aria-label": "Value", onchange: change("value")}),
-    h("label", {class: "check"}, h("input", {type: "checkbox", checked: words.contains === "1", onchange: (event) => view.go({...words, contains: event.target.checked ? "1" : ""})}), "or a part of it"),
+  return h("div", {class: "buttons start"},
+    h("button", {class: `tail ${isTail ? "main" : ""}`, "aria-pressed": String(isTail), title: "Show entries as they come (l)", onclick: () => go(isTail ? {tail: ""} : {tail: "1", order: "newest", from: "", to: ""})}, isTail ? "■ Live" : "▶ Live"),
     h("span", {class: "grow"}),
-    h("button", {class: isTail ? "main" : "", "aria-pressed": String(isTail), onclick: () => view.go({...words, tail: isTail ? "" : "1", order: "newest", from: "", to: ""})}, isTail ? "■ Stop" : "▶ Live"),
-    h("button", {onclick: () => exported(key, state)}, "Export"),
-    session.may_write ? h("button", {onclick: () => add(key, view)}, "Add") : null,
-    session.may_write ? h("button", {class: "danger-line", onclick: () => remove(key, state, view)}, "Delete chosen") : null);
+    h("button", {onclick: () => exported(key, state)}, "Export…"),
+    session.may_write ? [h("button", {onclick: () => add(key, view)}, "Add…"), remover] : null);
 }
 
 function idOf(text) {
@@ -60,62 +67,29 @@ function idOf(text) {
   return String(ms);
 }
 
-function table(list) {
-  return h("div", {class: "scroll"}, h("table", {class: "entries"},
-    h("thead", {}, h("tr", {}, session.may_write ? h("th", {class: "tick"}) : null, h("th", {}, "ID"), h("th", {}, "Time (UTC)"), h("th", {}, "Fields"))), list));
-}
-
-async function load(key, words, state, list, more) {
+async function load(key, words, state) {
   const range = state.next ? (words.order === "newest" ? {to: state.next} : {from: state.next}) : {};
   const asked = {order: words.order, from: words.from, to: words.to, field: words.field, value: words.value, contains: words.contains, count: COUNT, ...range};
-  more.setAttribute("aria-busy", "true");
+  state.more.setAttribute("aria-busy", "true");
   const found = await attempt(() => get(`/streams/${key}/entries`, asked));
-  more.removeAttribute("aria-busy");
+  state.more.removeAttribute("aria-busy");
+  state.list.add(found ? found.entries.map((entry) => row(key, entry, state.ticks)) : []);
   if (!found) return;
   state.found.push(...found.entries);
   state.next = found.next;
-  list.append(...found.entries.map((entry) => row(key, entry, state)));
   const isFiltered = words.field || words.value;
-  show(more,
+  show(state.more,
     state.found.length === 0 && !found.next ? h("p", {class: "empty"}, isFiltered ? "No entry like that." : "No entries here.") : null,
-    found.next ? h("button", {onclick: () => load(key, words, state, list, more)}, isFiltered ? `Look further (${found.looked} looked at)` : "More") : null);
+    found.next ? h("button", {onclick: () => load(key, words, state)}, isFiltered ? `Look further (${count(found.looked)} looked at)` : "More") : null);
 }
 
-function start(key, state, list, more) {
-  const scroller = document.scrollingElement;
-  const note = h("div", {class: "faint", role: "status"}, "Live: waiting for entries");
-  more.before(note);
-  let waiting = [];
-  const paint = () => {
-    if (!waiting.length) return;
-    list.prepend(...waiting.reverse().map((entry) => row(key, entry, state)));
-    state.found.unshift(...waiting);
-    waiting = [];
-    while (list.children.length > MOST_SHOWN) list.lastChild.remove();
-    state.found.length = Math.min(state.found.length, MOST_SHOWN);
-    note.textContent = "Live";
-  };
-  const isAtTop = () => list.getBoundingClientRect().top > -40;
-  const onScroll = () => { if (isAtTop()) paint(); };
-  scroller.ownerDocument.addEventListener("scroll", onScroll, {passive: true});
-  const stop = tail(key, (found) => {
-    waiting.push(...found.entries);
-    if (waiting.length > MOST_SHOWN) waiting = waiting.slice(-MOST_SHOWN);
-    if (isAtTop()) paint();
-    else note.textContent = `Live: ${waiting.length} new; scroll up to see them`;
-    if (found.left_out) note.textContent += ` (${found.left_out} came too quickly to be shown)`;
-  });
-  state.stop = () => { stop(); scroller.ownerDocument.removeEventListener("scroll", onScroll); };
-}
-
-function row(key, entry, state) {
-  const tick = h("input", {type: "checkbox", "aria-label": `Choose ${entry.id}`, onchange: () => (tick.checked ? state.chosen.add(entry.id) : state.chosen.delete(entry.id))});
+function row(key, entry, ticks) {
   const line = h("tr", {class: "entry"},
-    session.may_write ? h("td", {class: "tick"}, tick) : null,
+    session.may_write ? ticks.cell(entry.id) : null,
     h("td", {class: "id"}, h("button", {class: "link", "aria-expanded": "false", onclick: () => unfold(key, entry, line)}, entry.id)),
-    h("td", {class: "time", title: span(Date.now() - Number(entry.id.split("-")[0])) + " ago"}, idMoment(entry.id)),
-    h("td", {class: "fields"}, entry.fields.slice(0, 12).map(([name, value]) => h("span", {class: "field"}, h("span", {class: "field-name"}, valueText(name)), valueNode(value))),
-      entry.fields.length > 12 ? h("span", {class: "faint"}, ` and ${entry.fields.length - 12} more`) : null));
+    h("td", {class: "time", title: ago(Date.now() - idMs(entry.id))}, idMoment(entry.id)),
+    h("td", {class: "fields"}, entry.fields.slice(0, MOST_FIELDS).map(([name, value]) => h("span", {class: "field"}, h("span", {class: "field-name"}, valueText(name)), valueNode(value))),
+      entry.fields.length > MOST_FIELDS ? h("span", {class: "faint"}, `and ${entry.fields.length - MOST_FIELDS} more`) : null));
   return line;
 }
 
@@ -129,9 +103,9 @@ async function unfold(key, entry, line) {
   const whole = await attempt(() => get(`/streams/${key}/entries/${entry.id}`));
   if (!whole) return;
   button.setAttribute("aria-expanded", "true");
-  line.after(h("tr", {class: "unfolded"}, h("td", {colspan: 4},
+  line.after(h("tr", {class: "unfolded"}, h("td", {colspan: line.cells.length},
     h("div", {class: "buttons start"},
-      h("span", {class: "faint"}, `${bytes(whole.bytes)}, ${whole.fields.length} fields`),
+      h("span", {class: "faint"}, `${bytes(whole.bytes)}, ${many(whole.fields.length, "field")}`),
       copyButton("Copy as redis-cli", () => asCommand(key, whole)), copyButton("Copy as Python", () => asPython(key, whole)), copyButton("Copy as JSON", () => JSON.stringify(asJson(whole), null, 2))),
     h("dl", {}, whole.fields.map(([name, value]) => [h("dt", {}, valueText(name)), h("dd", {}, valueNode(value, true))])))));
 }
@@ -179,9 +153,8 @@ function add(key, view) {
   });
 }
 
-async function remove(key, state, view) {
-  const ids = [...state.chosen];
-  if (!ids.length) return say("Choose entries first: tick them.", "bad");
+async function remove(key, chosen, view) {
+  const ids = [...chosen];
   const found = await attempt(() => post(`/streams/${key}/delete-preview`, {ids}));
   if (!found) return;
   ask("Delete entries", [

@@ -1,49 +1,52 @@
 // The groups of a stream, and one group: consumers, what is pending, and what can be done.
 
-import {h, heads, show, count, rate, short, span} from "/page/dom.js";
+import {h, patch, show} from "/page/dom.js";
 import {get, post, session} from "/page/api.js";
 import {bars, curve, spark} from "/page/charts.js";
 import {ask, attempt, field, say} from "/page/dialogs.js";
+import {table, Ticks} from "/page/tables.js";
+import {ago, count, rate, short, span, UNKNOWN} from "/page/words.js";
 
-const AGES = ["to 1 s", "10 s", "1 min", "10 min", "1 h", "1 d", "older"];
+const HOUR = 240;
+const AGES = ["1 s", "10 s", "1 min", "10 min", "1 h", "1 d", "older"];
+const AGE_MARKS = ["", "", "", "", "", "warm", "hot"];
 const DELIVERIES = ["once", "2", "3", "to 5", "to 10", "more"];
+const DELIVERY_MARKS = ["", "", "", "warm", "warm", "hot"];
+const LATE_MS = 60_000;
 
 export function groups(place, key, group, view, watchers) {
   return group ? oneGroup(place, key, group, view, watchers) : allGroups(place, key, view, watchers);
 }
 
 function allGroups(place, key, view, watchers) {
-  const body = h("tbody");
-  show(place,
-    session.may_write ? h("div", {class: "buttons start"}, h("button", {onclick: () => create(key, view)}, "Create a group")) : null,
-    h("div", {class: "scroll"}, h("table", {}, heads("Group", "Lag, last hour", ">Lag", ">Behind", ">Out", ">Pending", ">Consumers", "Last delivered"), body)));
-  watchers.add((found) => show(body, found.group_list.length ? found.group_list.map((one) => h("tr", {},
+  const list = table("Groups", ["Group", "Lag, last hour", ">Lag", ">Behind", ">Out", ">Pending", ">Consumers", "Last delivered"], {empty: "No groups: whoever reads this stream reads it alone."});
+  show(place, session.may_write ? h("div", {class: "buttons start"}, h("button", {onclick: () => create(key, view)}, "Create a group…")) : null, list.element);
+  watchers.add((found) => list.show(found.group_list.map((one) => h("tr", {"data-key": one.key},
     h("td", {class: "name"}, h("a", {href: `#/stream/${key}/groups/${one.key}`}, one.name)),
-    h("td", {}, spark(one.lag_curve, {label: `lag: ${count(one.lag)}`})),
-    h("td", {class: "number"}, count(one.lag)), h("td", {class: "number"}, one.behind_ms === 0 ? "–" : span(one.behind_ms)),
+    h("td", {class: "picture"}, spark(one.lag_curve, {room: HOUR, label: `lag, last hour: now ${count(one.lag)}`})),
+    h("td", {class: `number ${one.lag > 0 ? "warm" : ""}`}, count(one.lag)), h("td", {class: `number ${one.behind_ms > LATE_MS ? "hot" : ""}`}, one.behind_ms === 0 ? "–" : span(one.behind_ms)),
     h("td", {class: "number"}, rate(one.out_rate)), h("td", {class: "number"}, count(one.pending)),
-    h("td", {class: "number"}, count(one.consumers)), h("td", {class: "id"}, one.last_id)))
-    : h("tr", {}, h("td", {colspan: 8, class: "empty"}, "No groups: whoever reads this stream reads it alone."))));
+    h("td", {class: "number"}, count(one.consumers)), h("td", {class: "id"}, one.last_id)))));
 }
 
 function oneGroup(place, key, group, view, watchers) {
   const curves = h("div", {class: "curves"});
   const details = h("div");
   show(place,
-    h("div", {class: "heading"}, h("h2", {}, decodeURIComponent(group)), session.may_write ? h("div", {class: "buttons"},
+    h("div", {class: "heading"}, h("h2", {}, "Group ", decodeURIComponent(group)), session.may_write ? h("div", {class: "buttons"},
       h("button", {onclick: () => reset(key, group, view)}, "Reset…"), h("button", {class: "danger-line", onclick: () => drop(key, group)}, "Delete…")) : null),
     curves, details);
   watchers.add((found) => {
     const one = found.group_list.find((each) => each.key === group);
     if (!one) return show(curves, h("p", {class: "warning"}, "This group is gone."));
-    show(curves, [curve("Lag, entries", one.lag_curve, count), curve("Behind", one.behind_curve, span),
-      h("div", {class: "facts"}, fact("Out", rate(one.out_rate)), fact("Pending", count(one.pending)), fact("Read", count(one.read)), fact("Last delivered", one.last_id))]);
+    patch(curves, curve("Lag, entries", one.lag_curve, count), curve("Behind", one.behind_curve, span),
+      h("dl", {class: "facts"}, fact("Out", rate(one.out_rate)), fact("Pending", count(one.pending)), fact("Read", count(one.read)), fact("Consumers", count(one.consumers)), fact("Last delivered", h("span", {class: "id"}, one.last_id))));
   });
   showDetails(details, key, group, view);
 }
 
 function fact(title, value) {
-  return h("div", {}, h("span", {class: "faint"}, `${title} `), value);
+  return [h("dt", {}, title), h("dd", {}, value)];
 }
 
 async function showDetails(place, key, group, view) {
@@ -51,43 +54,47 @@ async function showDetails(place, key, group, view) {
   const found = await attempt(() => Promise.all([get(`${path}/pending-bars`), get(`${path}/consumers`)]));
   if (!found) return;
   const [pending, consumers] = found;
-  const list = h("tbody");
-  const more = h("div", {class: "pager"});
-  const chosen = new Set();
+  const people = table("Consumers", ["Consumer", ">Pending", ">Last seen", ">Last entry"], {empty: "Nobody has read in this group."});
+  people.show(consumers.consumers.map((one) => h("tr", {}, h("td", {class: "name"}, one.name), h("td", {class: "number"}, count(one.pending)), h("td", {class: "number"}, ago(one.idle_ms)), h("td", {class: "number"}, one.inactive_ms === null || one.inactive_ms < 0 ? UNKNOWN : ago(one.inactive_ms)))));
   show(place,
-    h("h3", {}, `Pending: ${count(pending.total)}`),
-    pending.total ? h("div", {class: "curves"}, bars("by age", AGES, pending.by_age), bars("by deliveries", DELIVERIES, pending.by_deliveries)) : h("p", {class: "faint"}, "Everything that was given is acknowledged."),
+    h("h2", {}, `Pending: ${count(pending.total)}`),
+    pending.total ? h("div", {class: "curves"}, bars("Given so long ago, at most", AGES, pending.by_age, AGE_MARKS), bars("Given so often", DELIVERIES, pending.by_deliveries, DELIVERY_MARKS)) : h("p", {class: "faint"}, "Everything that was given is acknowledged."),
     pending.is_whole ? null : h("p", {class: "faint"}, `The bars count the ${count(pending.counted)} oldest.`),
-    h("h3", {}, `Consumers: ${count(consumers.total)}`),
-    h("table", {}, heads("Consumer", ">Pending", ">Last seen", ">Last entry"),
-      h("tbody", {}, consumers.consumers.map((one) => h("tr", {}, h("td", {class: "name"}, one.name), h("td", {class: "number"}, count(one.pending)), h("td", {class: "number"}, `${span(one.idle_ms)} ago`), h("td", {class: "number"}, one.inactive_ms === null || one.inactive_ms < 0 ? "unknown" : `${span(one.inactive_ms)} ago`))))),
-    pending.total ? [h("h3", {}, "Pending entries, oldest first"), session.may_write ? deeds(path, chosen, view) : null,
-      h("table", {}, heads(session.may_write ? h("th", {class: "tick"}) : null, "ID", "Consumer", ">For", ">Deliveries"), list), more] : null);
-  if (pending.total) page(path, key, list, more, chosen, "");
+    h("h2", {}, `Consumers: ${count(consumers.total)}`), people.element,
+    pending.total ? pendingList(path, key, view) : null);
 }
 
-async function page(path, key, list, more, chosen, from) {
+function pendingList(path, key, view) {
+  const buttons = h("div", {class: "buttons start"});
+  const ticks = new Ticks((chosen) => [...buttons.children].forEach((button) => { button.disabled = !chosen; }));
+  const list = table("Pending entries", [session.may_write ? ticks.head() : null, "ID", "Consumer", ">For", ">Deliveries"]);
+  const more = h("div", {class: "pager"});
+  show(buttons, deeds(path, ticks.chosen, view));
+  page(path, key, list, more, ticks, "");
+  return [h("h2", {}, "Pending entries, oldest first"), session.may_write ? buttons : null, list.element, more];
+}
+
+async function page(path, key, list, more, ticks, from) {
   const found = await attempt(() => get(`${path}/pending`, {from}));
   if (!found) return;
-  list.append(...found.pending.map((one) => {
-    const tick = h("input", {type: "checkbox", "aria-label": `Choose ${one.id}`, onchange: () => (tick.checked ? chosen.add(one.id) : chosen.delete(one.id))});
-    return h("tr", {}, session.may_write ? h("td", {class: "tick"}, tick) : null,
-      h("td", {class: "id"}, h("a", {href: `#/stream/${key}/entries?order=oldest&from=${one.id}`}, one.id)), h("td", {}, one.consumer || "nobody"),
-      h("td", {class: "number"}, span(one.idle_ms)), h("td", {class: `number ${one.deliveries > 3 ? "hot" : ""}`}, count(one.deliveries)));
-  }));
-  show(more, found.next ? h("button", {onclick: () => page(path, key, list, more, chosen, found.next)}, "More") : null);
+  list.add(found.pending.map((one) => h("tr", {}, session.may_write ? ticks.cell(one.id) : null,
+    h("td", {class: "id"}, h("a", {href: `#/stream/${key}/entries?order=oldest&from=${one.id}`}, one.id)), h("td", {}, one.consumer || "nobody"),
+    h("td", {class: "number"}, span(one.idle_ms)), h("td", {class: `number ${one.deliveries > 3 ? "hot" : ""}`}, count(one.deliveries)))));
+  show(more, found.next ? h("button", {onclick: () => page(path, key, list, more, ticks, found.next)}, "More") : null);
 }
 
 function deeds(path, chosen, view) {
   const run = async (word, body, told) => {
-    if (!chosen.size) return say("Choose entries first: tick them.", "bad");
-    const done = await attempt(() => post(`${path}/${word}`, {ids: [...chosen], ...body}));
-    if (done) { say(told(done)); view.again(); }
+    const done = await post(`${path}/${word}`, {ids: [...chosen], ...body});
+    say(told(done));
+    view.again();
   };
-  return h("div", {class: "buttons start"},
-    h("button", {onclick: () => ask("Acknowledge", h("p", {}, `${chosen.size} entries count as done: nobody in this group is given them again.`), {label: "Acknowledge", danger: true, submit: () => run("acknowledge", {}, (done) => `${done.acknowledged} acknowledged`)})}, "Acknowledge"),
-    h("button", {onclick: () => run("release", {}, (done) => `${done.released} released: any consumer can claim them`)}, "Release"),
-    h("button", {onclick: () => ask("Give to another consumer", field("Consumer", "to", {required: true}), {label: "Claim", submit: ({to}) => run("claim", {to}, (done) => `${done.claimed} went to ${to}`)})}, "Claim for…"));
+  const acknowledge = () => ask("Acknowledge", h("p", {}, `${chosen.size} entries count as done: nobody in this group is given them again.`), {label: "Acknowledge", danger: true, submit: () => run("acknowledge", {}, (done) => `${done.acknowledged} acknowledged`)});
+  const claim = () => ask("Give to another consumer", field("Consumer", "to", {required: true}), {label: "Claim", submit: ({to}) => run("claim", {to}, (done) => `${done.claimed} went to ${to}`)});
+  return [
+    h("button", {disabled: true, onclick: acknowledge}, "Acknowledge…"),
+    h("button", {disabled: true, onclick: () => attempt(() => run("release", {}, (done) => `${done.released} released: any consumer can claim them`))}, "Release"),
+    h("button", {disabled: true, onclick: claim}, "Claim for…")];
 }
 
 function create(key, view) {
@@ -98,27 +105,24 @@ function create(key, view) {
 }
 
 function reset(key, group, view) {
-  const told = h("div");
-  let seen = null;
-  ask("Reset the group", [field("To an ID, a time, start or end", "to", {required: true, placeholder: "1794900000000-0, 2026-11-17T20:00:00Z, start"}), told], {
-    label: "Show what happens, then reset", danger: true, submit: async ({to}) => {
-      const path = `/streams/${key}/groups/${group}`;
-      if (seen !== to) {
-        const plan = await post(`${path}/reset-preview`, {to});
-        seen = to;
-        show(told, h("p", {}, `From ${plan.from} to ${plan.to}.`),
-          plan.again ? h("p", {class: "warning"}, `${short(plan.again)} entries are given again.`) : null,
-          plan.skipped ? h("p", {class: "warning"}, `${short(plan.skipped)} entries are never given.`) : null,
-          !plan.again && !plan.skipped ? h("p", {}, "No entry lies between: nothing is given again, nothing is left out.") : null,
-          plan.pending ? h("p", {}, `${count(plan.pending)} stay pending.`) : null, h("p", {}, "Press the button again to do it."));
-        return false;
-      }
+  const path = `/streams/${key}/groups/${group}`;
+  ask("Reset the group", field("To an ID, a time, start or end", "to", {required: true, placeholder: "start, end, 2026-11-17T20:00:00Z"}), {
+    label: "Reset the group", danger: true,
+    preview: async ({to}) => planned(await post(`${path}/reset-preview`, {to})),
+    submit: async ({to}) => {
       await post(`${path}/reset`, {to});
       say("The group was moved");
       view.again();
-      return true;
     },
   });
+}
+
+function planned(plan) {
+  return [h("p", {}, "From ", h("code", {}, plan.from), " to ", h("code", {}, plan.to), "."),
+    plan.again ? h("p", {class: "warning"}, `${short(plan.again)} entries are given again.`) : null,
+    plan.skipped ? h("p", {class: "warning"}, `${short(plan.skipped)} entries are never given.`) : null,
+    !plan.again && !plan.skipped ? h("p", {}, "No entry lies between: nothing is given again, nothing is left out.") : null,
+    plan.pending ? h("p", {}, `${count(plan.pending)} stay pending.`) : null];
 }
 
 async function drop(key, group) {
@@ -126,7 +130,7 @@ async function drop(key, group) {
   const found = await attempt(() => post(`${path}/delete-preview`, {}));
   if (!found) return;
   ask("Delete the group", [
-    h("p", {}, `${found.group} has ${count(found.consumers)} consumers and stands at ${found.last_id}.`),
+    h("p", {}, `${found.group} has ${count(found.consumers)} consumers and stands at `, h("code", {}, found.last_id), "."),
     h("p", {class: "warning"}, `${count(found.pending)} pending entries are forgotten, and ${found.lag === null ? "an unknown number" : count(found.lag)} that it was not given are given to nobody.`),
   ], {label: "Delete for ever", danger: true, submit: async () => { await post(`${path}/delete`, {}); say("The group is gone"); location.hash = `#/stream/${key}/groups`; }});
 }

@@ -1,8 +1,13 @@
-// The frame: where we are (in the address bar), who looks, light or dark; it shows one view at a time.
+// Where we are: the address bar says which view is shown and with which words; this module draws it.
+//
+//   #/stream/orders/entries?order=oldest     a view, its parts, its words
 
-import {h, show} from "/page/dom.js";
-import {live, session, signIn, signOut, whoAmI} from "/page/api.js";
-import {attempt, field} from "/page/dialogs.js";
+import {show} from "/page/dom.js";
+import {session, whoAmI} from "/page/api.js";
+import {attempt} from "/page/dialogs.js";
+import {entrance} from "/page/entrance.js";
+import {drawFrame, startFrame, stopFrame} from "/page/frame.js";
+import {listenToKeys} from "/page/keys.js";
 import {overview} from "/page/overview.js";
 import {stream} from "/page/stream.js";
 import {dead} from "/page/dead.js";
@@ -10,39 +15,66 @@ import {pipelines} from "/page/pipelines.js";
 import {server} from "/page/server.js";
 
 const VIEWS = {"": overview, stream, dead, pipelines, server};
-const NAMES = [["", "Streams"], ["dead", "Dead letters"], ["pipelines", "Pipelines"], ["server", "Server"]];
+const TITLES = {"": "Streams", stream: "", dead: "Dead letters", pipelines: "Pipelines", server: "Server"};
+const AGAIN_AFTER_MS = 5000;
 const content = document.getElementById("content");
 let stop = null;
-let stopServer = null;
 let last = "";
+let drawing = 0;
 
-// #/stream/orders/entries?order=newest: a view, its parts, its words.
 function address() {
   const [path, words] = location.hash.replace(/^#\/?/, "").split("?");
   const [name, ...parts] = path.split("/");
-  return {name, parts: parts.filter(Boolean), words: Object.fromEntries(new URLSearchParams(words ?? ""))};
+  return {name: name in VIEWS ? name : "", parts: parts.filter(Boolean), words: Object.fromEntries(new URLSearchParams(words ?? ""))};
 }
 
-function draw() {
-  const {name, parts, words} = address();
-  const path = location.hash.split("?")[0];
-  const view = {
+// What a view gets: ``go`` changes its words, in a new line of the history unless a person is still typing.
+function viewOf(parts, words, path) {
+  return {
     parts, words,
-    hadFocus: path === last && document.activeElement?.type === "search",
-    go(next) {
-      const used = Object.entries(next).filter(([, value]) => value !== "" && value !== 0);
-      const text = new URLSearchParams(used).toString();
-      location.hash = `${path || "#/"}${text ? `?${text}` : ""}`;
+    go(next, {isTyping = false, usual = {}} = {}) {
+      const used = Object.entries(next).filter(([name, value]) => value !== "" && value !== 0 && value !== usual[name]);
+      const hash = `${path || "#/"}${used.length ? `?${new URLSearchParams(used)}` : ""}`;
+      if (isTyping) location.replace(hash);
+      else location.hash = hash;
     },
     again: draw,
   };
+}
+
+async function draw() {
+  if (session.user === null) return;
+  const {name, parts, words} = address();
+  const path = location.hash.split("?")[0];
+  const focus = path === last ? markOf(document.activeElement) : null;
+  const mine = ++drawing;
   leave();
-  head(name);
-  if (path !== last) content.focus({preventScroll: true});
+  drawFrame(name);
+  document.title = [...parts.map(decodeURIComponent).reverse(), TITLES[name], "Forebay"].filter(Boolean).join(" · ");
+  if (path !== last) { content.focus({preventScroll: true}); scrollTo(0, 0); }
   last = path;
-  document.title = `${parts[0] ? decodeURIComponent(parts[0]) : "Forebay console"}`;
-  const drawn = (VIEWS[name] ?? overview)(content, view);
-  Promise.resolve(drawn).then((found) => { stop = typeof found === "function" ? found : null; });
+  const drawn = VIEWS[name](content, viewOf(parts, words, path));
+  if (focus) giveFocus(focus);
+  const found = await drawn;
+  if (mine !== drawing) return typeof found === "function" && found();
+  stop = typeof found === "function" ? found : null;
+  if (focus) giveFocus(focus);
+}
+
+// A view that is drawn again has new elements: the one that is like the old one gets the focus.
+function markOf(element) {
+  if (!element || !content.contains(element) || element === content) return null;
+  const {selectionStart, selectionEnd} = element;
+  return {tag: element.tagName, name: nameOf(element), selectionStart, selectionEnd};
+}
+
+const nameOf = (element) => element.id || element.getAttribute("aria-label") || element.textContent.replace(/[^\p{L}\d ]/gu, "").trim();
+
+function giveFocus({tag, name, selectionStart, selectionEnd}) {
+  const found = [...content.querySelectorAll(tag)].find((element) => nameOf(element) === name);
+  if (!found || found === document.activeElement) return;
+  found.focus({preventScroll: true});
+  if (typeof selectionStart === "number") found.setSelectionRange(selectionStart, selectionEnd);
 }
 
 function leave() {
@@ -50,75 +82,36 @@ function leave() {
   stop = null;
 }
 
-function head(name) {
-  const here = name === "stream" ? "" : name;
-  show(document.getElementById("top"),
-    h("a", {class: "brand", href: "#/"}, h("img", {src: "/page/mark.svg", alt: "", width: 26, height: 26}), "Forebay"),
-    h("nav", {"aria-label": "Main"}, NAMES.map(([one, label]) => h("a", {href: `#/${one}`, "aria-current": one === here ? "page" : null}, label))),
-    h("span", {class: "grow"}),
-    h("span", {id: "state", class: "state", role: "status"}),
-    h("span", {class: "faint where"}, session.server),
-    session.may_write ? h("span", {class: "tag"}, "may write") : h("span", {class: "tag calm"}, "read only"),
-    h("button", {class: "quiet", "aria-label": "Light or dark", onclick: turn}, "◐"),
-    h("button", {class: "quiet", onclick: async () => { await attempt(signOut); entrance(); }}, `${session.user} · sign out`));
-  drawState();
-}
-
-let state = null;
-
-function drawState() {
-  const place = document.getElementById("state");
-  if (!place || !state) return;
-  place.textContent = state.trouble ? "server away" : state.program ?? "";
-  place.className = `state ${state.trouble ? "bad" : "good"}`;
-  place.title = state.trouble ?? "";
-  document.body.classList.toggle("away", Boolean(state.trouble));
-}
-
-function entrance(text = "") {
-  leave();
-  stopServer?.();
-  show(document.getElementById("top"));
-  const told = h("p", {class: "warning", role: "alert"}, text);
-  const form = h("form", {class: "entrance", onsubmit: async (event) => {
-    event.preventDefault();
-    const words = Object.fromEntries(new FormData(form));
-    try {
-      await signIn(words.user, words.password);
-      begin();
-    } catch (error) {
-      told.textContent = error.message;
-    }
-  }},
-    h("img", {src: "/page/mark.svg", alt: "", width: 48, height: 48}), h("h1", {}, "Sign in"),
-    h("p", {class: "faint"}, `with a user of ${session.server}`),
-    field("User", "user", {value: "default", autocomplete: "username"}), field("Password", "password", {type: "password", autocomplete: "current-password"}),
-    told, h("button", {class: "main", type: "submit"}, "Sign in"));
-  show(content, form);
-  form.querySelector("input[name=password]").focus();
-}
-
-function turn() {
-  const root = document.documentElement;
-  const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = isDark ? "light" : "dark";
-  localStorage.setItem("theme", root.dataset.theme);
-}
-
 function begin() {
-  stopServer?.();
-  stopServer = live("/server", {}, (found) => { state = found; drawState(); });
+  last = "";
+  startFrame(() => enter(""));
   draw();
 }
 
-const theme = localStorage.getItem("theme");
-if (theme) document.documentElement.dataset.theme = theme;
+function enter(text) {
+  leave();
+  stopFrame();
+  session.user = null;
+  drawing += 1;
+  show(document.getElementById("top"));
+  document.title = "Sign in · Forebay";
+  entrance(content, text, begin);
+}
+
+// A console that was started again knows no sessions; where everybody may come in, nobody has to sign in for that.
+let triedAt = -AGAIN_AFTER_MS;
+
+async function signedOut() {
+  if (session.user === null) return;
+  const isFirst = performance.now() - triedAt > AGAIN_AFTER_MS;
+  triedAt = performance.now();
+  if (isFirst && await whoAmI().catch(() => false)) return begin();
+  enter("The session is over. Sign in again.");
+}
+
+document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); content.focus(); });
 addEventListener("hashchange", draw);
-addEventListener("signed-out", () => entrance("The session is over. Sign in again."));
-addEventListener("keydown", (event) => {
-  if (event.key !== "/" || event.target.matches("input, textarea, select")) return;
-  const search = document.querySelector("input[type=search]");
-  if (search) { event.preventDefault(); search.focus(); }
-});
+addEventListener("signed-out", signedOut);
+listenToKeys();
 if (await attempt(whoAmI)) begin();
-else entrance(session.trouble ?? "");
+else enter(session.trouble ?? "");
