@@ -87,6 +87,7 @@ COMPILED = [
     "forebay.engine.replay",
     "forebay.engine.apply",
     "forebay.server.net.timers",
+    "forebay.server.net.lookout",
     "forebay.server.net.turn_end",
     "forebay.server.durability.aof_turn",
     "forebay.server.net.loop",

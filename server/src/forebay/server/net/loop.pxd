@@ -9,6 +9,7 @@ from forebay.engine.stats cimport Stats
 from forebay.mem cimport u64
 from forebay.server.net cimport sysio
 from forebay.server.net.connection cimport Shared, Connection
+from forebay.server.net.lookout cimport Lookout
 from forebay.server.net.timers cimport Clock
 from forebay.server.net.turn_end cimport TurnEnd
 
@@ -26,17 +27,23 @@ cdef class Loop:
     cdef public list by_fd
     cdef public dict watchers
     cdef public int count
-    cdef list to_settle, busy
+    cdef list to_settle, busy, held
     cdef public TurnEnd turn_end
+    cdef public Lookout lookout
     cdef public bint is_stopping, is_crowded, is_counting
     cdef public long long next_beat_ms, beat_ms
     cdef long long steady_ms, offset_ms, woke_us
     cdef public bint running
+    cdef bint is_looking
 
     @cython.locals(fd=int)
     cpdef close(self, Connection conn)
     @cython.locals(shared=Shared, w="u64*", ready=int, i=int, step_ms="long long")
     cpdef int turn(self) except -1
+    @cython.locals(timeout_ms=int, ready=int)
+    cdef int wait(self, u64* w) except? -1
+    @cython.locals(until_us="long long", ready=int)
+    cdef int look(self, u64* w) except? -1
     cdef follow_clock(self)
     cdef int between(self) except -1
     @cython.locals(
@@ -55,9 +62,15 @@ cdef class Loop:
     cpdef int queue(self, Connection conn) except -1
     @cython.locals(session=Session, conn=Connection, asked=list)
     cdef int settle_all(self) except -1
+    @cython.locals(conn=Connection, held=list)
+    cdef int settle_held(self) except -1
+    cdef int settle_asked(self, Connection conn) except -1
     @cython.locals(session=Session, conn=Connection)
     cpdef close_recipients(self)
     cdef int settle(self, Connection conn) except -1
     cdef bint send(self, Connection conn) except -1
     @cython.locals(mask=int)
     cdef int keep(self, Connection conn) except -1
+
+
+cdef bint may_get_more(Connection conn) except -1

@@ -34,8 +34,10 @@ from array import array
 from collections.abc import Callable
 
 from forebay import mem
+from forebay.commands.api.waits import BLOCK_TIME
 from forebay.server.net import sysio
 from forebay.server.net.connection import Connection, Shared
+from forebay.server.net.lookout import MOMENT_US, Lookout
 from forebay.server.net.timers import Clock
 from forebay.server.net.turn_end import TurnEnd
 
@@ -89,6 +91,7 @@ class Loop:
         self.clock = clock
         self.host = host
         self.turn_end = turn_end
+        self.lookout = Lookout()
         self.epoll = select.epoll()
         self.epoll_fd = self.epoll.fileno()
         #: Two words for each ready descriptor: it, and its events.
@@ -111,6 +114,10 @@ class Loop:
         #: When the last wait ended: the work of a turn is counted from there.
         self.woke_us = clock.us()
         self.running = False
+        #: This turn asked replicas: the next wait begins with a look (lookout.py).
+        self.is_looking = False
+        #: Those whose replies wait for the end of that look.
+        self.held: list[Connection] = []
 
     # Who takes part
 
@@ -176,7 +183,7 @@ class Loop:
         """One turn; see the head of this file."""
         shared = self.shared
         w = mem.words(self.events)
-        ready = sysio.wait(self.epoll, self.epoll_fd, w, MAX_EVENTS, self.end_turn())
+        ready = self.wait(w)
         shared.now_ms = self.clock.now_ms()
         self.woke_us = self.clock.us()
         self.steady_ms = self.woke_us // 1000
@@ -200,6 +207,26 @@ class Loop:
         self.settle_all()
         if self.is_counting:
             self.host.make_room()
+
+    def wait(self, w: mem.Words) -> int:
+        """End the last turn, then sleep until something is ready; how many descriptors are."""
+        timeout_ms = self.end_turn()
+        if self.is_looking:
+            ready = self.look(w)
+            if ready > 0:
+                return ready
+            self.settle_held()
+        return sysio.wait(self.epoll, self.epoll_fd, w, MAX_EVENTS, timeout_ms)
+
+    def look(self, w: mem.Words) -> int:
+        """Wait for a moment without sleeping; how many descriptors are ready."""
+        until_us = self.clock.us() + MOMENT_US
+        ready = 0
+        while ready <= 0 and self.clock.us() < until_us:
+            ready = sysio.wait(self.epoll, self.epoll_fd, w, MAX_EVENTS, 0)
+        self.lookout.learn(ready > 0)
+        self.is_looking = False
+        return ready
 
     def follow_clock(self) -> None:
         """The wall clock was set: tell the host, unless only we were held up between two looks."""
@@ -314,18 +341,37 @@ class Loop:
     def settle_all(self) -> None:
         """Send what was written in this turn: to clients that waited first, then to the others.
 
-        A reader that was woken has waited longer than the writer whose command woke it.
+        A reader that was woken has waited longer than the writer whose command woke it.  A client
+        in WAIT, whose replicas may answer in the next moment, gets its replies in one piece then.
         """
+        if self.held:
+            self.settle_held()
         asked = self.to_settle
         self.to_settle = []
+        self.is_looking = self.turn_end.is_expecting and self.running and self.lookout.is_due()
+        self.turn_end.is_expecting = False
         for session in self.shared.engine.take_touched():
             conn = session.link
             if isinstance(conn, Connection) and not conn.queued and conn.fd >= 0:
                 self.settle(conn)
         for conn in asked:
-            conn.queued = False
-            if conn.fd >= 0:
-                self.settle(conn)
+            if self.is_looking and may_get_more(conn):
+                self.held.append(conn)
+            else:
+                self.settle_asked(conn)
+
+    def settle_held(self) -> None:
+        """Send what was held back; nothing is held twice."""
+        held = self.held
+        self.held = []
+        for conn in held:
+            self.settle_asked(conn)
+
+    def settle_asked(self, conn: Connection) -> None:
+        """See to a connection that was queued, unless it has gone since."""
+        conn.queued = False
+        if conn.fd >= 0:
+            self.settle(conn)
 
     def close_recipients(self) -> None:
         """End every client to whom this turn has written: its reply would not be true."""
@@ -378,3 +424,9 @@ class Loop:
         if mask != conn.watching:
             conn.watching = mask
             self.epoll.modify(conn.fd, mask)
+
+
+def may_get_more(conn: Connection) -> bool:
+    """Whether its next reply hangs on replicas that were asked just now."""
+    blocked = conn.session.blocked
+    return blocked is not None and blocked.kind == BLOCK_TIME

@@ -21,7 +21,7 @@ cdef class TurnEnd:
     cdef public Effects effects
     cdef public list readers, participants
     cdef public Participant worker
-    cdef public bint is_asked
+    cdef public bint is_asked, is_expecting
 
     cpdef join(self, Participant participant)
     cpdef add_reader(self, EffectsReader reader)

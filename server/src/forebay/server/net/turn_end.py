@@ -72,6 +72,8 @@ class TurnEnd:
         #: Whose work is done a piece at a time, if anybody's.
         self.worker: Participant | None = None
         self.is_asked = False
+        #: An answer to what this turn sends is expected at once (lookout.py).
+        self.is_expecting = False
 
     def join(self, participant: Participant) -> None:
         """From now on this one has its beats, and settles."""

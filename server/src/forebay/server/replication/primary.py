@@ -376,6 +376,7 @@ class PrimarySide:
             self.wants_acks = False
             if self.is_leading and self.backlog is not None:
                 self.hold_back(GETACK)
+                self.turn_end.is_expecting = True
 
     def settle(self) -> None:
         """No command is half done: what was held back can go."""

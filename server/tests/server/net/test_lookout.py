@@ -1,0 +1,100 @@
+"""A look for the answers of replicas before the loop sleeps: when, and what it holds back."""
+
+from __future__ import annotations
+
+from threading import Thread
+
+import pytest
+
+from forebay.server.net.lookout import MOST_LEFT_OUT, Lookout
+from forebay.server.server import Server
+from testkit.hand_server import Client, HandClock
+from testkit.resp import encode
+
+NOTHING = b"(nothing)"
+WRITE_AND_WAIT = encode("SET", "k", "v") + encode("WAIT", 1, 0)
+
+
+class PassingClock(HandClock):
+    """Every look at it takes some time: a look for replicas comes to its end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.passed_us = 0
+
+    def us(self) -> int:
+        self.passed_us += 10
+        return self.steady_ms * 1000 + self.passed_us
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return PassingClock()
+
+
+@pytest.fixture
+def asking(server: Server) -> Server:
+    """A server that runs, and whose next turn asks replicas."""
+    server.loop.running = True
+    server.loop.turn_end.is_expecting = True
+    return server
+
+
+def test_a_client_in_wait_gets_its_replies_in_one_piece(asking: Server, client: Client) -> None:
+    assert client.ask(WRITE_AND_WAIT) == NOTHING
+    asking.engine.blocking.unblock(client.conn.session, None)
+    assert client.ask(b"") == b"+OK\r\n:0\r\n"
+
+
+def test_its_write_is_answered_before_the_loop_sleeps(asking: Server, client: Client) -> None:
+    assert client.ask(WRITE_AND_WAIT) == NOTHING
+    asking.loop.next_beat_ms = asking.loop.clock.monotonic_ms() + 60_000
+    turn = Thread(target=asking.loop.turn)
+    turn.start()
+    client.socket.settimeout(20)
+    try:
+        assert client.socket.recv(100) == b"+OK\r\n"
+        assert client.conn.session.blocked is not None
+    finally:
+        client.socket.send(encode("PING"))
+        turn.join()
+
+
+def test_a_reply_is_held_back_only_once(asking: Server, client: Client) -> None:
+    assert client.ask(WRITE_AND_WAIT) == NOTHING
+    other = Client(asking)
+    asking.loop.turn_end.is_expecting = True
+    assert other.ask(WRITE_AND_WAIT) == NOTHING
+    assert client.answer() == b"+OK\r\n"
+    other.socket.close()
+
+
+def test_other_clients_are_answered_at_once(asking: Server, client: Client) -> None:
+    other = Client(asking)
+    other.socket.send(encode("PING"))
+    assert client.ask(WRITE_AND_WAIT) == NOTHING
+    assert other.answer() == b"+PONG\r\n"
+    other.socket.close()
+
+
+def test_a_server_that_stops_holds_nothing_back(asking: Server, client: Client) -> None:
+    asking.loop.running = False
+    assert client.ask(WRITE_AND_WAIT) == b"+OK\r\n"
+
+
+def test_nothing_is_held_back_while_looks_are_left_out(asking: Server, client: Client) -> None:
+    asking.loop.lookout.learn(False)
+    assert client.ask(WRITE_AND_WAIT) == b"+OK\r\n"
+
+
+def test_looks_in_vain_are_taken_less_and_less_often() -> None:
+    lookout = Lookout()
+    left_out = []
+    for _ in range(12):
+        lookout.learn(False)
+        left_out.append(0)
+        while not lookout.is_due():
+            left_out[-1] += 1
+    assert left_out == [min(2**n - 1, MOST_LEFT_OUT) for n in range(1, 13)]
+    lookout.learn(True)
+    assert lookout.is_due()
