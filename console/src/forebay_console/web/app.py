@@ -30,7 +30,7 @@ from forebay_console.servers.shown import name_of
 from forebay_console.views.server import facts
 from forebay_console.watch.board import Board
 from forebay_console.watch.poller import Poller
-from forebay_console.web.answers import answered, body_of, failed
+from forebay_console.web.answers import STATUS, answered, body_of, failed
 from forebay_console.web.endpoints import ENDPOINTS, Endpoint
 from forebay_console.web.events import Bell, followed, streamed, taken
 from forebay_console.web.headers import LOCAL_NAMES, Guard
@@ -211,7 +211,7 @@ class Console:
         def look() -> Any:
             try:
                 return ask()
-            except (RefusedError, NotReachedError, BadRequestError) as error:
+            except tuple(STATUS) as error:
                 return {"error": str(error)}
 
         return streamed(followed(self.bell, look))
