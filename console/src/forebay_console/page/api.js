@@ -92,9 +92,17 @@ export function tail(key, take) {
 
 function follow(address, take) {
   let isOver = false;
+  let state = null;
   const tell = (name) => { if (!isOver) window.dispatchEvent(new Event(name)); };
   const events = new EventSource(address);
-  events.addEventListener("state", (event) => { if (!isOver) take(JSON.parse(event.data)); });
+  events.addEventListener("state", (event) => { state = JSON.parse(event.data); if (!isOver) take(state); });
+  events.addEventListener("change", (event) => {
+    for (const [way, value] of JSON.parse(event.data)) {
+      const last = way.pop();
+      way.reduce((at, step) => at[step], state)[last] = value;
+    }
+    if (!isOver) take(state);
+  });
   events.addEventListener("open", () => tell("console-here"));
   events.addEventListener("error", () => tell(events.readyState === EventSource.CLOSED ? "signed-out" : "console-away"));
   return () => { isOver = true; events.close(); };

@@ -60,7 +60,7 @@ export function histogram(found, choose) {
   const picture = svg("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "histogram", preserveAspectRatio: "none", role: "img", "aria-label": told});
   picture.append(...columns(found, top));
   const under = h("span", {}, `${about}${count(sum)} entries`);
-  const hint = h("span", {}, "Draw a range with the mouse to look into it, or fill in From and To.");
+  const hint = h("span", {}, "Draw a range to look into it, or fill in From and To.");
   const chosen = svg("rect", {x: 0, y: 0, width: 0, height: HEIGHT, class: "chosen"});
   picture.append(chosen);
   dragging(picture, chosen, found, choose);

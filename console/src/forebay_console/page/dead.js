@@ -61,7 +61,7 @@ function deeds(key, kind, view) {
     h("button", {class: "main", onclick: () => ask(`Send back ${whom}`, [h("p", {}, "Each goes back once to the stream that it came from, with the fields that it had."), field("At most so many a second (empty: as fast as can be)", "rate", {type: "number", min: "1"})], {
       label: "Send back", submit: ({rate}) => { redriveAll(key, {...which, ...(rate ? {rate: Number(rate)} : {})}, Number(rate) || null, view); },
     })}, `Send back ${kind ? "this kind" : "all"}…`),
-    h("button", {class: "danger-line", onclick: () => ask(`Drop ${whom}`, h("p", {class: "warning"}, "They are deleted for ever."), {label: "Drop", danger: true, submit: async () => { const done = await post(`/dead/${key}/drop`, which); say(`${done.dropped} dropped`); view.again(); }})}, "Drop…"),
+    h("button", {class: "danger-line", onclick: () => ask(`Drop ${whom}`, h("p", {class: "warning"}, "They are deleted for ever."), {label: "Drop", danger: true, submit: async () => { const done = await post(`/dead/${key}/drop`, which); say(`${done.dropped} dropped`); return view.again; }})}, "Drop…"),
   ];
 }
 
@@ -83,7 +83,7 @@ async function letter(place, key, id) {
   const found = await attempt(() => get(`/dead/${key}/letters/${id}`));
   if (!found) return;
   show(place, crumbs(key), h("h1", {class: "error"}, found.error), way(found, key),
-    h("div", {class: "halves"}, message(found, key, id), h("section", {"aria-labelledby": "traceback"}, h("h2", {id: "traceback"}, "Traceback"), traceback(found.traceback))));
+    h("div", {class: "halves"}, message(found, key, id), h("div", {}, h("h2", {id: "traceback"}, "Traceback"), traceback(found.traceback))));
 }
 
 function way(found, key) {
@@ -100,7 +100,7 @@ function message(found, key, id) {
   const areas = found.fields.map(([name, value]) => ({name, value, area: h("textarea", {rows: Math.min(12, valueText(value).split("\n").length), "aria-label": valueText(name), spellcheck: "false", readonly: !session.may_write || value.text === undefined}, valueText(value))}));
   const isWhole = found.fields.flat().every((value) => value.text !== undefined && (value.bytes === undefined || value.bytes <= value.text.length));
   const mended = () => ({fields: areas.map(({name, value, area}) => [name, value.text === undefined ? value : area.value])});
-  return h("section", {"aria-labelledby": "message"}, h("h2", {id: "message"}, "The message"),
+  return h("div", {}, h("h2", {}, "The message"),
     h("div", {class: "message"}, areas.map(({name, area}) => h("label", {}, h("span", {}, valueText(name)), area))),
     session.may_write ? h("div", {class: "buttons start"},
       isWhole ? h("button", {class: "main", onclick: () => send(key, id, mended())}, "Send back as it stands here") : null,

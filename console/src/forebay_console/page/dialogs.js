@@ -21,7 +21,8 @@ export async function attempt(deed) {
   }
 }
 
-// A dialog with a form.  ``submit`` gets its values; the dialog stays open if that fails or says false.
+// A dialog with a form.  ``submit`` gets its values; the dialog stays open if that fails.  What ``submit`` gives back is
+// called after the dialog has closed and the focus is back where it was.
 // With ``preview`` the first press only shows what would happen, and a change of the form asks for it again.
 export function ask(title, content, {label = "OK", danger = false, preview = null, submit}) {
   const told = h("div", {class: "preview", role: "status"});
@@ -37,10 +38,10 @@ export function ask(title, content, {label = "OK", danger = false, preview = nul
   const take = async () => {
     const words = Object.fromEntries(new FormData(form));
     const text = JSON.stringify(words);
-    if (!preview || seen === text) return (await submit(words)) !== false;
+    if (!preview || seen === text) return (await submit(words)) ?? (() => {});
     show(told, await preview(words));
     seen = text;
-    return false;
+    return null;
   };
   form.addEventListener("input", () => { if (preview) { seen = null; show(told); dress(); } });
   return open(form, accept, async () => {
@@ -49,7 +50,7 @@ export function ask(title, content, {label = "OK", danger = false, preview = nul
       return await take();
     } catch (error) {
       trouble.textContent = error.message;
-      return false;
+      return null;
     } finally {
       dress();
     }
@@ -63,9 +64,11 @@ function open(form, accept, take, dress) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     accept.setAttribute("aria-busy", "true");
-    const isDone = await take();
+    const after = await take();
     accept.removeAttribute("aria-busy");
-    if (isDone) dialog.close();
+    if (!after) return;
+    dialog.close();
+    after();
   });
   dress();
   return opened(dialog);

@@ -148,7 +148,7 @@ function add(key, view) {
       const pairs = [...rows.children].map((pair) => [...pair.querySelectorAll("input")].map((input) => input.value)).filter(([name, value]) => name || value);
       const done = await post(`/streams/${key}/entries`, {fields: pairs});
       say(`Added ${done.id}`);
-      view.again();
+      return view.again;
     },
   });
 }
@@ -164,7 +164,7 @@ async function remove(key, chosen, view) {
     label: `Delete ${found.there}`, danger: true, submit: async () => {
       const done = await post(`/streams/${key}/delete`, {ids});
       say(`${done.deleted} deleted`);
-      view.again();
+      return view.again;
     },
   });
 }

@@ -40,7 +40,7 @@ function draw() {
       connection(), durability(),
       h("span", {class: session.may_write ? "tag" : "tag calm"}, session.may_write ? "may write" : "read only"),
       h("button", {class: "quiet icon", "aria-label": "Light or dark", title: "Light or dark", onclick: turn}, "◐"),
-      h("button", {class: "quiet icon", "aria-label": "Keys", title: "Keys", onclick: showKeys}, "?"),
+      h("button", {class: "quiet icon keys-button", "aria-label": "Keys", title: "Keys", onclick: showKeys}, "?"),
       h("button", {class: "quiet", title: `signed in as ${session.user}`, onclick: async () => { await attempt(signOut); state.leave(); }}, "Sign out")));
   drawAway();
 }

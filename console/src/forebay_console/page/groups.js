@@ -87,20 +87,20 @@ function deeds(path, chosen, view) {
   const run = async (word, body, told) => {
     const done = await post(`${path}/${word}`, {ids: [...chosen], ...body});
     say(told(done));
-    view.again();
+    return view.again;
   };
   const acknowledge = () => ask("Acknowledge", h("p", {}, `${chosen.size} entries count as done: nobody in this group is given them again.`), {label: "Acknowledge", danger: true, submit: () => run("acknowledge", {}, (done) => `${done.acknowledged} acknowledged`)});
   const claim = () => ask("Give to another consumer", field("Consumer", "to", {required: true}), {label: "Claim", submit: ({to}) => run("claim", {to}, (done) => `${done.claimed} went to ${to}`)});
   return [
     h("button", {disabled: true, onclick: acknowledge}, "Acknowledge…"),
-    h("button", {disabled: true, onclick: () => attempt(() => run("release", {}, (done) => `${done.released} released: any consumer can claim them`))}, "Release"),
+    h("button", {disabled: true, onclick: async () => (await attempt(() => run("release", {}, (done) => `${done.released} released: any consumer can claim them`)))?.()}, "Release"),
     h("button", {disabled: true, onclick: claim}, "Claim for…")];
 }
 
 function create(key, view) {
   ask("Create a group", [field("Name", "name", {required: true}),
     h("label", {}, h("span", {}, "It begins"), h("select", {name: "from"}, h("option", {value: "end"}, "with what comes from now on"), h("option", {value: "start"}, "with the oldest entry")))], {
-    label: "Create", submit: async (words) => { await post(`/streams/${key}/groups`, words); say(`${words.name} created`); view.again(); },
+    label: "Create", submit: async (words) => { await post(`/streams/${key}/groups`, words); say(`${words.name} created`); return view.again; },
   });
 }
 
@@ -112,7 +112,7 @@ function reset(key, group, view) {
     submit: async ({to}) => {
       await post(`${path}/reset`, {to});
       say("The group was moved");
-      view.again();
+      return view.again;
     },
   });
 }

@@ -59,6 +59,7 @@ async function draw() {
   if (mine !== drawing) return typeof found === "function" && found();
   stop = typeof found === "function" ? found : null;
   if (focus) giveFocus(focus);
+  if (document.activeElement === document.body) content.focus({preventScroll: true});
 }
 
 // A view that is drawn again has new elements: the one that is like the old one gets the focus.

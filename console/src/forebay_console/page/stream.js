@@ -78,7 +78,7 @@ function trim(key, found, view) {
     submit: async (words) => {
       const done = await post(`/streams/${key}/trim`, body(words));
       say(`${many(done.removed, "entry", "entries")} removed`);
-      view.again();
+      return view.again;
     },
   });
 }

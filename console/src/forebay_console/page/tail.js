@@ -8,11 +8,12 @@ const MOST_SHOWN = 1000;
 
 export function startTail(key, state, row) {
   const {list, note} = state;
-  const said = h("span", {role: "status"}, "Live: waiting for entries");
+  const said = h("span", {}, "Live: waiting for entries");
+  const spoken = h("span", {class: "unseen", role: "status"});
   const resume = h("button", {class: "small main", hidden: true, onclick: () => { fold(list.body); note.scrollIntoView({block: "center"}); paint(); }}, "Show them");
   let waiting = [];
   let leftOut = 0;
-  show(note, h("span", {class: "pulse", "aria-hidden": "true"}), said, resume);
+  show(note, h("span", {class: "pulse", "aria-hidden": "true"}), said, spoken, resume);
   const paint = () => {
     if (!waiting.length) return tell();
     list.prepend(waiting.map(row).reverse());
@@ -25,8 +26,10 @@ export function startTail(key, state, row) {
   const tell = () => {
     resume.hidden = !waiting.length;
     note.classList.toggle("paused", waiting.length > 0);
+    const mode = waiting.length ? "Paused while you read" : "Live";
+    if (spoken.textContent !== mode) spoken.textContent = mode;
     const missed = leftOut ? ` (${many(leftOut, "entry", "entries")} came too quickly to be shown)` : "";
-    said.textContent = (waiting.length ? `Paused while you read: ${many(waiting.length, "new entry", "new entries")}` : "Live") + missed;
+    said.textContent = (waiting.length ? `${mode}: ${many(waiting.length, "new entry", "new entries")}` : mode) + missed;
   };
   const onScroll = () => { if (waiting.length && !isReading(list.body)) paint(); };
   addEventListener("scroll", onScroll, {passive: true});
