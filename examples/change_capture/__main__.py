@@ -13,13 +13,13 @@ fields as columns.
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from examples.change_capture.table import RELAYED, STREAM, open_table, relay, tidy
 from examples.server import connect, url
-from forebay_spark import session, table
+from examples.with_spark import told_with_spark
+from forebay_spark import table
 from forebay_spark.pipeline.archive import Archive
 from forebay_spark.pipeline.spec import Source
 
@@ -74,16 +74,5 @@ def tell(spark: Any, folder: Path) -> None:
     db.close()
 
 
-def main() -> None:
-    """Tell it with a Spark of its own, in a folder that is removed afterwards."""
-    with tempfile.TemporaryDirectory(prefix="forebay-changes-") as folder:
-        connect(STREAM).close()
-        spark = session("change capture", "local[2]", {"spark.sql.shuffle.partitions": "2"})
-        try:
-            tell(spark, Path(folder))
-        finally:
-            spark.stop()
-
-
 if __name__ == "__main__":
-    main()
+    told_with_spark(tell, "change capture", STREAM)

@@ -12,14 +12,13 @@ acknowledgement of the window.
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from examples.server import connect, url
-from forebay_spark import session
+from examples.with_spark import told_with_spark
 from forebay_spark.pipeline.jobs import Aggregate
 from forebay_spark.pipeline.spec import Source, StreamSink
 from forebay_workers import App, Hooks, Message
@@ -131,16 +130,5 @@ def tell(spark: Any, folder: Path) -> None:
             print(f"alert: {alert['sensor']} had {alert['mean']} degrees at {alert['minute']}")
 
 
-def main() -> None:
-    """Tell it with a Spark of its own, in a folder that is removed afterwards."""
-    with tempfile.TemporaryDirectory(prefix="forebay-sensors-") as folder:
-        connect(READINGS).close()
-        spark = session("sensors", "local[2]", {"spark.sql.shuffle.partitions": "2"})
-        try:
-            tell(spark, Path(folder))
-        finally:
-            spark.stop()
-
-
 if __name__ == "__main__":
-    main()
+    told_with_spark(tell, "sensors", READINGS)

@@ -1,21 +1,13 @@
-"""The wheel of the connector where the server is not installed: a new environment, and a zip.
-
-`make setup` leaves the wheel in build/spark.  Libraries come from the environment of the tests, by
-links, so that the check needs no network; links to the server's package are left out.
-"""
+"""The wheel of the connector where the server is not installed: a new environment, and a zip."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from testkit.places import ROOT
+from testkit.installed import install, libraries, new_python, printed, wheel_of
 
 #: What a driver and its workers import; none of it may need the server.
 LOOK = """
@@ -30,42 +22,12 @@ print(pyspark_forebay.DefaultSource.name(), forebay_spark.__file__)
 
 @pytest.fixture(scope="module")
 def wheel() -> Path:
-    found = sorted((ROOT / "build" / "spark" / "wheels").glob("forebay_spark-*.whl"))
-    assert len(found) == 1, "no wheel in build/spark/wheels: run `make setup`"
-    return found[0]
-
-
-def libraries(folder: Path) -> Path:
-    """A folder with the libraries of this environment, without anything of ours."""
-    folder.mkdir()
-    for path in Path(sysconfig.get_path("purelib")).iterdir():
-        if "forebay" not in path.name and path.suffix != ".pth":
-            (folder / path.name).symlink_to(path)
-    return folder
-
-
-def look(python: Path, *paths: Path) -> str:
-    """What the program above prints."""
-    environment = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
-    environment["PYTHONPATH"] = os.pathsep.join(map(str, paths))
-    done = subprocess.run(
-        [str(python), "-c", LOOK],
-        cwd=paths[0].parent,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return wheel_of("spark")
 
 
 @pytest.fixture
-def new_python(tmp_path: Path) -> Path:
-    """An interpreter that has nothing installed."""
-    home = tmp_path / "new"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
-    return home / "bin" / "python"
+def python(tmp_path: Path) -> Path:
+    return new_python(tmp_path / "new")
 
 
 def test_the_wheel_needs_no_compiler_and_holds_only_the_connector(wheel: Path) -> None:
@@ -79,14 +41,13 @@ def test_the_wheel_needs_no_compiler_and_holds_only_the_connector(wheel: Path) -
 
 
 def test_the_connector_is_imported_where_the_server_is_not_installed(
-    wheel: Path, new_python: Path, tmp_path: Path
+    wheel: Path, python: Path, tmp_path: Path
 ) -> None:
-    pip = [sys.executable, "-m", "pip", "--python", str(new_python), "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "-q", "--no-index", "--no-deps", str(wheel)], check=True)
-    shown = look(new_python, libraries(tmp_path / "libraries"))
-    assert shown.startswith(f"forebay {new_python.parents[1]}")
+    install(python, wheel)
+    shown = printed(python, LOOK, libraries(tmp_path / "libraries"))
+    assert shown.startswith(f"forebay {python.parents[1]}")
 
 
-def test_an_executor_may_have_it_as_a_zip(wheel: Path, new_python: Path, tmp_path: Path) -> None:
-    shown = look(new_python, wheel, libraries(tmp_path / "libraries"))
+def test_an_executor_may_have_it_as_a_zip(wheel: Path, python: Path, tmp_path: Path) -> None:
+    shown = printed(python, LOOK, wheel, libraries(tmp_path / "libraries"))
     assert shown.startswith(f"forebay {wheel}")

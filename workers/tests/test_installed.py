@@ -1,21 +1,13 @@
-"""The wheel of the workers where the server is not installed.
-
-`make setup` leaves the wheel in build/workers.  Libraries come from the environment of the tests,
-by links, so that the check needs no network; links to the server's package are left out.
-"""
+"""The wheel of the workers where the server is not installed."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from testkit.places import ROOT
+from testkit.installed import install, libraries, new_python, printed, wheel_of
 
 LOOK = """
 import importlib.util, sys
@@ -33,18 +25,7 @@ except ConfigError as error:
 
 @pytest.fixture(scope="module")
 def wheel() -> Path:
-    found = sorted((ROOT / "build" / "workers" / "wheels").glob("forebay_workers-*.whl"))
-    assert len(found) == 1, "no wheel in build/workers/wheels: run `make setup`"
-    return found[0]
-
-
-def libraries(folder: Path) -> Path:
-    """A folder with the libraries of this environment, without anything of ours."""
-    folder.mkdir()
-    for path in Path(sysconfig.get_path("purelib")).iterdir():
-        if "forebay" not in path.name and path.suffix != ".pth":
-            (folder / path.name).symlink_to(path)
-    return folder
+    return wheel_of("workers")
 
 
 def test_the_wheel_needs_no_compiler_and_holds_only_the_workers(wheel: Path) -> None:
@@ -57,18 +38,8 @@ def test_the_wheel_needs_no_compiler_and_holds_only_the_workers(wheel: Path) -> 
 def test_the_workers_are_imported_where_the_server_is_not_installed(
     wheel: Path, tmp_path: Path
 ) -> None:
-    python = tmp_path / "new" / "bin" / "python"
-    subprocess.run(
-        [sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "new")], check=True
-    )
-    environment = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
-    install = [*pip, "install", "-q", "--no-index", "--no-deps", str(wheel)]
-    subprocess.run(install, env=environment, check=True)
-    environment["PYTHONPATH"] = str(libraries(tmp_path / "libraries"))
-    done = subprocess.run(
-        [str(python), "-c", LOOK], env=environment, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(str(tmp_path / "new"))
-    assert done.stdout.endswith("pip install 'forebay-workers[testing]'.\n")
+    python = new_python(tmp_path / "new")
+    install(python, wheel)
+    shown = printed(python, LOOK, libraries(tmp_path / "libraries"))
+    assert shown.startswith(str(tmp_path / "new"))
+    assert shown.endswith("pip install 'forebay-workers[testing]'.\n")
