@@ -4,7 +4,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup demo test test-interpreted test-compiled test-spark lint format bench bench-spark bench-workers \
-	reliability docs site clean
+	bench-console reliability docs site clean
 
 PYTHON  ?= python3
 JOBS    ?= 2
@@ -83,6 +83,9 @@ bench-spark: setup ## measure the connector in Spark; QUICK=1 and ONLY=word as a
 bench-workers: setup ## measure the workers against a bare loop and FastStream; QUICK=1
 	$(BIN)/python -m bench.workers.run $(if $(QUICK),--quick)
 	$(BIN)/python -m bench.workers.run $(if $(QUICK),--quick) --server redis
+
+bench-console: setup ## measure an open console at a large server; QUICK=1
+	$(BIN)/python -m bench.console $(if $(QUICK),--quick)
 
 reliability: setup ## attack the promises; FULL=1 for a night, ONLY=R1,R5 for some, SEED=n again
 	$(BIN)/python -m reliability.run $(if $(FULL),--full) $(if $(ONLY),--only $(ONLY)) \

@@ -54,6 +54,13 @@ def worker_path() -> str:
     return os.pathsep.join(path for path in (root, environment()["PYTHONPATH"]) if path)
 
 
+def cpu_s(pid: int) -> float:
+    """User and system time that a process has used."""
+    stat = Path(f"/proc/{pid}/stat").read_text()
+    fields = stat.rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class ServerProcess:
     """One running server of either kind."""
 
@@ -133,9 +140,7 @@ class ServerProcess:
 
     def cpu_s(self) -> float:
         """User and system time that the process has used."""
-        stat = Path(f"/proc/{self.pid}/stat").read_text()
-        fields = stat.rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_s(self.pid)
 
     def open_files(self) -> int:
         """Number of open file descriptors."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from forebay.cli.remote.link import Refusal
 from forebay.cli.remote.server import Server
+from forebay_console.asking.lists import Lists
 
 REMEMBERED_S = 30.0
 
@@ -20,6 +21,7 @@ class Permits:
 
     def __init__(self) -> None:
         self._known: dict[bytes, tuple[bool, float]] = {}
+        self.lists = Lists()
 
     def of(self, server: Server, names: Iterable[bytes]) -> list[bytes]:
         """Those of the names that may be seen, in their order."""

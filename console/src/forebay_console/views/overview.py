@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from forebay.cli.remote.facts import ms_of
@@ -14,29 +15,50 @@ from forebay_console.watch.board import Watched
 PAGE, MOST = 50, 500
 #: Streams of ours, which are shown when they are asked for by name.
 INTERNAL = b"forebay:"
+#: So well do we know the server's clock.
+CLOCK_MS = 1_000
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What was found, in order, and sums over it; made once a round for all who ask the same."""
+
+    streams: list[Watched]
+    entries: int
+    in_rate: float
+    pending: int
 
 
 def overview(asked: Asked) -> dict[str, Any]:
     """A page of the table, and what holds for all of it."""
-    search = asked.word("search")
+    words = asked.word("search"), asked.one_of("sort", tuple(SORTS)), asked.one_of("order", ORDERS)
+    start, count = asked.number("start", 0, 10**9), asked.number("count", PAGE, MOST)
+    found = asked.permits.lists.of(asked.board.rounds, words, lambda: listed(asked, *words))
+    shown = found.streams[start : start + count]
+    asked.poller.look_at(one.facts.name for one in shown)
+    return {
+        "total": len(found.streams),
+        "start": start,
+        "is_whole": asked.board.is_whole,
+        "entries": found.entries,
+        "in_rate": found.in_rate,
+        "pending": found.pending,
+        "streams": [row(one) for one in shown],
+    }
+
+
+def listed(asked: Asked, search: str, sort: str, order: str) -> Listed:
+    """All that is searched for and may be seen, in order."""
     found = [one for one in list(asked.board.streams.values()) if is_wanted(one, search)]
     permitted = set(asked.permitted([one.facts.name for one in found]))
     found = [one for one in found if one.facts.name in permitted]
-    sort = asked.one_of("sort", tuple(SORTS))
-    found.sort(key=SORTS[sort], reverse=asked.one_of("order", ORDERS) == "down")
-    start, count = asked.number("start", 0, 10**9), asked.number("count", PAGE, MOST)
-    shown = found[start : start + count]
-    asked.poller.look_at(one.facts.name for one in shown)
-    now_ms = asked.board.server.now_ms
-    return {
-        "total": len(found),
-        "start": start,
-        "is_whole": asked.board.is_whole,
-        "entries": sum(one.facts.length for one in found),
-        "in_rate": sum(one.in_rate or 0 for one in found),
-        "pending": sum(one.pending for one in found),
-        "streams": [row(one, now_ms) for one in shown],
-    }
+    found.sort(key=SORTS[sort], reverse=order == "down")
+    return Listed(
+        streams=found,
+        entries=sum(one.facts.length for one in found),
+        in_rate=sum(one.in_rate or 0 for one in found),
+        pending=sum(one.pending for one in found),
+    )
 
 
 def is_wanted(watched: Watched, search: str) -> bool:
@@ -50,8 +72,18 @@ def is_wanted(watched: Watched, search: str) -> bool:
     return search.lower() in text.lower()
 
 
-def row(watched: Watched, now_ms: int) -> dict[str, Any]:
-    """One stream in a line."""
+def row(watched: Watched) -> dict[str, Any]:
+    """One stream in a line; made once for each of its changes, whoever looks."""
+    version, made = watched.line
+    if version != watched.version:
+        version = watched.version
+        made = made_row(watched, watched.now_ms)
+        watched.line = version, made
+    return made
+
+
+def made_row(watched: Watched, now_ms: int) -> dict[str, Any]:
+    """The line itself."""
     facts, worst = watched.facts, watched.worst
     return {
         "key": key_of(facts.name),
@@ -80,7 +112,10 @@ def out_rate(watched: Watched) -> float | None:
 
 def age_ms(entry_id: str | None, now_ms: int) -> int | None:
     """How old an entry is, by its ID; an ID made by hand may be any number."""
-    return None if entry_id is None else now_ms - ms_of(entry_id)
+    if entry_id is None:
+        return None
+    age = now_ms - ms_of(entry_id)
+    return 0 if -CLOCK_MS < age < 0 else age
 
 
 def _behind(watched: Watched) -> int:

@@ -22,7 +22,7 @@ def watched_of(asked: Asked) -> Watched:
     found = asked.board.streams.get(asked.stream)
     if found is None:
         asked.server.ask("XINFO", "GROUPS", asked.stream)  # which says why, if it is not there
-        raise NotThereError("this stream is new here; it is there in a second")
+        raise NotThereError("this stream is new here; it is there in a moment")
     return found
 
 
@@ -31,10 +31,9 @@ def stream(asked: Asked) -> dict[str, Any]:
     if not asked.permitted([asked.stream]):
         asked.server.ask("XLEN", asked.stream)  # which says what is not permitted
     found = watched_of(asked)
-    now_ms = asked.board.server.now_ms
     facts = found.facts
     return {
-        **row(found, now_ms),
+        **row(found),
         "first_id": facts.first_id,
         "newest_id": facts.newest_id,
         "last_id": facts.last_id,

@@ -9,7 +9,9 @@ One thread writes, others read: a record is replaced as a whole, so a reader see
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
+from typing import Any
 
 from forebay.cli.remote.facts import GroupFacts, StreamFacts
 from forebay_console.watch.curves import Curve
@@ -26,6 +28,8 @@ class WatchedGroup:
 
     facts: GroupFacts
     at_s: float
+    #: What was read at ``at_s``, when the rate was taken last.
+    read: int | None = None
     out_rate: float | None = None
     #: How old the next entry is that the group will be given; 0 if it has all.
     behind_ms: int | None = None
@@ -39,6 +43,14 @@ class Watched:
 
     facts: StreamFacts
     at_s: float
+    #: What was added by ``at_s``, when the rate was taken last.
+    added: int | None = None
+    #: The server's time when something of it was last seen to have changed.
+    now_ms: int = 0
+    #: The number of the last change, over all streams: a row is made once for each.
+    version: int = 0
+    #: Its line in a table, and the version of which that was made.
+    line: tuple[int, dict[str, Any]] = (-1, {})
     in_rate: float | None = None
     memory_bytes: int | None = None
     memory_at_s: float = float("-inf")
@@ -65,16 +77,31 @@ class ServerBoard:
     info: dict[str, str] = field(default_factory=dict)
     #: Its time at the last INFO, and what stops us from asking, if something does.
     now_ms: int = 0
+    #: Our time at that moment.
+    at_s: float = 0.0
     trouble: str | None = None
     curves: dict[str, Curve] = field(default_factory=dict)
 
+    def time_ms(self) -> int:
+        """What its clock shows now, by ours."""
+        return self.now_ms + int((time.monotonic() - self.at_s) * 1000) if self.now_ms else 0
+
 
 class Board:
-    """All of it, with a number that goes up whenever something changed."""
+    """All of it, with numbers that go up whenever something changed."""
 
     def __init__(self) -> None:
         self.server = ServerBoard()
         self.streams: dict[bytes, Watched] = {}
         #: Whether all names were seen once.
         self.is_whole = False
+        #: Goes up with each change of a stream, and with each round.
         self.version = 0
+        #: How often everything was looked at; lists are sorted anew once a round.
+        self.rounds = 0
+
+    def touch(self, watched: Watched) -> None:
+        """Something of a stream has changed."""
+        self.version += 1
+        watched.version = self.version
+        watched.now_ms = self.server.time_ms()

@@ -1,13 +1,15 @@
-"""The one that asks: a thread with one connection, a round each second.
+"""The one that asks: a thread with one connection, a round each second, glances in between.
 
-    INFO, TIME                          how the server is
-    a piece of SCAN                     new streams; after a whole walk, those that have gone
-    XINFO STREAM, XINFO GROUPS          first for what somebody looks at, then for the next of all
-    XRANGE (last + COUNT 1              the age of the next entry, for groups that have not all
-    MEMORY USAGE                        now and then
+    a round     INFO, TIME                  how the server is
+                a piece of SCAN             new streams; after a whole walk, those that have gone
+                XINFO STREAM, XINFO GROUPS  first for what somebody looks at, then the next of all
+                XRANGE (last + COUNT 1      the age of the next entry, for groups that wait for one
+                MEMORY USAGE                now and then
+    a glance    XINFO STREAM, XINFO GROUPS  for what somebody looks at, nothing else
 
-A round asks about MOST_STREAMS streams, whatever their number: with ten thousand of them, those
-on a screen are new each second, and the others are a few seconds old.
+A round asks about MOST_STREAMS streams and a glance about MOST_GLANCED, whatever their number and
+that of the viewers: with ten thousand streams, those on a screen are new after a tenth of a second,
+and the others are a few seconds old.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
-from forebay.cli.remote.facts import NO_ID, GroupFacts, StreamFacts, every_group, id_key, ms_of
+from forebay.cli.remote.facts import NO_ID, GroupFacts, every_group, id_key, ms_of
 from forebay.cli.remote.facts import stream_facts as facts_of_reply
 from forebay.cli.remote.link import Refusal
 from forebay.cli.remote.server import NotReachedError, RefusedError, Server
@@ -29,9 +32,13 @@ from forebay_console.watch.walk import Walk
 log = logging.getLogger(__name__)
 
 #: Streams a round; up to four questions each, of about 3 microseconds of the server: below one
-#: per cent of a core.
+#: per cent of a core.  Streams that were just found are asked about more quickly, once.
 MOST_STREAMS = 600
+MOST_NEW = 3_000
 ROUND_S = 1.0
+#: A change on a screen is seen within this time; nobody looks, nothing is asked.
+GLANCE_S = 0.1
+MOST_GLANCED = 120
 #: How long a stream is of interest after somebody has looked at it.
 LOOKED_S = 5.0
 MEMORY_EVERY_S = 30.0
@@ -56,6 +63,7 @@ class Poller:
         self._walk = Walk()
         self._looked: dict[bytes, float] = {}
         self._queue: list[bytes] = []
+        self._turn = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="console-poller", daemon=True)
 
@@ -78,25 +86,48 @@ class Poller:
         while not self._stop.is_set():
             begun_s = time.monotonic()
             self.round()
-            self._stop.wait(max(0.05, ROUND_S - (time.monotonic() - begun_s)))
+            while not self._stop.is_set() and time.monotonic() - begun_s < ROUND_S - GLANCE_S / 2:
+                glanced_s = time.monotonic()
+                self.glance()
+                self._stop.wait(max(0.02, GLANCE_S - (time.monotonic() - glanced_s)))
 
     def round(self) -> None:
-        """Ask once; a server that is away is trouble, and the next round may find it back."""
+        """Ask once about everything; a server that is away may be back in the next round."""
         board = self._board
+        self._try(self._ask_round)
+        board.version += 1
+        board.rounds += 1
+        self._tell()
+
+    def glance(self) -> None:
+        """Ask about what somebody looks at; he is told if something has changed."""
+        before, trouble = self._board.version, self._board.server.trouble
+        if self._looked and trouble is None:
+            self._try(self._ask_glance)
+        if (self._board.version, self._board.server.trouble) != (before, trouble):
+            self._tell()
+
+    def _try(self, ask: Callable[[Server], None]) -> None:
         try:
             with self._links.lent() as server:
-                self._ask_server(server)
-                self._ask_streams(server)
-            board.server.trouble = None
+                ask(server)
+            self._board.server.trouble = None
         except (NotReachedError, RefusedError) as error:
-            board.server.trouble = str(error)
-        board.version += 1
-        self._tell()
+            self._board.server.trouble = str(error)
+
+    def _ask_round(self, server: Server) -> None:
+        self._ask_server(server)
+        self._ask_streams(server)
+
+    def _ask_glance(self, server: Server) -> None:
+        names = self._looked_at(MOST_GLANCED)
+        self._note_streams(server, names)
+        self._note_groups(server, self._with_groups(names))
 
     def _ask_server(self, server: Server) -> None:
         found, at_s = self._board.server, time.monotonic()
         found.info = server.info()
-        found.now_ms = server.now_ms()
+        found.now_ms, found.at_s = server.now_ms(), at_s
         for name, field in INFO_CURVES.items():
             value = found.info.get(field)
             if value is not None:
@@ -110,70 +141,91 @@ class Poller:
             board.streams.pop(name, None)
         board.is_whole = (self._walk.is_whole and not self._queue) or board.is_whole
         chosen = self._chosen()
-        self._note_streams(server, chosen)
-        with_groups = [
-            name for name in chosen if name in board.streams and board.streams[name].facts.groups
-        ]
-        self._note_groups(server, with_groups)
+        self._note_streams(server, chosen, is_round=True)
+        self._note_ages(server, self._note_groups(server, self._with_groups(chosen), is_round=True))
         self._note_memory(server, chosen)
+        for name in chosen:
+            if name in board.streams:
+                board.touch(board.streams[name])
+
+    def _with_groups(self, names: Iterable[bytes]) -> list[bytes]:
+        streams = self._board.streams
+        return [name for name in names if name in streams and streams[name].facts.groups]
 
     def _chosen(self) -> list[bytes]:
         """Whom to ask about now: what is looked at, what is new, then the next of all."""
-        now_s = time.monotonic()
-        self._looked = {n: until_s for n, until_s in self._looked.copy().items() if until_s > now_s}
-        found = dict.fromkeys(self._looked)
+        streams, now_s = self._board.streams, time.monotonic()
+        found = dict.fromkeys(self._looked_at(MOST_STREAMS))
         if not self._queue:
-            self._queue = list(self._board.streams)
-        while self._queue and len(found) < MOST_STREAMS:
+            self._queue = list(streams)
+        while self._queue:
+            most = MOST_STREAMS if self._queue[-1] in streams else MOST_NEW
+            if len(found) >= most:
+                break
             found[self._queue.pop()] = None
         return [name for name in found if self._is_rested(name, now_s)]
+
+    def _looked_at(self, most: int) -> list[bytes]:
+        """What is on a screen; if that is much, another part of it each time."""
+        now_s = time.monotonic()
+        self._looked = {n: until_s for n, until_s in self._looked.copy().items() if until_s > now_s}
+        names = [name for name in self._looked if self._is_rested(name, now_s)]
+        if len(names) <= most:
+            return names
+        self._turn = (self._turn + most) % len(names)
+        return (names + names)[self._turn : self._turn + most]
 
     def _is_rested(self, name: bytes, now_s: float) -> bool:
         known = self._board.streams.get(name)
         return known is None or known.rest_until_s <= now_s
 
-    def _note_streams(self, server: Server, names: list[bytes]) -> None:
+    def _note_streams(self, server: Server, names: list[bytes], *, is_round: bool = False) -> None:
         replies = server.link.ask_all([("XINFO", "STREAM", name) for name in names])
-        now_s = time.monotonic()
+        now_s, board = time.monotonic(), self._board
         for name, reply in zip(names, replies, strict=True):
             if isinstance(reply, Refusal):
-                self._board.streams.pop(name, None)
+                board.version += board.streams.pop(name, None) is not None
                 continue
             facts = facts_of_reply(name, reply)
-            watched = self._board.streams.get(name)
-            if watched is None:
-                watched = self._board.streams[name] = Watched(facts, now_s)
-            else:
-                note_stream(watched, facts, now_s)
+            watched = board.streams.get(name)
+            if watched is None or watched.facts != facts:
+                watched = watched or Watched(facts, now_s, facts.added)
+                board.touch(watched)
+                board.streams[name] = watched
+            watched.facts = facts
+            watched.groups = watched.groups if facts.groups else {}
+            if is_round:
+                note_rate(watched, now_s)
             watched.rest_until_s = now_s + entry_bytes(reply) / HEAVY_BYTES_A_S
 
-    def _note_groups(self, server: Server, names: list[bytes]) -> None:
+    def _note_groups(
+        self, server: Server, names: list[bytes], *, is_round: bool = False
+    ) -> list[tuple[Watched, WatchedGroup]]:
+        """Ask about the groups of these streams; all of them."""
         found: dict[bytes, dict[bytes, GroupFacts]] = {name: {} for name in names}
         for facts in every_group(server, names):
             found[facts.stream][facts.name] = facts
-        now_s = time.monotonic()
-        late: list[tuple[Watched, WatchedGroup]] = []
+        now_s, board = time.monotonic(), self._board
+        noted: list[tuple[Watched, WatchedGroup]] = []
         for name, groups in found.items():
-            watched = self._board.streams[name]
-            note_groups(watched, groups, now_s)
-            late += [(watched, group) for group in watched.groups.values()]
-        self._note_ages(server, late, now_s)
+            watched = board.streams[name]
+            if note_groups(watched, groups, now_s, is_round=is_round):
+                board.touch(watched)
+            noted += [(watched, group) for group in watched.groups.values()]
+        return noted
 
-    def _note_ages(
-        self, server: Server, pairs: list[tuple[Watched, WatchedGroup]], now_s: float
-    ) -> None:
-        waiting = [pair for pair in pairs if is_waiting(*pair)]
-        for _, group in pairs:
-            group.behind_ms = 0
+    def _note_ages(self, server: Server, pairs: list[tuple[Watched, WatchedGroup]]) -> None:
+        waiting = [group for watched, group in pairs if is_waiting(watched, group)]
+        now_s, now_ms = time.monotonic(), self._board.server.now_ms
         replies = server.link.ask_all(
             [
                 ("XRANGE", one.facts.stream, f"({one.facts.last_id}", "+", "COUNT", 1)
-                for _, one in waiting
+                for one in waiting
             ]
         )
-        for (_, group), reply in zip(waiting, replies, strict=True):
-            if reply and not isinstance(reply, Refusal):
-                group.behind_ms = max(0, self._board.server.now_ms - ms_of(reply[0][0].decode()))
+        for group, reply in zip(waiting, replies, strict=True):
+            is_known = bool(reply) and not isinstance(reply, Refusal)
+            group.behind_ms = max(0, now_ms - ms_of(reply[0][0].decode())) if is_known else 0
         for _, group in pairs:
             group.behind_curve.push(now_s, group.behind_ms)
 
@@ -190,27 +242,39 @@ class Poller:
             watched.memory_bytes = reply if isinstance(reply, int) else None
 
 
-def note_stream(watched: Watched, facts: StreamFacts, now_s: float) -> None:
-    """New facts of a stream, and the rate since the last."""
-    before, seconds = watched.facts, now_s - watched.at_s
-    if facts.added is not None and before.added is not None and seconds > 0:
-        watched.in_rate = max(0, facts.added - before.added) / seconds
+def note_rate(watched: Watched, now_s: float) -> None:
+    """What came in since the last round that asked about the stream."""
+    added, seconds = watched.facts.added, now_s - watched.at_s
+    if added is not None and watched.added is not None and seconds > 0:
+        watched.in_rate = max(0, added - watched.added) / seconds
         watched.curve.push(now_s, watched.in_rate)
-    watched.facts, watched.at_s = facts, now_s
+    watched.added, watched.at_s = added, now_s
 
 
-def note_groups(watched: Watched, groups: dict[bytes, GroupFacts], now_s: float) -> None:
-    """New facts of the groups of a stream."""
-    fresh: dict[bytes, WatchedGroup] = {}
+def note_groups(
+    watched: Watched, groups: dict[bytes, GroupFacts], now_s: float, *, is_round: bool
+) -> bool:
+    """New facts of the groups of a stream; whether they differ from the old ones."""
+    before, fresh = watched.groups, {}
     for name, facts in groups.items():
-        group = watched.groups.get(name) or WatchedGroup(facts, now_s)
-        before, seconds = group.facts, now_s - group.at_s
-        if facts.read is not None and before.read is not None and seconds > 0:
-            group.out_rate = max(0, facts.read - before.read) / seconds
-        group.facts, group.at_s = facts, now_s
-        group.lag_curve.push(now_s, facts.lag)
-        fresh[name] = group
+        group = before.get(name) or WatchedGroup(facts, now_s, facts.read)
+        is_other = name not in before or group.facts != facts
+        fresh[name] = replace(group, facts=facts) if is_other else group
+        if not is_waiting(watched, fresh[name]):
+            fresh[name].behind_ms = 0
+        if is_round:
+            note_out_rate(fresh[name], now_s)
     watched.groups = fresh
+    return any(fresh.get(name) is not before.get(name) for name in {*fresh, *before})
+
+
+def note_out_rate(group: WatchedGroup, now_s: float) -> None:
+    """What was given to a group since the last round that asked about it."""
+    read, seconds = group.facts.read, now_s - group.at_s
+    if read is not None and group.read is not None and seconds > 0:
+        group.out_rate = max(0, read - group.read) / seconds
+    group.read, group.at_s = read, now_s
+    group.lag_curve.push(now_s, group.facts.lag)
 
 
 def is_waiting(watched: Watched, group: WatchedGroup) -> bool:

@@ -1,7 +1,8 @@
 """Server-sent events: an answer that is sent again whenever it may have changed.
 
-    event: state   data: {...}      the same JSON as the GET of that address
-    : still here                    each 15 s, so that proxies keep the line
+    event: state    data: {...}                         the same JSON as the GET of that address
+    event: change   data: [[["streams",3,"lag"],0],...]  places in it, and what is there now
+    : still here                                        each 15 s, so that proxies keep the line
 
 The board tells how often it changed; nobody asks the server because somebody watches.
 """
@@ -10,13 +11,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 ALIVE_S = 15.0
+COMPACT = (",", ":")
 ALIVE = ": still here\n\n"
 
 
@@ -50,9 +52,36 @@ class Bell:
             await asyncio.shield(self._next)
 
 
-def event(data: Any) -> str:
+def event(data: Any, kind: str = "state") -> str:
     """One event."""
-    return f"event: state\ndata: {json.dumps(data)}\n\n"
+    return f"event: {kind}\ndata: {json.dumps(data, separators=COMPACT)}\n\n"
+
+
+def changes(before: Any, after: Any, *way: str | int) -> Iterator[tuple[list[str | int], Any]]:
+    """What must be put where to make the one of the other."""
+    if before is after:
+        return
+    if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
+        for name, value in after.items():
+            yield from changes(before[name], value, *way, name)
+    elif are_rows(before) and are_rows(after) and len(before) == len(after):
+        for at, value in enumerate(after):
+            yield from changes(before[at], value, *way, at)
+    elif before != after:
+        yield [*way], after
+
+
+def are_rows(value: Any) -> bool:
+    """Whether it is a list of objects, which change one by one."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def told(before: Any, after: Any) -> str:
+    """What to say to somebody who knows ``before``; nothing if nothing has changed."""
+    found = list(changes(before, after))
+    if not found:
+        return ""
+    return event(after) if [] in (way for way, _ in found) else event(found, "change")
 
 
 def streamed(events: AsyncIterator[str]) -> StreamingResponse:
@@ -62,11 +91,12 @@ def streamed(events: AsyncIterator[str]) -> StreamingResponse:
 
 async def followed(bell: Bell, look: Callable[[], Any]) -> AsyncIterator[str]:
     """What ``look`` says, now and whenever it says something else."""
-    last = ""
+    last = None
     while True:
-        text = event(await run_in_threadpool(look))
-        if text != last:
-            last = text
+        found = await run_in_threadpool(look)
+        text = await run_in_threadpool(told, last, found)
+        last = found
+        if text:
             yield text
         try:
             await asyncio.wait_for(bell.wait(), ALIVE_S)

@@ -1,0 +1,223 @@
+"""``make bench-console``: what an open console costs, and how quick it is, at a large server.
+
+    python -m bench.console [--quick]
+
+A Forebay with 10,000 streams, 1,000,000 pending entries in ten groups, and a console of it.
+
+    first answer    the API of the first page, median and worst of many
+    first paint     in Chromium, from an empty cache
+    an update       from the reply of an XADD to the event that a viewer gets
+                    who has the stream on his screen
+    share of a core what the server, and the console itself, use while somebody looks
+
+The share without a console is taken off.  Prints each line, and after a full run writes the table
+in docs/console.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import Any, NamedTuple
+
+import redis
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+
+from bench import report
+from bench.peers import machine
+from testkit.consoles import Asker, console
+from testkit.servers import ServerProcess, cpu_s, start_forebay
+from testkit.waiting import wait_until
+
+STREAMS, FULL, QUICK = 10_000, 1_000_000, 100_000
+BUSY = 10
+PIECE = 1_000
+PACE_S = 0.37
+
+
+class Line(NamedTuple):
+    """One figure, and what it should be."""
+
+    name: str
+    figure: str
+    goal: str
+
+    def row(self) -> str:
+        """A row of the table."""
+        return f"| {self.name} | {self.figure} | {self.goal} |"
+
+
+def name_of(number: int) -> str:
+    """A stream; the busy ones come first on the page."""
+    return f"stream:{number:05}"
+
+
+def fill(client: redis.Redis, pending: int) -> None:
+    """The streams; ten of them have groups to which entries were given."""
+    for start in range(0, STREAMS, PIECE):
+        pipe = client.pipeline(transaction=False)
+        for number in range(start, start + PIECE):
+            pipe.xadd(name_of(number), {"n": number})
+        pipe.execute()
+    for number in range(BUSY):
+        stream, share = name_of(number), pending // BUSY
+        client.xgroup_create(stream, "readers", 0)
+        for start in range(0, share, PIECE):
+            pipe = client.pipeline(transaction=False)
+            for entry in range(start, min(start + PIECE, share)):
+                pipe.execute_command("XADD", stream, "*", "n", entry, "text", "some words")
+            pipe.execute()
+            given: dict[Any, Any] = {stream: ">"}
+            client.xreadgroup("readers", f"consumer {start % 7}", given, count=PIECE + 1)
+
+
+def share(pid: int, seconds: float) -> float:
+    """Which part of a core a process uses, for a while."""
+    begun_s, used_s = time.perf_counter(), cpu_s(pid)
+    time.sleep(seconds)
+    return (cpu_s(pid) - used_s) / (time.perf_counter() - begun_s)
+
+
+def first_answers(asker: Asker, rounds: int) -> list[float]:
+    """Milliseconds until the API has answered."""
+    found = []
+    for _ in range(rounds):
+        begun_s = time.perf_counter()
+        asker.get("/streams?count=50")
+        found.append((time.perf_counter() - begun_s) * 1000)
+    return found
+
+
+def updates(asker: Asker, client: redis.Redis, rounds: int) -> list[float]:
+    """Milliseconds from the reply of an XADD to the event with its new length."""
+    found, dice = [], Random(1)
+    with asker.live("/streams?count=50") as states:
+        state = next(states)
+        for _ in range(rounds):
+            at = dice.randrange(50)
+            wanted = state["streams"][at]["length"] + 1
+            time.sleep(dice.random() * PACE_S)
+            client.xadd(state["streams"][at]["name"], {"n": 1})
+            begun_s = time.perf_counter()
+            while state["streams"][at]["length"] != wanted:
+                state = next(states)
+            found.append((time.perf_counter() - begun_s) * 1000)
+    return found
+
+
+def paints(port: int, rounds: int) -> list[float]:
+    """Milliseconds until something is on the screen, each time in a new browser."""
+    found = []
+    for _ in range(rounds):
+        with chromium() as driver:
+            driver.get(f"http://127.0.0.1:{port}/")
+            wait_until("the streams are on the page", lambda: "stream:00049" in driver.page_source)
+            script = "return performance.getEntriesByType('paint').map((one) => one.startTime)"
+            found.append(max(driver.execute_script(script)))
+    return found
+
+
+@contextmanager
+def chromium() -> Iterator[webdriver.Chrome]:
+    """A browser without a screen."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = "/usr/bin/chromium"
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run"):
+        options.add_argument(flag)
+    driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+@contextmanager
+def looking(asker: Asker, pages: int) -> Iterator[None]:
+    """So many open pages: their events are read as a browser reads them."""
+    over = threading.Event()
+
+    def read(path: str) -> None:
+        with asker.live(path) as states:
+            for _ in states:
+                if over.is_set():
+                    return
+
+    paths = ("/streams?count=50", "/server")
+    readers = [threading.Thread(target=read, args=(path,)) for path in paths * pages]
+    for reader in readers:
+        reader.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for reader in readers:
+            reader.join()
+
+
+def measured(server: ServerProcess, client: redis.Redis, quick: bool) -> Iterator[Line]:
+    """All of it."""
+    rounds, seconds = (10, 5.0) if quick else (100, 30.0)
+    alone = share(server.pid, seconds)
+    with console(f"redis://127.0.0.1:{server.port}") as asker:
+        asker.enter()
+        begun_s = time.perf_counter()
+        wait_until("all are known", lambda: asker.get("/streams")["total"] == STREAMS, 120)
+        yield Line("all streams are known after", f"{time.perf_counter() - begun_s:.1f} s", "")
+        yield of_times("first answer of the API", first_answers(asker, rounds), "")
+        for pages in (1, 20):
+            with looking(asker, pages):
+                used = share(server.pid, seconds) - alone
+                own = share(asker.pid, seconds)
+            name = "an open page" if pages == 1 else f"{pages} open pages"
+            yield Line(f"share of a core for {name}: server", f"{used:.1%}", "at most 2 %")
+            yield Line(f"share of a core for {name}: console", f"{own:.1%}", "")
+        yield of_times("an update", updates(asker, client, rounds), "within 200 ms")
+        yield of_times("first paint", paints(asker.port, 2 if quick else 5), "under 1,000 ms")
+
+
+def of_times(name: str, times_ms: list[float], goal: str) -> Line:
+    """The median and the worst of some times."""
+    return Line(name, f"{median(times_ms):,.0f} ms, at most {max(times_ms):,.0f} ms", goal)
+
+
+def main() -> None:
+    """Measure, print, write the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="a tenth of the entries, less time")
+    quick = parser.parse_args().quick
+    facts = machine()
+    print(report.told(facts))
+    directory = Path(tempfile.mkdtemp())
+    server = start_forebay(directory)
+    try:
+        with closing(redis.Redis(port=server.port)) as client:
+            fill(client, QUICK if quick else FULL)
+            lines = []
+            for line in measured(server, client, quick):
+                lines.append(line)
+                print(f"{line.name:50} {line.figure:30} {line.goal}", flush=True)
+    finally:
+        server.stop()
+        shutil.rmtree(directory)
+    if not quick:
+        write_page(lines, facts)
+
+
+def write_page(lines: list[Line], facts: dict[str, str]) -> None:
+    """The table in docs/console.md."""
+    rows = ["| | measured | goal |", "| --- | --- | --- |", *(line.row() for line in lines)]
+    page = report.ROOT / "docs" / "console.md"
+    report.write_between_markers(page, f"On {report.told(facts)}:", rows)
+
+
+if __name__ == "__main__":
+    main()
