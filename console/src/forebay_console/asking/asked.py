@@ -61,7 +61,7 @@ class Asked:
         """A word that must be one of these; the first if it is not said."""
         word = self.query.get(name) or words[0]
         if word not in words:
-            raise BadRequestError(f"{name} is one of {', '.join(words)}, not {word!r}")
+            raise BadRequestError(f"{name} is one of {', '.join(words)}, not {word[:50]!r}")
         return word
 
     def number(self, name: str, otherwise: int, most: int) -> int:
@@ -69,9 +69,13 @@ class Asked:
         text = self.query.get(name, "")
         if not text:
             return otherwise
-        if not text.isdecimal() or len(text) > 15:
-            raise BadRequestError(f"{name} is a number, not {text!r}")
+        if not (text.isascii() and text.isdecimal()) or len(text) > 16:
+            raise BadRequestError(f"{name} is a whole number, not {text[:50]!r}")
         return min(int(text), most)
+
+    def page(self, otherwise: int, most: int) -> int:
+        """How many are asked for: one at least."""
+        return max(1, self.number("count", otherwise, most))
 
     def given(self, name: str, kind: type[Any]) -> Any:
         """What the body says; it must be there, and of a kind."""

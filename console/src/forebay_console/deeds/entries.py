@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import Any
 
 from forebay.cli.remote.facts import groups_of, stream_of
@@ -48,7 +47,7 @@ def word(value: object) -> bytes:
         return str(value["text"]).encode()
     try:
         return base64.b64decode(text or "", validate=True) if isinstance(text, str) else _no(value)
-    except binascii.Error:
+    except ValueError:  # binascii.Error is one, and so is a letter that is no ASCII
         raise BadRequestError("a value in base64 cannot be read") from None
 
 

@@ -16,6 +16,7 @@ from forebay.cli.remote.link import Word
 from forebay.cli.remote.server import Server
 from forebay_console.asking.asked import Asked, BadRequestError
 from forebay_console.deeds.entries import fields_of
+from forebay_console.views.entries import checked
 from forebay_console.views.letters import kind_of, letter_of, letters
 from forebay_workers.settle.letters import Letter, read
 
@@ -48,7 +49,10 @@ def redrive_all(asked: Asked) -> dict[str, Any]:
 def drop(asked: Asked) -> dict[str, Any]:
     """Delete letters of a kind, or all, or by ID: {"kind": ...}, {"ids": [...]}, {"all": true}."""
     ids = asked.body.get("ids")
-    found = [str(one) for one in ids] if isinstance(ids, list) else [o.id for o in chosen(asked)]
+    if isinstance(ids, list):
+        found = [checked(str(one)) for one in ids]
+    else:
+        found = [one.id for one in chosen(asked)]
     count = 0
     for at in range(0, len(found), MOST):
         count += asked.server.ask("XDEL", asked.stream, *found[at : at + MOST])

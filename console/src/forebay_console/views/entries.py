@@ -20,6 +20,8 @@ from forebay_console.servers.shown import WHOLE_BYTES, fields, size_of
 
 COUNT, MOST = 50, 500
 FIRST_PAGE = 4
+#: Two numbers of 64 bits, and one character that is too much.
+LONGEST_ID = 42
 PAGE_BYTES = 1 << 20
 LARGEST_PAGE = 1000
 #: A filter gives up for now after so many entries, or so long.
@@ -40,7 +42,7 @@ def entries(asked: Asked) -> dict[str, Any]:
     wanted = filter_of(asked)
     found: list[Entry] = []
     looked, size, last = 0, 0, None
-    count, until_s = asked.number("count", COUNT, MOST), time.monotonic() + LONGEST_LOOK_S
+    count, until_s = asked.page(COUNT, MOST), time.monotonic() + LONGEST_LOOK_S
     for entry in walk(asked.server, asked.stream, low, high, is_reverse=is_newest):
         looked, last = looked + 1, entry[0]
         if wanted is None or wanted(entry[1]):
@@ -67,8 +69,8 @@ def told(entry: Entry) -> dict[str, Any]:
 
 def one_entry(asked: Asked) -> dict[str, Any]:
     """One entry, as whole as can be shown."""
-    entry_id = asked.path["id"]
-    page = asked.server.ask("XRANGE", asked.stream, checked(entry_id), entry_id)
+    entry_id = exact(asked.path["id"])
+    page = asked.server.ask("XRANGE", asked.stream, entry_id, entry_id)
     if not page:
         raise NotThereError(f"there is no entry {entry_id}; it was deleted or trimmed")
     _, words = page[0]
@@ -120,9 +122,15 @@ def bound(asked: Asked, name: str, otherwise: str) -> str:
     return text
 
 
+def exact(text: str) -> str:
+    """The ID of one entry: 5 means 5-0."""
+    return text if "-" in checked(text) else f"{text}-0"
+
+
 def checked(text: str) -> str:
     """An ID, or milliseconds."""
-    ms, dash, seq = text.partition("-")
-    if not ms.isdecimal() or (dash and not seq.isdecimal()) or len(text) > 41:
+    ms, dash, seq = text[:LONGEST_ID].partition("-")
+    is_id = text.isascii() and ms.isdecimal() and (not dash or seq.isdecimal())
+    if not is_id or max(int(ms), int(seq or 0)) >> 64:
         raise BadRequestError(f"{text[:50]!r} is no ID; write it as 1794900000000-0")
     return text

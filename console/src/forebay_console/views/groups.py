@@ -45,7 +45,7 @@ def consumers(asked: Asked) -> dict[str, Any]:
 def pending(asked: Asked) -> dict[str, Any]:
     """A page of pending entries, oldest first."""
     start = bound(asked, "from", "-")
-    count = asked.number("count", PAGE, MOST)
+    count = asked.page(PAGE, MOST)
     owner = [asked.word("consumer")] if asked.word("consumer") else []
     words: list[Word] = ["IDLE", asked.number("idle_ms", 0, 10**15), start, "+", count, *owner]
     rows = asked.server.ask("XPENDING", asked.stream, asked.group, *words)

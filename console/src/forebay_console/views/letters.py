@@ -13,7 +13,7 @@ from typing import Any
 from forebay.cli.remote.server import Server
 from forebay_console.asking.asked import Asked, NotThereError
 from forebay_console.servers.shown import WHOLE_BYTES, fields, key_of, name
-from forebay_console.views.entries import bound, checked, walk
+from forebay_console.views.entries import bound, exact, walk
 from forebay_workers.settle.letters import Letter, read
 
 SUFFIX = b":dead"
@@ -67,7 +67,7 @@ def kinds(asked: Asked) -> dict[str, Any]:
 
 def some_letters(asked: Asked) -> dict[str, Any]:
     """A page of letters, newest first, of one kind or of all."""
-    kind, count = asked.word("kind"), asked.number("count", PAGE, MOST)
+    kind, count = asked.word("kind"), asked.page(PAGE, MOST)
     found: list[Letter] = []
     looked, last = 0, None
     for letter in letters(asked.server, asked.stream, bound(asked, "to", "+")):
@@ -95,7 +95,7 @@ def one_letter(asked: Asked) -> dict[str, Any]:
 
 def letter_of(asked: Asked) -> Letter:
     """The letter that is asked for."""
-    entry_id = checked(asked.path["id"])
+    entry_id = exact(asked.path["id"])
     page = asked.server.ask("XRANGE", asked.stream, entry_id, entry_id)
     letter = read(*page[0]) if page else None
     if letter is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from forebay.cli.remote.facts import ms_of
@@ -52,6 +53,7 @@ def fold(found: dict[str, dict[str, Any]], at_ms: int, told: dict[str, str]) -> 
 def number(text: str) -> float | None:
     """A number of a report; one that is none is not known."""
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
         return None
+    return value if math.isfinite(value) else None

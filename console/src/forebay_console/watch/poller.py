@@ -188,12 +188,13 @@ class Poller:
                 continue
             facts = facts_of_reply(name, reply)
             watched = board.streams.get(name)
-            if watched is None or watched.facts != facts:
-                watched = watched or Watched(facts, now_s, facts.added)
-                board.touch(watched)
-                board.streams[name] = watched
+            is_other = watched is None or watched.facts != facts
+            watched = watched or Watched(facts, now_s, facts.added)
             watched.facts = facts
             watched.groups = watched.groups if facts.groups else {}
+            if is_other:  # told last: who looks now must not keep the old facts for new ones
+                board.touch(watched)
+                board.streams[name] = watched
             if is_round:
                 note_rate(watched, now_s)
             watched.rest_until_s = now_s + entry_bytes(reply) / HEAVY_BYTES_A_S

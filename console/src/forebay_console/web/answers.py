@@ -14,6 +14,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -41,6 +42,13 @@ def failed(status: int, sentence: str) -> Response:
     return JSONResponse({"error": sentence}, status)
 
 
+async def not_answered(_: Request, error: Exception) -> Response:
+    """An address that nobody answers, or not in this way."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    known = {404: "there is nothing at this address", 405: "this cannot be asked in this way"}
+    return failed(status, known.get(status, "the request cannot be understood"))
+
+
 def answered(function: Callable[[], Any]) -> Response:
     """What a function says; its known errors are answers, others are told in the log alone."""
     try:
@@ -63,6 +71,11 @@ def status_of(error: Exception) -> int:
     return next(code for kind, code in STATUS.items() if isinstance(error, kind))
 
 
+def no_number(word: str) -> None:
+    """NaN and its kin are Python's JSON, and nobody else's."""
+    raise ValueError(word)
+
+
 async def body_of(request: Request) -> dict[str, Any]:
     """The JSON object that was sent; BadRequestError if it is none."""
     if request.method == "GET":
@@ -76,8 +89,9 @@ async def body_of(request: Request) -> dict[str, Any]:
             raise BadRequestError(f"a request has at most {MOST_BODY_BYTES:,} bytes")
         parts.append(part)
     try:
-        found = json.loads(b"".join(parts) or b"{}")
-    except ValueError:
+        found = json.loads(b"".join(parts) or b"{}", parse_constant=no_number)
+        json.dumps(found, ensure_ascii=False).encode()  # half a character cannot be kept
+    except (ValueError, RecursionError):
         raise BadRequestError("what was sent is no JSON") from None
     if not isinstance(found, dict):
         raise BadRequestError("what was sent is no JSON object")

@@ -15,6 +15,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
@@ -30,7 +31,7 @@ from forebay_console.servers.shown import name_of
 from forebay_console.views.server import facts
 from forebay_console.watch.board import Board
 from forebay_console.watch.poller import Poller
-from forebay_console.web.answers import STATUS, answered, body_of, failed
+from forebay_console.web.answers import STATUS, answered, body_of, failed, not_answered
 from forebay_console.web.endpoints import ENDPOINTS, Endpoint
 from forebay_console.web.events import Bell, followed, streamed, taken
 from forebay_console.web.headers import LOCAL_NAMES, Guard
@@ -78,7 +79,8 @@ class Console:
             Route("/api/tail/{stream}", self.tail),
             *(route for one in ENDPOINTS for route in self._routes(one)),
         ]
-        app = Starlette(routes=routes, lifespan=self._lifespan)
+        handlers = {HTTPException: not_answered}
+        app = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=handlers)
         return Guard(app, (*LOCAL_NAMES, *self.settings.hosts))
 
     @asynccontextmanager

@@ -8,8 +8,8 @@ else needs ``--write`` and the session's token, except previews, which change no
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from forebay_console.asking.asked import Asked
@@ -19,6 +19,8 @@ from forebay_console.deeds import letters as letter_deeds
 from forebay_console.views import entries, groups, histogram, letters, overview, pipelines
 from forebay_console.views import server as server_view
 from forebay_console.views import stream as stream_view
+from forebay_console.web import schemas as look
+from forebay_console.web.schemas import Schema, counted, one_of, partly, record
 
 STREAM, GROUP, DEAD = "/streams/{stream}", "/streams/{stream}/groups/{group}", "/dead/{stream}"
 
@@ -31,8 +33,12 @@ class Endpoint:
     path: str
     function: Callable[[Asked], Any]
     summary: str
+    #: What it answers.
+    answer: Schema
     #: Words that may stand after the ?
-    words: tuple[str, ...] = ()
+    words: Mapping[str, Schema] = field(default_factory=dict)
+    #: What is sent to it.
+    body: Schema | None = None
     #: Whether it changes nothing although it is a POST.
     is_preview: bool = False
     #: Whether the page may follow it live: it is made of the board alone.
@@ -44,79 +50,193 @@ class Endpoint:
         return self.method != "GET" and not self.is_preview
 
 
-def get(path: str, function: Callable[[Asked], Any], summary: str, *words: str) -> Endpoint:
+Function = Callable[[Asked], Any]
+Words = Mapping[str, Schema]
+NO_WORDS: Words = {}
+
+
+def get(
+    path: str, function: Function, summary: str, answer: Schema, words: Words = NO_WORDS
+) -> Endpoint:
     """A question."""
-    return Endpoint("GET", path, function, summary, words)
+    return Endpoint("GET", path, function, summary, answer, words)
 
 
-def live(path: str, function: Callable[[Asked], Any], summary: str, *words: str) -> Endpoint:
+def live(
+    path: str, function: Function, summary: str, answer: Schema, words: Words = NO_WORDS
+) -> Endpoint:
     """A question whose answer changes by itself."""
-    return Endpoint("GET", path, function, summary, words, is_live=True)
+    return Endpoint("GET", path, function, summary, answer, words, is_live=True)
 
 
-def post(path: str, function: Callable[[Asked], Any], summary: str) -> Endpoint:
+def post(path: str, function: Function, summary: str, answer: Schema, body: Schema) -> Endpoint:
     """A deed."""
-    return Endpoint("POST", path, function, summary)
+    return Endpoint("POST", path, function, summary, answer, body=body)
 
 
-def preview(path: str, function: Callable[[Asked], Any], summary: str) -> Endpoint:
+def preview(path: str, function: Function, summary: str, answer: Schema, body: Schema) -> Endpoint:
     """What a deed would do."""
-    return Endpoint("POST", path, function, summary, is_preview=True)
+    return Endpoint("POST", path, function, summary, answer, body=body, is_preview=True)
 
+
+def most(number: int) -> Schema:
+    """A number from 0 on; a larger one is taken for the largest."""
+    return {"type": "integer", "minimum": 0, "maximum": number}
+
+
+TIMES = most(10**15)
+FILTER = {"field": look.TEXT, "value": look.TEXT, "contains": one_of("", "1")}
+RANGE = {"from": look.BOUND, "to": look.BOUND, "order": one_of("newest", "oldest")}
+TRIM = {"anyOf": [record(maxlen=look.COUNT), record(before=look.ANY_ID)]}
+NEW_GROUP = partly(
+    "name",
+    **{"name": look.TEXT, "from": {"anyOf": [one_of("start", "end"), look.ANY_ID]}},
+)
+CHOICE = {"anyOf": [record(kind=look.TEXT), record(all={"const": True})]}
+RATE = {"type": "number", "exclusiveMinimum": 0}
+PACED = {
+    "anyOf": [
+        partly("kind", kind=look.TEXT, rate=RATE),
+        partly("all", all={"const": True}, rate=RATE),
+    ]
+}
+NOTHING = record()
 
 ENDPOINTS = (
     live(
-        "/streams",
-        overview.overview,
-        "Streams: searched, sorted, a page of them",
-        *("search", "sort", "order", "start", "count"),
+        *("/streams", overview.overview, "Streams: searched, sorted, a page of them", look.STREAMS),
+        {
+            "search": look.TEXT,
+            "sort": one_of(*overview.SORTS),
+            "order": one_of(*overview.ORDERS),
+            "start": most(10**9),
+            "count": most(overview.MOST),
+        },
     ),
-    live(STREAM, stream_view.stream, "One stream and its groups"),
+    live(STREAM, stream_view.stream, "One stream and its groups", look.STREAM),
     get(
-        f"{STREAM}/entries",
-        entries.entries,
-        "Entries, newest or oldest first",
-        *("order", "from", "to", "count", "field", "value", "contains"),
+        *(f"{STREAM}/entries", entries.entries, "Entries, newest or oldest first", look.ENTRIES),
+        {**RANGE, "count": most(entries.MOST), **FILTER},
     ),
-    get(f"{STREAM}/entries/{{id}}", entries.one_entry, "One entry, whole"),
+    get(f"{STREAM}/entries/{{id}}", entries.one_entry, "One entry, whole", look.ENTRY),
     get(
         f"{STREAM}/histogram",
         histogram.histogram,
         "How many entries there are over time",
-        *("from_ms", "to_ms", "bars"),
+        look.HISTOGRAM,
+        {"from_ms": TIMES, "to_ms": TIMES, "bars": most(histogram.MOST_BARS)},
     ),
-    get(f"{STREAM}/pins", stream_view.pins, "What keeps the stream from being trimmed"),
-    post(f"{STREAM}/entries", entry_deeds.add, "Append an entry"),
-    preview(f"{STREAM}/delete-preview", entry_deeds.delete_preview, "What a delete would take"),
-    post(f"{STREAM}/delete", entry_deeds.delete, "Delete entries by ID"),
-    preview(f"{STREAM}/trim-preview", entry_deeds.trim_preview, "What a trim would remove"),
-    post(f"{STREAM}/trim", entry_deeds.trim, "Remove the oldest entries"),
-    post(f"{STREAM}/groups", group_deeds.create, "Create a group"),
-    get(f"{GROUP}/consumers", groups.consumers, "The consumers of a group"),
+    get(f"{STREAM}/pins", stream_view.pins, "What keeps the stream from being trimmed", look.PINS),
+    post(
+        *(f"{STREAM}/entries", entry_deeds.add, "Append an entry", record(id=look.ID)),
+        partly("fields", fields=look.FIELDS, id=look.ANY_ID),
+    ),
+    preview(
+        f"{STREAM}/delete-preview",
+        entry_deeds.delete_preview,
+        "What a delete would take",
+        look.DELETE_PREVIEW,
+        record(ids=look.IDS),
+    ),
+    post(
+        *(f"{STREAM}/delete", entry_deeds.delete, "Delete entries by ID", counted("deleted")),
+        record(ids=look.IDS),
+    ),
+    preview(
+        f"{STREAM}/trim-preview",
+        entry_deeds.trim_preview,
+        "What a trim would remove",
+        look.TRIM_PREVIEW,
+        TRIM,
+    ),
+    post(f"{STREAM}/trim", entry_deeds.trim, "Remove the oldest entries", counted("removed"), TRIM),
+    post(
+        *(f"{STREAM}/groups", group_deeds.create, "Create a group", record(created=look.TEXT)),
+        NEW_GROUP,
+    ),
+    get(f"{GROUP}/consumers", groups.consumers, "The consumers of a group", look.CONSUMERS),
     get(
-        f"{GROUP}/pending",
-        groups.pending,
-        "Pending entries, oldest first",
-        *("from", "count", "consumer", "idle_ms"),
+        *(f"{GROUP}/pending", groups.pending, "Pending entries, oldest first", look.PENDING),
+        {
+            "from": look.BOUND,
+            "count": most(groups.MOST),
+            "consumer": look.TEXT,
+            "idle_ms": TIMES,
+        },
     ),
-    get(f"{GROUP}/pending-bars", groups.pending_bars, "Pending entries by age and by deliveries"),
-    preview(f"{GROUP}/reset-preview", group_deeds.reset_preview, "What a reset would do"),
-    post(f"{GROUP}/reset", group_deeds.reset, "Move a group"),
-    preview(f"{GROUP}/delete-preview", group_deeds.delete_preview, "What is lost with a group"),
-    post(f"{GROUP}/delete", group_deeds.delete, "Delete a group"),
-    post(f"{GROUP}/claim", group_deeds.claim, "Give pending entries to another consumer"),
-    post(f"{GROUP}/acknowledge", group_deeds.acknowledge, "Acknowledge pending entries"),
-    post(f"{GROUP}/release", group_deeds.release, "Release pending entries"),
-    live("/dead", letters.places, "Streams of dead letters"),
-    get(f"{DEAD}/kinds", letters.kinds, "Dead letters by kind of error"),
-    get(f"{DEAD}/letters", letters.some_letters, "Dead letters", "kind", "to", "count"),
-    get(f"{DEAD}/letters/{{id}}", letters.one_letter, "One letter, with its traceback"),
-    post(f"{DEAD}/letters/{{id}}/redrive", letter_deeds.redrive, "Send one letter back"),
-    post(f"{DEAD}/redrive", letter_deeds.redrive_all, "Send letters back, a piece at a time"),
-    post(f"{DEAD}/drop", letter_deeds.drop, "Delete letters"),
-    get("/pipelines", pipelines.pipelines, "Pipelines on Spark, by their reports"),
-    live("/server", server_view.server, "How the server is"),
-    get("/server/slow", server_view.slow_log, "Slow commands"),
-    get("/server/settings", server_view.settings, "Settings"),
-    get("/server/clients", server_view.clients, "Connections"),
+    get(
+        f"{GROUP}/pending-bars",
+        groups.pending_bars,
+        "Pending entries by age and by deliveries",
+        look.PENDING_BARS,
+    ),
+    preview(
+        *(f"{GROUP}/reset-preview", group_deeds.reset_preview, "What a reset would do", look.RESET),
+        record(to=look.PLACE),
+    ),
+    post(f"{GROUP}/reset", group_deeds.reset, "Move a group", look.RESET, record(to=look.PLACE)),
+    preview(
+        f"{GROUP}/delete-preview",
+        group_deeds.delete_preview,
+        "What is lost with a group",
+        look.GROUP_LOSS,
+        NOTHING,
+    ),
+    post(f"{GROUP}/delete", group_deeds.delete, "Delete a group", counted("deleted"), NOTHING),
+    post(
+        f"{GROUP}/claim",
+        group_deeds.claim,
+        "Give pending entries to another consumer",
+        counted("claimed"),
+        record(ids=look.IDS, to=look.TEXT),
+    ),
+    post(
+        f"{GROUP}/acknowledge",
+        group_deeds.acknowledge,
+        "Acknowledge pending entries",
+        counted("acknowledged"),
+        record(ids=look.IDS),
+    ),
+    post(
+        f"{GROUP}/release",
+        group_deeds.release,
+        "Release pending entries",
+        counted("released"),
+        record(ids=look.IDS),
+    ),
+    live("/dead", letters.places, "Streams of dead letters", look.PLACES),
+    get(f"{DEAD}/kinds", letters.kinds, "Dead letters by kind of error", look.KINDS),
+    get(
+        *(f"{DEAD}/letters", letters.some_letters, "Dead letters", look.LETTERS),
+        {"kind": look.TEXT, "to": look.BOUND, "count": most(letters.MOST)},
+    ),
+    get(
+        f"{DEAD}/letters/{{id}}",
+        letters.one_letter,
+        "One letter, with its traceback",
+        look.ONE_LETTER,
+    ),
+    post(
+        f"{DEAD}/letters/{{id}}/redrive",
+        letter_deeds.redrive,
+        "Send one letter back",
+        record(sent=look.COUNT, to=look.TEXT),
+        partly(fields=look.FIELDS),
+    ),
+    post(
+        f"{DEAD}/redrive",
+        letter_deeds.redrive_all,
+        "Send letters back, a piece at a time",
+        record(sent=look.COUNT, left=look.COUNT),
+        PACED,
+    ),
+    post(
+        *(f"{DEAD}/drop", letter_deeds.drop, "Delete letters", counted("dropped")),
+        {"anyOf": [*CHOICE["anyOf"], record(ids=look.IDS)]},
+    ),
+    get("/pipelines", pipelines.pipelines, "Pipelines on Spark, by their reports", look.PIPELINES),
+    live("/server", server_view.server, "How the server is", look.SERVER),
+    get("/server/slow", server_view.slow_log, "Slow commands", look.SLOW),
+    get("/server/settings", server_view.settings, "Settings", look.SETTINGS),
+    get("/server/clients", server_view.clients, "Connections", look.CLIENTS),
 )

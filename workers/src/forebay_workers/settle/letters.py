@@ -107,6 +107,8 @@ def read(entry_id: bytes, raw: Sequence[bytes]) -> Letter | None:
     if tuple(tail[::2]) != ADDED:
         return None
     texts = [value.decode("utf-8", "replace") for value in tail[1::2]]
+    if not all(text.isascii() and text.isdecimal() for text in texts[6:]):
+        return None  # somebody else's, under our names
     deliveries, first_ms, last_ms = map(int, texts[6:])
     fields = list(raw[: -2 * len(ADDED)])
     error, trace, stream, origin_id, group, consumer = texts[:6]
