@@ -12,6 +12,8 @@ from forebay_console.servers.shown import key_of, name
 from forebay_console.views.overview import row
 from forebay_console.watch.board import Watched, WatchedGroup
 
+#: How long a stream that is new here is waited for.
+NEW_S = 2.0
 DAY_MS = 86_400_000
 DAYS = (1, 7, 30)
 
@@ -22,6 +24,8 @@ def watched_of(asked: Asked) -> Watched:
     found = asked.board.streams.get(asked.stream)
     if found is None:
         asked.server.ask("XINFO", "GROUPS", asked.stream)  # which says why, if it is not there
+        found = asked.board.wait_for(asked.stream, NEW_S)
+    if found is None:
         raise NotThereError("this stream is new here; it is there in a moment")
     return found
 

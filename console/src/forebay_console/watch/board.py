@@ -9,6 +9,7 @@ One thread writes, others read: a record is replaced as a whole, so a reader see
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -99,6 +100,18 @@ class Board:
         self.version = 0
         #: How often everything was looked at; lists are sorted anew once a round.
         self.rounds = 0
+        self._news = threading.Condition()
+
+    def tell(self) -> None:
+        """The poller has asked once more."""
+        with self._news:
+            self._news.notify_all()
+
+    def wait_for(self, name: bytes, patience_s: float) -> Watched | None:
+        """A stream that is new here; it is asked about at the next glance."""
+        with self._news:
+            self._news.wait_for(lambda: name in self.streams, patience_s)
+        return self.streams.get(name)
 
     def touch(self, watched: Watched) -> None:
         """Something of a stream has changed."""

@@ -97,6 +97,7 @@ class Poller:
         self._try(self._ask_round)
         board.version += 1
         board.rounds += 1
+        board.tell()
         self._tell()
 
     def glance(self) -> None:
@@ -105,6 +106,7 @@ class Poller:
         if self._looked and trouble is None:
             self._try(self._ask_glance)
         if (self._board.version, self._board.server.trouble) != (before, trouble):
+            self._board.tell()
             self._tell()
 
     def _try(self, ask: Callable[[Server], None]) -> None:
