@@ -12,6 +12,7 @@ from typing import Any
 from selenium import webdriver
 from selenium.common.exceptions import StaleElementReferenceException, TimeoutException
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
@@ -71,6 +72,15 @@ class Browser:
         element = self.find(css)
         element.clear()
         element.send_keys(value)
+
+    def drag(self, css: str, start: float, end: float) -> None:
+        """Draw from one place of an element to another, both as parts of its width."""
+        element = self.find(css)
+        wide = element.size["width"]
+        hand = ActionChains(self.driver).move_to_element_with_offset(
+            element, round((start - 0.5) * wide), 0
+        )
+        hand.click_and_hold().move_by_offset(round((end - start) * wide), 0).release().perform()
 
     def complaints(self) -> list[str]:
         """What the page wrote to the browser's log that is an error."""

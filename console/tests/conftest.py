@@ -10,6 +10,8 @@ import pytest
 import redis
 
 from console.tests.support.consoles import Asker, console
+from console.tests.support.stage import Stage
+from console.tests.support.stage import stage as staged
 from testkit.oracle import start_redis
 from testkit.servers import ServerProcess, start_forebay
 from testkit.waiting import wait_until
@@ -50,3 +52,10 @@ def scene(_shared_scene: Scene) -> Scene:
     """A console that may write, signed in; the server is empty."""
     _shared_scene.clear()
     return _shared_scene
+
+
+@pytest.fixture(scope="session")
+def stage(server_root: Path) -> Iterator[Stage]:
+    """A browser at a console of a server that has something to show; a worker's tests share it."""
+    with staged(server_root) as found:
+        yield found

@@ -9,8 +9,7 @@ import pytest
 
 from console.tests.conftest import Scene
 from console.tests.support.consoles import console
-from forebay_workers.message import Message
-from forebay_workers.settle.letters import write
+from console.tests.support.letters import bury
 from testkit.browser import Browser, browser
 from testkit.servers import ServerProcess
 from testkit.waiting import wait_until
@@ -25,15 +24,14 @@ def page(scene: Scene) -> Iterator[Browser]:
         assert found.complaints() == []
 
 
-def bury(scene: Scene, stream: str, error: Exception, fields: list[bytes]) -> None:
-    message = Message(stream, b"1794900000000-0", fields, first_ms=1794900000000)
-    words = write(message, error, "billing", "worker-1", 1794900001000)
-    scene.client.execute_command("XADD", f"{stream}:dead", "*", *words)
-
-
 def test_a_poisoned_message_is_found_read_mended_and_sent_back(scene: Scene, page: Browser) -> None:
     scene.client.xgroup_create("orders", "billing", "$", mkstream=True)
-    bury(scene, "orders", ValueError("no price for '3,20'"), [b"item", b"tea", b"price", b"3,20"])
+    bury(
+        scene.client,
+        "orders",
+        ValueError("no price for '3,20'"),
+        [b"item", b"tea", b"price", b"3,20"],
+    )
     page.go("#/")
     page.click("#top nav a", "Dead letters")
     page.click("td.name a", "orders:dead")
@@ -87,7 +85,7 @@ def test_nothing_that_a_stream_holds_is_run_by_the_browser(scene: Scene, page: B
     scene.client.xadd(EVIL, {EVIL: EVIL})
     scene.client.xgroup_create(EVIL, EVIL, 0)
     scene.client.xreadgroup(EVIL, EVIL, {EVIL: ">"})
-    bury(scene, EVIL, ValueError(EVIL), [EVIL.encode(), EVIL.encode()])
+    bury(scene.client, EVIL, ValueError(EVIL), [EVIL.encode(), EVIL.encode()])
     scene.client.xadd("forebay:pipelines", {"pipeline": EVIL, "event": "failed", "text": EVIL})
     wait_until("they are known", lambda: scene.asker.get("/streams")["total"] == 2)
     (dead,) = scene.asker.get("/dead")["places"]

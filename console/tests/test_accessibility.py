@@ -1,0 +1,109 @@
+"""Whoever looks, with whatever screen: axe has nothing to say, and nothing is off to the side."""
+
+from __future__ import annotations
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from console.tests.support.axe import (
+    CONTRAST,
+    DARK,
+    DESK,
+    PHONE,
+    TABLET,
+    ZOOMED,
+    look_as,
+    sideways_px,
+    violations,
+)
+from console.tests.support.stage import Stage
+
+#: A view, its address, and words that are there when all of it is.
+VIEWS = {
+    "all streams": ("#/", ["orders", "not acknowledged"]),
+    "no such stream": ("#/?search=zebra", ["No stream has zebra"]),
+    "entries": ("#/stream/orders", ["8 entries", "Export", "customer"]),
+    "groups": ("#/stream/orders/groups", ["billing", "Last delivered"]),
+    "one group": (
+        "#/stream/orders/groups/billing",
+        ["Lag, entries", "Pending entries", "worker-1"],
+    ),
+    "what keeps it": ("#/stream/orders/keeps", ["5 given and not acknowledged", "30 days"]),
+    "dead letters": ("#/dead", ["payments:dead"]),
+    "kinds of letters": (
+        "#/dead/payments%3Adead",
+        ["By error", "Letters, newest first", "1794900000000-0"],
+    ),
+    "pipelines": ("#/pipelines", ["archive", "no column h"]),
+    "server": ("#/server", ["Acknowledged", "Slow commands", "Settings"]),
+}
+
+
+def check(stage: Stage) -> None:
+    """Look at what is shown on every screen, light and dark; the desk comes last and stays."""
+    for look in (PHONE, ZOOMED, TABLET, DARK, DESK):
+        look_as(stage.page, look)
+        assert sideways_px(stage.page) <= 0, look
+        if look in (PHONE, DESK):
+            assert violations(stage.page) == [], look
+        elif look == DARK:
+            assert violations(stage.page, CONTRAST) == [], look
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_is_for_everybody(stage: Stage, view: str) -> None:
+    address, words = VIEWS[view]
+    stage.page.go(address)
+    stage.page.see(*words)
+    check(stage)
+    assert stage.page.driver.title.endswith("Forebay") and stage.page.driver.title != "Forebay"
+
+
+def test_one_letter_is_for_everybody(stage: Stage) -> None:
+    (letter,) = stage.asker.get("/dead/payments%3Adead/letters")["letters"]
+    stage.page.go(f"#/dead/payments%3Adead/{letter['id']}")
+    stage.page.see("Traceback", "Send back unchanged")
+    check(stage)
+
+
+def test_an_unfolded_entry_is_for_everybody(stage: Stage) -> None:
+    stage.page.go("#/stream/orders")
+    stage.page.click("tr.entry button.link")
+    stage.page.see("Copy as Python")
+    check(stage)
+
+
+def test_a_dialog_with_a_preview_is_for_everybody(stage: Stage) -> None:
+    stage.page.go("#/stream/orders/groups/billing")
+    stage.page.click("button", "Reset…")
+    stage.page.fill("dialog input[name=to]", "start")
+    stage.page.click("dialog button[type=submit]")
+    stage.page.see("5 entries are given again")
+    check(stage)
+
+
+def test_the_list_of_keys_is_for_everybody(stage: Stage) -> None:
+    stage.page.go("#/server")
+    stage.page.see("Settings")
+    stage.press("?")
+    stage.page.see("Row before")
+    check(stage)
+    stage.press(Keys.ESCAPE)
+
+
+def test_the_sign_in_is_for_everybody(stage: Stage) -> None:
+    stage.page.go("#/")
+    stage.page.click("button", "Sign out")
+    stage.page.see("Password")
+    check(stage)
+
+
+def test_nothing_moves_for_those_who_asked_for_that(stage: Stage) -> None:
+    moving = "return document.getAnimations().length"
+    stage.page.go("#/stream/orders?tail=1")
+    stage.page.see("Live: waiting for entries")
+    look_as(stage.page, DESK)
+    assert stage.page.driver.execute_script(moving) > 0
+    look_as(stage.page, DESK._replace(motion="reduce"))
+    assert stage.page.driver.execute_script(moving) == 0
+    look_as(stage.page, DESK)
