@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,17 +58,19 @@ def blocks(page: Path) -> list[Block]:
 
 def shell_commands(page: Path, program: str) -> list[list[str]]:
     """The words of each line of code that starts the program, without pipes and comments."""
-    found = []
-    for block in blocks(page):
-        lines = iter(block.lines)
-        for line in lines:
-            command = re.sub(r"^(\$ )?(\.venv/bin/)?", "", line.strip())
-            if not command.startswith(program + " "):
-                continue
-            while (words := _split(command)) is None:
-                command = command.removesuffix("\\") + "\n" + next(lines)
-            found.append(words)
-    return found
+    return [words for block in blocks(page) for words in commands(block, program)]
+
+
+def commands(block: Block, *programs: str) -> Iterator[list[str]]:
+    """The same for one block and some programs, in their order."""
+    lines = iter(block.lines)
+    for line in lines:
+        command = re.sub(r"^(\$ )?(\.venv/bin/)?", "", line.strip())
+        if command.partition(" ")[0] not in programs or " " not in command:
+            continue
+        while (words := _split(command)) is None:
+            command = command.removesuffix("\\") + "\n" + next(lines)
+        yield words
 
 
 def _split(command: str) -> list[str] | None:

@@ -116,6 +116,6 @@ def test_a_reader_searches_and_turns_to_dark_without_another_host(page: Browser)
 
 
 def found_links(page: Browser) -> str:
-    """Where the results of a search lead; they are in a tree of their own."""
-    root = page.driver.switch_to.active_element.shadow_root
-    return " ".join(link.get_attribute("href") for link in root.find_elements("css selector", "a"))
+    """Where the results of a search lead; they are in a tree of their own, and drawn anew."""
+    links = "document.activeElement.shadowRoot.querySelectorAll('a')"
+    return str(page.driver.execute_script(f"return [...{links}].map(one => one.href).join(' ')"))

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +11,8 @@ import pytest
 
 from testkit.pages import blocks
 from testkit.places import ROOT
-from testkit.servers import ServerProcess, environment
+from testkit.reader import doors
+from testkit.servers import ServerProcess
 
 #: Some thirty programs in a row: on a busy machine that takes its time.
 PATIENCE_S = 600
@@ -51,15 +49,10 @@ def test_every_block_of_the_page_works(
 ) -> None:
     make = {"forebay": make_forebay, "redis": make_redis}
     first, second = (make[kind]() for kind in kinds)
-    program = tmp_path / "bin" / "forebay"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m forebay "$@"\n')
-    program.chmod(0o755)
-    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", script_of(first, second)],
         cwd=tmp_path,
-        env={**environment(), "PATH": path},
+        env=doors(tmp_path),
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,

@@ -8,7 +8,6 @@ Celery, is shown to be compared: it is Python, and is not run.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ import pytest
 
 from testkit.pages import Block, blocks
 from testkit.places import ROOT
+from testkit.reader import doors
 from testkit.servers import environment
 from testkit.waiting import wait_until
 from workers.tests.support.target import Target
@@ -25,8 +25,6 @@ from workers.tests.support.target import Target
 PAGE = ROOT / "docs" / "workers.md"
 README = ROOT / "README.md"
 OTHERS = ["workers-howto.md", "workers-from-celery.md", "workers-from-kafka.md"]
-#: The reader's commands, in this environment.
-PROGRAMS = {"python": sys.executable, "forebay": f"{sys.executable} -m forebay"}
 END = "echo end-of-block"
 
 
@@ -69,13 +67,7 @@ class Shell:
 @pytest.fixture
 def shell(target: Target, tmp_path: Path) -> Iterator[Shell]:
     """A shell in an empty folder, with the reader's programs."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for name, command in PROGRAMS.items():
-        (programs / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n')
-        (programs / name).chmod(0o755)
-    path = f"{programs}:{os.environ['PATH']}"
-    shell = Shell(tmp_path, environment() | {"FOREBAY_URL": target.url, "PATH": path})
+    shell = Shell(tmp_path, doors(tmp_path) | {"FOREBAY_URL": target.url})
     yield shell
     shell.close()
 
