@@ -23,6 +23,8 @@ FLAGS = (
     "--window-size=1400,1000",
 )
 PATIENCE_S = 60.0
+#: What Chromium says when another test makes or cuts a network of this machine.
+NOT_THE_PAGE = "ERR_NETWORK_CHANGED"
 
 
 class Browser:
@@ -85,7 +87,8 @@ class Browser:
     def complaints(self) -> list[str]:
         """What the page wrote to the browser's log that is an error."""
         rows: list[dict[str, Any]] = self.driver.get_log("browser")  # type: ignore[no-untyped-call]
-        return [str(row["message"]) for row in rows if row["level"] == "SEVERE"]
+        said = [str(row["message"]) for row in rows if row["level"] == "SEVERE"]
+        return [message for message in said if NOT_THE_PAGE not in message]
 
     def _wait(self) -> WebDriverWait[webdriver.Chrome]:
         ignored = [StaleElementReferenceException]

@@ -92,3 +92,16 @@ def test_a_tail_waits_while_its_reader_is_further_down(stage: Stage) -> None:
     page.click("button", "Show them")
     page.see("new 2")
     assert "Copy as Python" not in page.text()
+
+
+def test_a_page_that_came_only_in_part_is_loaded_again(stage: Stage) -> None:
+    page = stage.page
+    page.driver.execute_cdp_cmd("Network.enable", {})
+    page.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/page/values.js"]})
+    try:
+        page.go("#/dead")
+        page.see("could not be loaded whole")
+    finally:
+        page.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
+        page.driver.execute_cdp_cmd("Network.disable", {})
+    page.see("Workers bury them")

@@ -9,14 +9,23 @@ export class ApiError extends Error {
   }
 }
 
+const AGAIN_AFTER_MS = 300;
+
+// A question may be asked twice, a deed may not.
+async function send(method, path, body) {
+  if (method !== "GET") return fetch(path, {method, headers: {"content-type": "application/json", "x-console-token": session.token}, body: JSON.stringify(body ?? {})});
+  try {
+    return await fetch(path);
+  } catch {
+    await new Promise((wake) => setTimeout(wake, AGAIN_AFTER_MS));
+    return fetch(path);
+  }
+}
+
 async function ask(method, path, body) {
   let answer;
   try {
-    answer = await fetch(`/api${path}`, {
-      method,
-      headers: method === "GET" ? {} : {"content-type": "application/json", "x-console-token": session.token},
-      body: method === "GET" ? undefined : JSON.stringify(body ?? {}),
-    });
+    answer = await send(method, `/api${path}`, body);
   } catch {
     throw new ApiError(0, "The console does not answer. Is it still running?");
   }

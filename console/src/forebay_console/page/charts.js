@@ -20,8 +20,15 @@ function drawn(values, top, room, width, height) {
   return [svg("polygon", {points: `${start},${height} ${points.join(" ")} ${width},${height}`, class: "area"}), svg("polyline", {points: points.join(" "), class: "line"})];
 }
 
-// A curve of the last hour with its axes.
-export function curve(title, values, format, room = 240) {
+// How long a curve is: as much of the last hour as the console has seen, a point for each 15 s.
+const LENGTHS = [[20, "5 min"], [60, "15 min"], [120, "30 min"], [240, "1 h"]];
+const lengthOf = (values) => LENGTHS.find(([points]) => values.length <= points) ?? LENGTHS[LENGTHS.length - 1];
+
+export const lagSpark = (values, label) => spark(values, {room: lengthOf(values)[0], label: `lag, last ${lengthOf(values)[1]}: now ${label}`});
+
+// A curve with its axes.
+export function curve(title, values, format) {
+  const [room, length] = lengthOf(values);
   const isEmpty = !values.length;
   const newest = isEmpty ? "no samples yet" : format(values[values.length - 1]);
   const most = isEmpty ? 0 : Math.max(...values);
@@ -30,8 +37,8 @@ export function curve(title, values, format, room = 240) {
     h("figcaption", {}, h("span", {}, title), h("strong", {}, newest)),
     h("div", {class: "plot"},
       h("div", {class: "axis-y", "aria-hidden": "true"}, [top, top / 2, 0].map((value) => h("span", {}, value === 0 ? "0" : format(value)))),
-      h("div", {class: "field-of-view"}, spark(values, {room, width: 480, height: 96, label: `${title}: now ${newest}, at most ${format(most)} in the last hour`, top})),
-      h("div", {class: "axis-x", "aria-hidden": "true"}, ["1 h ago", "30 min", "now"].map((text) => h("span", {}, text)))));
+      h("div", {class: "field-of-view"}, spark(values, {room, width: 480, height: 96, label: `${title}: now ${newest}, at most ${format(most)} in the last ${length}`, top})),
+      h("div", {class: "axis-x", "aria-hidden": "true"}, [`${length} ago`, "now"].map((text) => h("span", {}, text)))));
 }
 
 // Bars with labels under them; ``marks`` are classes for some of them.

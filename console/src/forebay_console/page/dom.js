@@ -59,7 +59,8 @@ function isAlike(now, next) {
 
 function become(now, next) {
   for (const {name} of [...now.attributes]) if (!next.hasAttribute(name)) now.removeAttribute(name);
-  for (const {name, value} of next.attributes) if (now.getAttribute(name) !== value) now.setAttribute(name, value);
+  for (const {name, value} of next.attributes) if (name !== "style" && now.getAttribute(name) !== value) now.setAttribute(name, value);
+  if (now.style.cssText !== next.style.cssText) now.style.cssText = next.style.cssText;  // the attribute is forbidden by our policy
   patch(now, [...next.childNodes]);
 }
 

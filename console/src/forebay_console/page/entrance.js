@@ -3,6 +3,7 @@
 import {h, show} from "/page/dom.js";
 import {session, signIn} from "/page/api.js";
 import {field} from "/page/dialogs.js";
+import {withoutHint} from "/page/words.js";
 
 export function entrance(place, text, begin) {
   const told = h("p", {class: "warning", role: "alert"}, text);
@@ -19,7 +20,7 @@ export function entrance(place, text, begin) {
       await signIn(user, password);
       begin();
     } catch (error) {
-      told.textContent = error.message;
+      told.textContent = withoutHint(error.message);
       form.elements.password.select();
     }
   });

@@ -4,7 +4,7 @@ import {h, patch, show} from "/page/dom.js";
 import {get, live, session, signOut} from "/page/api.js";
 import {attempt} from "/page/dialogs.js";
 import {showKeys} from "/page/keys.js";
-import {bytes, count} from "/page/words.js";
+import {bytes, count, withoutHint} from "/page/words.js";
 
 const NAMES = [["", "Streams"], ["dead", "Dead letters"], ["pipelines", "Pipelines"], ["server", "Server"]];
 const LETTERS_EVERY_MS = 5000;
@@ -72,7 +72,7 @@ function durability() {
 
 function drawAway() {
   const why = state.isAway ? "The console does not answer. The page goes on by itself when it does."
-    : state.server?.trouble ? `The server does not answer (${state.server.trouble}). The figures are from before; the page goes on by itself.` : "";
+    : state.server?.trouble ? `The server does not answer (${withoutHint(state.server.trouble)}). The figures are from before; the page goes on by itself.` : "";
   const place = document.getElementById("away");
   if (place.textContent !== why) show(place, why ? h("p", {class: "away"}, why) : null);
 }

@@ -2,12 +2,11 @@
 
 import {h, patch, show} from "/page/dom.js";
 import {get, post, session} from "/page/api.js";
-import {bars, curve, spark} from "/page/charts.js";
+import {bars, curve, lagSpark} from "/page/charts.js";
 import {ask, attempt, field, say} from "/page/dialogs.js";
 import {table, Ticks} from "/page/tables.js";
 import {ago, count, rate, short, span, UNKNOWN} from "/page/words.js";
 
-const HOUR = 240;
 const AGES = ["1 s", "10 s", "1 min", "10 min", "1 h", "1 d", "older"];
 const AGE_MARKS = ["", "", "", "", "", "warm", "hot"];
 const DELIVERIES = ["once", "2", "3", "to 5", "to 10", "more"];
@@ -19,11 +18,11 @@ export function groups(place, key, group, view, watchers) {
 }
 
 function allGroups(place, key, view, watchers) {
-  const list = table("Groups", ["Group", "Lag, last hour", ">Lag", ">Behind", ">Out", ">Pending", ">Consumers", "Last delivered"], {empty: "No groups: whoever reads this stream reads it alone."});
+  const list = table("Groups", ["Group", "Lag over time", ">Lag", ">Behind", ">Out", ">Pending", ">Consumers", "Last delivered"], {empty: "No groups: whoever reads this stream reads it alone."});
   show(place, session.may_write ? h("div", {class: "buttons start"}, h("button", {onclick: () => create(key, view)}, "Create a group…")) : null, list.element);
   watchers.add((found) => list.show(found.group_list.map((one) => h("tr", {"data-key": one.key},
     h("td", {class: "name"}, h("a", {href: `#/stream/${key}/groups/${one.key}`}, one.name)),
-    h("td", {class: "picture"}, spark(one.lag_curve, {room: HOUR, label: `lag, last hour: now ${count(one.lag)}`})),
+    h("td", {class: "picture"}, lagSpark(one.lag_curve, count(one.lag))),
     h("td", {class: `number ${one.lag > 0 ? "warm" : ""}`}, count(one.lag)), h("td", {class: `number ${one.behind_ms > LATE_MS ? "hot" : ""}`}, one.behind_ms === 0 ? "–" : span(one.behind_ms)),
     h("td", {class: "number"}, rate(one.out_rate)), h("td", {class: "number"}, count(one.pending)),
     h("td", {class: "number"}, count(one.consumers)), h("td", {class: "id"}, one.last_id)))));

@@ -31,7 +31,7 @@ export function overview(place, view) {
     if (found.error) return;
     patch(cards,
       card("Streams", count(found.total) + (found.is_whole ? "" : " so far")), card("Entries", short(found.entries)),
-      card("In", rate(found.in_rate)), card("Pending", short(found.pending), "given, not acknowledged"));
+      card("In", rate(found.in_rate)), card("Pending", short(found.pending), "not acknowledged"));
     if (found.total || words.search) { if (!streams.element.isConnected) show(list, streams.element); streams.show(found.streams.map(row)); }
     else if (found.is_whole && !list.querySelector(".welcome")) show(list, welcome());
     patch(foot, pager(found, go));

@@ -16,7 +16,7 @@ export function server(place) {
   const meter = h("ol", {class: "meter"});
   const curves = h("div", {class: "curves"});
   const [trouble, replicas, slow, settings] = [h("div"), h("div"), h("div"), h("div")];
-  show(place, h("h1", {}, "Server"), cards, h("h2", {}, "How safe is what was acknowledged"), meter, trouble, h("h2", {}, "The last hour"), curves, replicas, slow, settings);
+  show(place, h("h1", {}, "Server"), cards, h("h2", {}, "How safe is what was acknowledged"), meter, trouble, h("h2", {}, "Over time"), curves, replicas, slow, settings);
   showSlow(slow);
   showSettings(settings);
   return live("/server", {}, (found) => {

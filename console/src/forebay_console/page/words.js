@@ -64,6 +64,9 @@ export function idMoment(id) {
 
 export const many = (value, one, more = `${one}s`) => `${count(value)} ${value === 1 ? one : more}`;
 
+// What the command line would do about a fault is no help on a page.
+export const withoutHint = (text) => text.split(/[.;]* *; try: /)[0];
+
 // The least round number, in the unit of a format, that a value does not pass: where an axis ends.
 export function roundAbove(value, format) {
   const units = format === bytes ? BYTES : format === span ? TIMES : [];
