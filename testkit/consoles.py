@@ -81,14 +81,14 @@ class Asker:
     @contextmanager
     def live(self, path: str) -> Iterator[Iterator[Any]]:
         """An answer that goes on: what it is, each time that it changes."""
-        with self.live_lines(path) as lines:
+        with self.lines(f"/live{path}") as lines:
             yield states(lines)
 
     @contextmanager
-    def live_lines(self, path: str) -> Iterator[Iterator[bytes]]:
+    def lines(self, path: str) -> Iterator[Iterator[bytes]]:
         """The same, a line at a time."""
         with closing(HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
-            connection.request("GET", f"/api/live{path}", None, {"cookie": self.cookie})
+            connection.request("GET", f"/api{path}", None, {"cookie": self.cookie})
             answer = connection.getresponse()
             assert answer.status == 200, answer.read()
             yield iter(answer)

@@ -38,7 +38,7 @@ def test_one_new_entry_is_one_small_event(scene: Scene) -> None:
     for number in range(30):
         scene.client.xadd(f"stream:{number:02}", {"n": 1})
     wait_until("all are known", lambda: scene.asker.get("/streams")["total"] == 30)
-    with scene.asker.live_lines("/streams?count=50") as lines:
+    with scene.asker.lines("/live/streams?count=50") as lines:
         assert next(lines) == b"event: state\n"
         scene.client.xadd("stream:07", {"n": 2})
         found = (line for line in lines if line.startswith(b"data: [") and b'"length"' in line)
@@ -51,7 +51,7 @@ def test_what_is_followed_is_what_a_question_says(scene: Scene) -> None:
     scene.client.xadd("orders", {"n": 1})
     scene.client.xgroup_create("orders", "billing", 0)
     wait_until("it is known", lambda: scene.asker.get("/streams")["total"] == 1)
-    with scene.asker.live_lines("/streams/orders") as lines:
+    with scene.asker.lines("/live/streams/orders") as lines:
         seen = states(lines)
         next(seen)
         scene.client.xreadgroup("billing", "ann", {"orders": ">"})

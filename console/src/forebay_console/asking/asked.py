@@ -4,7 +4,7 @@
     asked.word("sort")      a word after the ?
     asked.server            a connection with the rights of the viewer, for this question
     asked.board             what the poller knows
-    asked.permitted(names)  those that the viewer may see
+    asked.sights(names)     what of these streams the viewer may see
 
 Words that cannot be used raise BadRequestError with a sentence.
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 from forebay.cli.remote.server import Server
 from forebay.errors import ForebayError
-from forebay_console.asking.permits import Permits
+from forebay_console.asking.permits import REMEMBERED_S, Permits, Sight
 from forebay_console.servers.shown import name_of
 from forebay_console.watch.board import Board
 from forebay_console.watch.poller import Poller
@@ -84,9 +84,11 @@ class Asked:
             raise BadRequestError(f"{name} is missing, or no {KINDS.get(kind, kind.__name__)}")
         return value
 
-    def permitted(self, names: Iterable[bytes]) -> list[bytes]:
-        """Those that this viewer may see."""
-        return self.permits.of(self.server, names)
+    def sights(
+        self, names: Iterable[bytes], remembered_s: float = REMEMBERED_S
+    ) -> dict[bytes, Sight]:
+        """What of these streams this viewer may see."""
+        return self.permits.of(self.server, names, remembered_s)
 
 
 KINDS = {str: "text", int: "number", list: "list", dict: "object", bool: "yes or no"}

@@ -3,17 +3,18 @@
     redis_stream_length{db="db0",stream="orders"} 3            as redis_exporter has it
     forebay_stream_group_lag_seconds{...} 0.2                  what it does not have
 
-Everything comes from the board, so a scrape asks the server nothing, except series for each
-consumer (``--consumer-metrics``), which may be many.
+Everything comes from the board, so a scrape asks the server nothing but what its user may see, and
+series for each consumer (``--consumer-metrics``), which may be many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from forebay.cli.remote.facts import consumer_facts, ms_of
 from forebay.cli.remote.link import Refusal
+from forebay_console.asking.permits import Permits, Sight
 from forebay_console.servers.links import Links
 from forebay_console.servers.shown import name
 from forebay_console.views.server import number, replicas
@@ -55,17 +56,37 @@ class Sample(NamedTuple):
     value: float
 
 
-def exposition(board: Board, links: Links, per_consumer: bool) -> str:
-    """All of it."""
-    samples = [Sample("redis_up", "gauge", {}, float(board.server.trouble is None))]
-    samples += of_info(board.server.info)
-    database = f"db{links.address.database}"
+class Viewer(Protocol):
+    """Who scrapes: his connections, and what he may see."""
+
+    links: Links
+    permits: Permits
+
+
+def exposition(board: Board, viewer: Viewer, per_consumer: bool) -> str:
+    """All that the viewer may see."""
+    database = f"db{viewer.links.address.database}"
     streams = list(board.streams.values())
+    with viewer.links.lent() as server:
+        sights = viewer.permits.of(server, [one.facts.name for one in streams])
+        info = {} if viewer.permits.why_no_info(server) else board.server.info
+    samples = [Sample("redis_up", "gauge", {}, float(board.server.trouble is None))]
+    samples += of_info(info)
+    clear = [one for one in streams if sights[one.facts.name] is Sight.ALL]
     for watched in streams:
+        if sights[watched.facts.name] is Sight.LENGTH:
+            samples.append(length_of(watched, database))
+    for watched in clear:
         samples += of_stream(watched, database)
     if per_consumer:
-        samples += of_consumers(streams, links, database)
+        samples += of_consumers(clear, viewer.links, database)
     return written(samples)
+
+
+def length_of(watched: Watched, database: str) -> Sample:
+    """The length of a stream."""
+    labels = {"db": database, "stream": name(watched.facts.name)}
+    return Sample("redis_stream_length", "gauge", labels, watched.facts.length)
 
 
 def of_info(info: Mapping[str, str]) -> Iterator[Sample]:
@@ -86,7 +107,7 @@ def of_stream(watched: Watched, database: str) -> Iterator[Sample]:
     """A stream and its groups."""
     facts = watched.facts
     labels = {"db": database, "stream": name(facts.name)}
-    yield Sample("redis_stream_length", "gauge", labels, facts.length)
+    yield length_of(watched, database)
     yield Sample("redis_stream_groups", "gauge", labels, facts.groups)
     for family, entry_id in (
         ("redis_stream_first_entry_id", facts.first_id),

@@ -23,7 +23,7 @@ function places(place) {
   show(place, h("h1", {}, "Dead letters"), h("p", {class: "lead"}, "Messages that failed each time, or did not fit their type. Workers bury them in a stream beside their own, as orders:dead."), list.element);
   return live("/dead", {}, (found) => {
     if (found.error) return;
-    list.show(found.places.map((one) => h("tr", {"data-key": one.key}, h("td", {class: "name"}, h("a", {href: `#/dead/${one.key}`}, one.name)), h("td", {class: "number hot"}, count(one.letters)), h("td", {class: "number"}, one.letters ? ago(Date.now() - idMs(one.newest_id)) : "–"))));
+    list.show(found.places.map((one) => h("tr", {"data-key": one.key}, h("td", {class: "name"}, h("a", {href: `#/dead/${one.key}`}, one.name)), h("td", {class: "number hot"}, count(one.letters)), h("td", {class: "number"}, one.newest_id ? ago(Date.now() - idMs(one.newest_id)) : "–"))));
   });
 }
 

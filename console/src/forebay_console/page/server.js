@@ -25,7 +25,7 @@ export function server(place) {
       card("Commands", `${short(found.commands_a_s)} /s`), card("Memory", bytes(found.memory_bytes), found.memory_limit_bytes ? `of ${bytes(found.memory_limit_bytes)}` : "no limit"),
       card("Clients", count(found.clients), `${count(found.blocked_clients)} waiting`));
     patch(meter, safety(found));
-    patch(trouble, failed(found.durability));
+    patch(trouble, found.why_unknown ? h("p", {class: "warning"}, found.why_unknown) : failed(found.durability));
     const {commands = [], memory = [], clients = []} = found.curves;
     patch(curves, curve("Commands a second", commands, short), curve("Memory", memory, bytes), curve("Clients", clients, count));
     patch(replicas, links(found.replication));

@@ -36,6 +36,7 @@ export function startTail(key, state, row) {
   const stop = tail(key, (found) => {
     waiting = [...waiting, ...found.entries].slice(-MOST_SHOWN);
     leftOut += found.left_out ?? 0;
+    if (found.trouble) { said.textContent = `Live: ${found.trouble}`; return; }
     if (isReading(list.body)) tell();
     else paint();
   });

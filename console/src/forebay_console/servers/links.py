@@ -21,6 +21,10 @@ MOST_KEPT = 4
 PATIENCE_S = 5.0
 
 
+class NotLetInError(NotReachedError):
+    """The server is there, and refuses this user or this password."""
+
+
 class Links:
     """The connections of one user to one server."""
 
@@ -59,7 +63,11 @@ class Links:
             if self._kept:
                 return self._kept.pop()
         link = Link(self.address, self._patience_s)
-        link.log_in()
+        try:
+            link.log_in()
+        except LinkError as error:
+            link.__exit__(None, None, None)
+            raise NotLetInError(told(error)) from None
         return Server(link)
 
     def _keep(self, server: Server) -> None:

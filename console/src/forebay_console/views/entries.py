@@ -16,6 +16,7 @@ from typing import Any
 
 from forebay.cli.remote.server import Server
 from forebay_console.asking.asked import Asked, BadRequestError, NotThereError
+from forebay_console.asking.permits import is_refused
 from forebay_console.servers.shown import WHOLE_BYTES, fields, size_of
 
 COUNT, MOST = 50, 500
@@ -38,7 +39,6 @@ def entries(asked: Asked) -> dict[str, Any]:
     """A page of entries."""
     is_newest = asked.one_of("order", ("newest", "oldest")) == "newest"
     low, high = bound(asked, "from", "-"), bound(asked, "to", "+")
-    asked.server.ask("XINFO", "GROUPS", asked.stream)  # a stream must be there
     wanted = filter_of(asked)
     found: list[Entry] = []
     looked, size, last = 0, 0, None
@@ -54,11 +54,19 @@ def entries(asked: Asked) -> dict[str, Any]:
             break
     else:
         last = None
+    if not looked:
+        must_be_there(asked)
     return {
         "entries": [told(entry) for entry in found],
         "looked": looked,
         "next": f"({last.decode()}" if last else None,
     }
+
+
+def must_be_there(asked: Asked) -> None:
+    """Nothing was found: say so if there is no stream; who may not ask is told nothing."""
+    if not is_refused(asked.server.link.ask("XINFO", "GROUPS", asked.stream)):
+        asked.server.ask("XINFO", "GROUPS", asked.stream)
 
 
 def told(entry: Entry) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from forebay.cli.remote.server import Server
 from forebay_console.asking.asked import Asked, NotThereError
+from forebay_console.asking.permits import ON_SCREEN_S, Sight
 from forebay_console.servers.shown import WHOLE_BYTES, fields, key_of, name
 from forebay_console.views.entries import bound, exact, walk
 from forebay_workers.settle.letters import Letter, read
@@ -31,8 +32,8 @@ def places(asked: Asked) -> dict[str, Any]:
         for one in list(asked.board.streams.values())
         if one.facts.name.endswith(SUFFIX) and one.facts.length
     ]
-    names = set(asked.permitted([one.facts.name for one in found]))
-    found = [one for one in found if one.facts.name in names]
+    sights = asked.sights([one.facts.name for one in found], ON_SCREEN_S)
+    found = [one for one in found if sights[one.facts.name]]
     found.sort(key=lambda one: -one.facts.length)
     return {
         "places": [
@@ -40,7 +41,7 @@ def places(asked: Asked) -> dict[str, Any]:
                 "key": key_of(one.facts.name),
                 "name": name(one.facts.name),
                 "letters": one.facts.length,
-                "newest_id": one.facts.newest_id,
+                "newest_id": one.facts.newest_id if sights[one.facts.name] is Sight.ALL else None,
             }
             for one in found
         ]

@@ -9,6 +9,7 @@ from typing import Any
 
 from forebay.cli.remote.facts import ms_of
 from forebay_console.asking.asked import Asked
+from forebay_console.asking.permits import ON_SCREEN_S, Sight
 from forebay_console.servers.shown import key_of, name
 from forebay_console.watch.board import Watched
 
@@ -21,9 +22,14 @@ CLOCK_MS = 1_000
 
 @dataclass(frozen=True)
 class Listed:
-    """What was found, in order, and sums over it; made once a round for all who ask the same."""
+    """What was found, in order, and sums over it; made once a round for all who ask the same.
+
+    ``dim`` are those of which no more than the length may be seen; they come last, by name: an
+    order by something else would tell it.
+    """
 
     streams: list[Watched]
+    dim: set[bytes]
     entries: int
     in_rate: float
     pending: int
@@ -33,8 +39,7 @@ def overview(asked: Asked) -> dict[str, Any]:
     """A page of the table, and what holds for all of it."""
     words = asked.word("search"), asked.one_of("sort", tuple(SORTS)), asked.one_of("order", ORDERS)
     start, count = asked.number("start", 0, 10**9), asked.number("count", PAGE, MOST)
-    found = asked.permits.lists.of(asked.board.rounds, words, lambda: listed(asked, *words))
-    shown = found.streams[start : start + count]
+    found, shown = page_of(asked, words, start, count)
     asked.poller.look_at(one.facts.name for one in shown)
     return {
         "total": len(found.streams),
@@ -43,22 +48,45 @@ def overview(asked: Asked) -> dict[str, Any]:
         "entries": found.entries,
         "in_rate": found.in_rate,
         "pending": found.pending,
-        "streams": [row(one) for one in shown],
+        "streams": [dim_row(o) if o.facts.name in found.dim else row(o) for o in shown],
     }
+
+
+def page_of(
+    asked: Asked, words: tuple[str, str, str], start: int, count: int
+) -> tuple[Listed, list[Watched]]:
+    """The list and a page of it; made anew if the viewer's rights have just changed."""
+    while True:
+        lists = asked.permits.lists
+        found = lists.of(asked.board.rounds, words, lambda: listed(asked, *words))
+        shown = found.streams[start : start + count]
+        asked.sights([one.facts.name for one in shown], ON_SCREEN_S)
+        if lists is asked.permits.lists:
+            return found, shown
 
 
 def listed(asked: Asked, search: str, sort: str, order: str) -> Listed:
     """All that is searched for and may be seen, in order."""
     found = [one for one in list(asked.board.streams.values()) if is_wanted(one, search)]
-    permitted = set(asked.permitted([one.facts.name for one in found]))
-    found = [one for one in found if one.facts.name in permitted]
-    found.sort(key=SORTS[sort], reverse=order == "down")
+    sights = asked.sights([one.facts.name for one in found])
+    clear = [one for one in found if sights[one.facts.name] is Sight.ALL]
+    clear.sort(key=SORTS[sort], reverse=order == "down")
+    dim = [one for one in found if sights[one.facts.name] is Sight.LENGTH]
+    dim.sort(key=SORTS["name"])
     return Listed(
-        streams=found,
-        entries=sum(one.facts.length for one in found),
-        in_rate=sum(one.in_rate or 0 for one in found),
-        pending=sum(one.pending for one in found),
+        streams=clear + dim,
+        dim={one.facts.name for one in dim},
+        entries=sum(one.facts.length for one in clear + dim),
+        in_rate=sum(one.in_rate or 0 for one in clear),
+        pending=sum(one.pending for one in clear),
     )
+
+
+def dim_row(watched: Watched) -> dict[str, Any]:
+    """A stream of which the viewer may know the length alone."""
+    known = ("key", "name", "length", "is_dead_letters")
+    line = row(watched)
+    return {name: line[name] if name in known else None for name in line} | {"curve": []}
 
 
 def is_wanted(watched: Watched, search: str) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from forebay.cli.remote.facts import program
-from forebay.cli.remote.link import Refusal
 from forebay_console.asking.asked import Asked
 from forebay_console.servers.shown import shown
 from forebay_console.watch.board import Board
@@ -17,7 +16,10 @@ SLOW_ARGUMENT_BYTES = 200
 
 def server(asked: Asked) -> dict[str, Any]:
     """What INFO says, in the parts that a person looks for."""
-    return facts(asked.board)
+    why = asked.permits.why_no_info(asked.server)
+    if why is None:
+        return facts(asked.board)
+    return facts(Board()) | {"trouble": asked.board.server.trouble, "why_unknown": why}
 
 
 def facts(board: Board) -> dict[str, Any]:
@@ -26,6 +28,7 @@ def facts(board: Board) -> dict[str, Any]:
     return {
         "program": program(info) if info else None,
         "trouble": board.server.trouble,
+        "why_unknown": None,
         "role": info.get("role"),
         "uptime_s": number(info, "uptime_in_seconds"),
         "memory_bytes": number(info, "used_memory"),
@@ -134,9 +137,7 @@ def hidden(name: str, value: str) -> str:
 
 def clients(asked: Asked) -> dict[str, Any]:
     """Who is connected."""
-    reply = asked.server.link.ask("CLIENT", "LIST")
-    if isinstance(reply, Refusal):
-        return {"clients": None, "why": str(reply)}
+    reply = asked.server.ask("CLIENT", "LIST")
     rows = [
         dict(pair.split("=", 1) for pair in text.split(" ") if "=" in pair)
         for text in reply.decode("utf-8", "replace").splitlines()

@@ -8,6 +8,7 @@ from forebay.cli.remote.facts import GroupFacts, StreamFacts, id_key, ms_of
 from forebay.cli.remote.link import Refusal
 from forebay.cli.remote.server import Server
 from forebay_console.asking.asked import Asked, NotThereError
+from forebay_console.asking.permits import ON_SCREEN_S, Sight
 from forebay_console.servers.shown import key_of, name
 from forebay_console.views.overview import row
 from forebay_console.watch.board import Watched, WatchedGroup
@@ -20,6 +21,8 @@ DAYS = (1, 7, 30)
 
 def watched_of(asked: Asked) -> Watched:
     """What is known of a stream; it is asked about each second from now on."""
+    if asked.sights([asked.stream], ON_SCREEN_S)[asked.stream] is not Sight.ALL:
+        asked.server.ask("XINFO", "GROUPS", asked.stream)  # which says what is not permitted
     asked.poller.look_at([asked.stream])
     found = asked.board.streams.get(asked.stream)
     if found is None:
@@ -32,8 +35,6 @@ def watched_of(asked: Asked) -> Watched:
 
 def stream(asked: Asked) -> dict[str, Any]:
     """Everything above the entries."""
-    if not asked.permitted([asked.stream]):
-        asked.server.ask("XLEN", asked.stream)  # which says what is not permitted
     found = watched_of(asked)
     facts = found.facts
     return {

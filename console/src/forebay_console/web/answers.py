@@ -21,6 +21,7 @@ from starlette.responses import JSONResponse, Response
 from forebay.cli.remote.server import NotReachedError, RefusedError
 from forebay.cli.usage import LineError
 from forebay_console.asking.asked import BadRequestError, NotThereError
+from forebay_console.servers.links import NotLetInError
 from forebay_console.web.sessions import TooManyGuessesError
 
 log = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ STATUS: dict[type[Exception], int] = {
     LineError: 400,
     NotThereError: 404,
     RefusedError: 409,
+    NotLetInError: 401,
     NotReachedError: 502,
     TooManyGuessesError: 429,
 }
@@ -64,8 +66,10 @@ def status_of(error: Exception) -> int:
     """The number of an error."""
     if isinstance(error, RefusedError):
         text = str(error)
-        if "does not permit" in text or "wants a password" in text:
+        if "does not permit" in text:
             return 403
+        if "wants a password" in text:
+            return 401
         if text.startswith("there is no") or "has no group" in text:
             return 404
     return next(code for kind, code in STATUS.items() if isinstance(error, kind))

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -26,14 +27,21 @@ from forebay.cli.remote.address import Address
 from forebay.cli.remote.server import NotReachedError, RefusedError
 from forebay_console.asking.asked import Asked, BadRequestError
 from forebay_console.metrics.exposition import exposition
-from forebay_console.servers.links import Links
+from forebay_console.servers.links import Links, NotLetInError
 from forebay_console.servers.shown import name_of
-from forebay_console.views.server import facts
 from forebay_console.watch.board import Board
 from forebay_console.watch.poller import Poller
-from forebay_console.web.answers import STATUS, answered, body_of, failed, not_answered
+from forebay_console.web.answers import (
+    GUESSES,
+    STATUS,
+    answered,
+    body_of,
+    failed,
+    not_answered,
+    status_of,
+)
 from forebay_console.web.endpoints import ENDPOINTS, Endpoint
-from forebay_console.web.events import Bell, followed, streamed, taken
+from forebay_console.web.events import Bell, OverError, followed, streamed, taken
 from forebay_console.web.headers import LOCAL_NAMES, Guard
 from forebay_console.web.openapi import description
 from forebay_console.web.sessions import Session, Sessions, TooManyGuessesError
@@ -42,6 +50,7 @@ from forebay_console.web.tails import Tails
 PAGE = Path(__file__).parent.parent / "page"
 COOKIE = "forebay_console"
 TOKEN = "x-console-token"
+METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @dataclass(frozen=True)
@@ -113,13 +122,25 @@ class Console:
         return JSONResponse(description(ENDPOINTS))
 
     async def metrics(self, request: Request) -> Response:
-        """For Prometheus; with a sign-in only if the server itself wants one."""
+        """For Prometheus: of what the user may see who is signed in, or in its basic_auth."""
         session = await self._session(request)
-        if session is None and not await self._is_open():
-            return failed(401, "sign in, or scrape with the address of a user in --url")
-        board, per_consumer = self.board, self.settings.consumer_metrics
-        text = await run_in_threadpool(exposition, board, self.links, per_consumer)
-        return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+        user = user_of(request.headers.get("authorization", ""))
+
+        def scrape() -> Response:
+            visitor = session or self.sessions.visit(*user)
+            try:
+                text = exposition(self.board, visitor, self.settings.consumer_metrics)
+            finally:
+                if session is None:
+                    visitor.links.close()
+            return PlainTextResponse(text, media_type=METRICS)
+
+        try:
+            return await run_in_threadpool(scrape)
+        except tuple(STATUS) as error:
+            answer = failed(status_of(error), str(error) or GUESSES)
+            answer.headers["www-authenticate"] = 'Basic realm="a user of the server"'
+            return answer
 
     async def session(self, request: Request) -> Response:
         """GET: who am I.  POST: sign in.  DELETE: sign out."""
@@ -149,7 +170,7 @@ class Console:
         except RefusedError as error:
             return failed(401, str(error))
         except NotReachedError as error:
-            return failed(401 if "password" in str(error) else 502, str(error))
+            return failed(status_of(error), str(error))
         return self._with_cookie(name)
 
     async def _let_in(self) -> Response:
@@ -162,7 +183,7 @@ class Console:
     async def _is_open(self) -> bool:
         def look() -> bool:
             try:
-                self.sessions.sign_out(self.sessions.sign_in("", ""))
+                self.sessions.visit("", "").links.close()
             except (RefusedError, NotReachedError, TooManyGuessesError):
                 return False
             return True
@@ -182,7 +203,6 @@ class Console:
         return {
             "server": str(self.settings.address),
             "may_write": self.settings.may_write,
-            "program": facts(self.board)["program"],
             "trouble": self.board.server.trouble,
         }
 
@@ -213,6 +233,9 @@ class Console:
         def look() -> Any:
             try:
                 return ask()
+            except NotLetInError:
+                self.sessions.sign_out(request.cookies.get(COOKIE))
+                raise OverError from None
             except tuple(STATUS) as error:
                 return {"error": str(error)}
 
@@ -232,7 +255,7 @@ class Console:
                 )
                 return endpoint.function(asked)
 
-        return ask
+        return ask if endpoint.changes else lambda: once_more(ask)
 
     async def tail(self, request: Request) -> Response:
         """Entries of a stream as they come."""
@@ -242,3 +265,24 @@ class Console:
         stream = name_of(request.path_params["stream"])
         tail, viewer = self.tails.join(session.user, session.links, stream)
         return streamed(taken(viewer.take, lambda: self.tails.leave(tail, viewer)))
+
+
+def user_of(header: str) -> tuple[str, str]:
+    """The user and password of basic authentication; nobody's if it is something else."""
+    kind, _, word = header.partition(" ")
+    try:
+        text = base64.b64decode(word, validate=True).decode() if kind.lower() == "basic" else ""
+    except ValueError:
+        text = ""
+    user, _, password = text.partition(":")
+    return user, password
+
+
+def once_more(ask: Callable[[], Any]) -> Any:
+    """A question that changes nothing, on another connection if the first had died meanwhile."""
+    try:
+        return ask()
+    except NotLetInError:
+        raise
+    except NotReachedError:
+        return ask()

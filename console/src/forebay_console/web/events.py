@@ -22,6 +22,10 @@ COMPACT = (",", ":")
 ALIVE = ": still here\n\n"
 
 
+class OverError(Exception):
+    """Who looks may look no longer; the browser asks again, and is told so."""
+
+
 class Bell:
     """Rings for all who wait, from any thread."""
 
@@ -93,7 +97,10 @@ async def followed(bell: Bell, look: Callable[[], Any]) -> AsyncIterator[str]:
     """What ``look`` says, now and whenever it says something else."""
     last = None
     while True:
-        found = await run_in_threadpool(look)
+        try:
+            found = await run_in_threadpool(look)
+        except OverError:
+            return
         text = await run_in_threadpool(told, last, found)
         last = found
         if text:

@@ -22,12 +22,11 @@ REFUSALS = {
 NAME = TEXT | {"minLength": 1, "description": "A name, percent-encoded"}
 PARTS = {"stream": NAME, "group": NAME, "id": ANY_ID}
 SESSION = partly(
-    *("user", "server", "may_write", "program", "trouble"),
+    *("user", "server", "may_write", "trouble"),
     user=maybe(TEXT),
     token=TEXT,
     server=TEXT,
     may_write=YES_NO,
-    program=maybe(TEXT),
     trouble=maybe(TEXT),
 )
 LIVE = "Under /api/live the same address gives it as server-sent events, whenever it changes."

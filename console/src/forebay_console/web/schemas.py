@@ -93,8 +93,8 @@ ROW_MEMBERS: Schema = {
     "curve": CURVE,
     "newest_age_ms": maybe(WHOLE),
     "oldest_age_ms": maybe(WHOLE),
-    "groups": COUNT,
-    "pending": COUNT,
+    "groups": maybe(COUNT),
+    "pending": maybe(COUNT),
     "worst_group": maybe(TEXT),
     "lag": maybe(COUNT),
     "behind_ms": maybe(COUNT),
@@ -219,6 +219,7 @@ ONE_LETTER = record(
 SERVER = record(
     program=maybe(TEXT),
     trouble=maybe(TEXT),
+    why_unknown=maybe(TEXT),
     role=maybe(TEXT),
     uptime_s=maybe(WHOLE),
     memory_bytes=maybe(WHOLE),

@@ -55,6 +55,7 @@ class Sessions:
         self._address = address
         self._open: dict[str, Session] = {}
         self._lock = threading.Lock()
+        self._permits: dict[str, Permits] = {}
         self._wrong = 0
         self._next_guess_s = 0.0
 
@@ -70,6 +71,10 @@ class Sessions:
 
     def sign_in(self, user: str, password: str) -> str:
         """A new session; the name for its cookie.  A server that refuses them raises."""
+        return self._add(self.visit(user, password))
+
+    def visit(self, user: str, password: str) -> Session:
+        """A session for one question, which whoever asked for it closes."""
         self._slow_down()
         try:
             session = self._opened(user, password)
@@ -77,7 +82,7 @@ class Sessions:
             self._wrong += 1
             raise
         self._wrong = 0
-        return self._add(session)
+        return session
 
     def sign_out(self, name: str | None) -> None:
         """End a session."""
@@ -95,7 +100,8 @@ class Sessions:
         links = Links(replace(self._address, user=user, password=password))
         with links.lent() as server:
             server.ask("PING")
-        return Session(user or "default", links)
+        name = user or "default"
+        return Session(name, links, permits=self._permits.setdefault(name, Permits()))
 
     def _add(self, session: Session) -> str:
         name, now_s = secrets.token_urlsafe(32), time.monotonic()

@@ -36,12 +36,14 @@ class Viewer:
         self._waiting: deque[tuple[int, dict[str, Any]]] = deque()
         self._bytes = 0
         self._left_out = 0
+        self._trouble: str | None = None
         self._ready = asyncio.Event()
         self._lock = threading.Lock()
 
     def offer(self, size: int, entry: dict[str, Any]) -> None:
         """One more entry, from the reader's thread."""
         with self._lock:
+            self._trouble = None
             self._waiting.append((size, entry))
             self._bytes += size
             while len(self._waiting) > MOST_WAITING or self._bytes > MOST_BYTES:
@@ -49,15 +51,21 @@ class Viewer:
                 self._left_out += 1
         self._loop.call_soon_threadsafe(self._ready.set)
 
+    def complain(self, trouble: str) -> None:
+        """Why nothing comes."""
+        if trouble != self._trouble:
+            self._trouble = trouble
+            self._loop.call_soon_threadsafe(self._ready.set)
+
     async def take(self) -> dict[str, Any]:
-        """All that came since the last time."""
+        """All that came since the last time, and what stands in the way of more."""
         await self._ready.wait()
         self._ready.clear()
         with self._lock:
             found = [entry for _, entry in self._waiting]
             left_out, self._left_out, self._bytes = self._left_out, 0, 0
             self._waiting.clear()
-        return {"entries": found, "left_out": left_out}
+        return {"entries": found, "left_out": left_out, "trouble": self._trouble}
 
 
 class Tail:
@@ -87,6 +95,8 @@ class Tail:
                             self._offer(entry)
             except (NotReachedError, RefusedError) as error:
                 log.debug("tail of %r: %s", self._stream, error)
+                for viewer in list(self.viewers):
+                    viewer.complain(str(error))
                 threading.Event().wait(BLOCK_S)
 
     def _offer(self, entry: Any) -> None:

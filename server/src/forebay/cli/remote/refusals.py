@@ -56,12 +56,18 @@ def no_stream(link: Link, key: bytes) -> str:
     found = scanned(link)
     names = [] if isinstance(found, Refusal) else [n.decode("utf-8", "replace") for n in found]
     told = f"there is no stream {text_of(key)} at {link.address}"
-    meant = did_you_mean(nearest(key.decode("utf-8", "replace"), names))
-    if meant:
-        return told + meant
+    near = nearest(key.decode("utf-8", "replace"), names)
+    if near and may_see(link, near):
+        return told + did_you_mean(near)
     if not names:
         return f"{told}, nor any other; make it with: forebay add {text_of(key)} NAME=VALUE"
     return f"{told}; list its streams with: forebay info '*'"
+
+
+def may_see(link: Link, name: str) -> bool:
+    """Whether this user may know of a stream; SCAN names others too."""
+    reply = link.ask("XLEN", name)
+    return not (isinstance(reply, Refusal) and reply.code == "NOPERM")
 
 
 def no_group(link: Link, key: bytes, group: bytes) -> str:
