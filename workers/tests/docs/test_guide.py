@@ -24,7 +24,13 @@ from workers.tests.support.target import Target
 
 PAGE = ROOT / "docs" / "workers.md"
 README = ROOT / "README.md"
-OTHERS = ["workers-howto.md", "workers-from-celery.md", "workers-from-kafka.md"]
+#: Each of the other pages on one server: they are long, and what differs between the servers has
+#: tests of its own.
+OTHERS = [
+    ("redis_server", "workers-howto.md"),
+    ("forebay_server", "workers-from-celery.md"),
+    ("redis_server", "workers-from-kafka.md"),
+]
 END = "echo end-of-block"
 
 
@@ -80,6 +86,7 @@ def test_the_guide_can_be_followed_word_by_word(
     assert target.client.xlen("orders:dead") == 0
 
 
+@pytest.mark.parametrize("target", ["forebay_server"], indirect=True)
 def test_the_worker_of_the_readme_loses_nothing_and_does_nothing_twice(
     shell: Shell, target: Target, tmp_path: Path
 ) -> None:
@@ -89,7 +96,7 @@ def test_the_worker_of_the_readme_loses_nothing_and_does_nothing_twice(
     wait_until("all is acknowledged", lambda: not target.pending("orders", "billing"))
 
 
-@pytest.mark.parametrize("page", OTHERS)
+@pytest.mark.parametrize(("target", "page"), OTHERS, indirect=["target"])
 def test_a_page_can_be_followed_word_by_word(
     page: str, shell: Shell, target: Target, tmp_path: Path
 ) -> None:
@@ -97,6 +104,7 @@ def test_a_page_can_be_followed_word_by_word(
     assert followed, "a page says what its programs print"
 
 
+@pytest.mark.parametrize("target", ["forebay_server"], indirect=True)
 def test_letters_of_the_page_about_poison_are_gone_at_its_end(
     shell: Shell, target: Target, tmp_path: Path
 ) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 import ssl
-import struct
 import threading
+from array import array
 
 import pytest
 
@@ -191,7 +191,7 @@ def test_garbage_after_the_handshake_ends_the_connection(server: TlsServer) -> N
 
 def test_a_reader_of_a_large_reply_may_be_slow(server: TlsServer) -> None:
     """100 MB, of which the kernel takes little at a time: nothing is lost, doubled or mixed."""
-    value = b"".join(struct.pack(">I", n) for n in range(25 * MIB))
+    value = array("I", range(25 * MIB)).tobytes()
     server.control("CONFIG", "SET", "client-output-buffer-limit", "normal 0 0 0")
     with server.client(timeout_s=120) as client:
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 256 << 10)
