@@ -102,8 +102,10 @@ function ticks(start, end) {
   const step = STEPS.find((one) => (end - start) / one <= MOST_TICKS) ?? end - start;
   const found = [];
   for (let at = Math.ceil(start / step) * step; at <= end && found.length <= MOST_TICKS; at += step) {
+    const place = (at - start) / (end - start);
+    if (place < 0.03 || place > 0.97) continue;
     const label = h("span", {}, tickText(at, step));
-    label.style.left = `${((at - start) / (end - start)) * 100}%`;
+    label.style.left = `${place * 100}%`;
     found.push(label);
   }
   return found;

@@ -97,7 +97,7 @@ function way(found, key) {
 
 // The fields can be mended, unless they are bytes or were cut.
 function message(found, key, id) {
-  const areas = found.fields.map(([name, value]) => ({name, value, area: h("textarea", {rows: Math.min(12, valueText(value).split("\n").length), "aria-label": valueText(name), spellcheck: "false", readonly: !session.may_write || value.text === undefined}, valueText(value))}));
+  const areas = found.fields.map(([name, value]) => ({name, value, area: h("textarea", {rows: Math.min(12, valueText(value).split("\n").length), "aria-label": valueText(name), spellcheck: "false", oninput: showMended, readonly: !session.may_write || value.text === undefined}, valueText(value))}));
   const isWhole = found.fields.flat().every((value) => value.text !== undefined && (value.bytes === undefined || value.bytes <= value.text.length));
   const mended = () => ({fields: areas.map(({name, value, area}) => [name, value.text === undefined ? value : area.value])});
   return h("div", {}, h("h2", {}, "The message"),
@@ -106,6 +106,10 @@ function message(found, key, id) {
       isWhole ? h("button", {class: "main", onclick: () => send(key, id, mended())}, "Send back as it stands here") : null,
       h("button", {onclick: () => send(key, id, {})}, "Send back unchanged"), h("button", {class: "danger-line", onclick: () => drop(key, id)}, "Drop…"))
       : h("p", {class: "faint"}, "This console only reads. Started with --write it can mend the message and send it back."));
+}
+
+function showMended({target}) {
+  target.classList.toggle("mended", target.value !== target.defaultValue);
 }
 
 async function send(key, id, body) {

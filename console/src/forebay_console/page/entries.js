@@ -30,7 +30,7 @@ export function entries(place, key, view) {
 async function drawBars(bars, key, words, go) {
   const range = {from_ms: words.from ? words.from.split("-")[0] : "", to_ms: words.to ? words.to.split("-")[0] : ""};
   const found = await attempt(() => get(`/streams/${key}/histogram`, range));
-  if (!found || !found.bars.length) return;
+  if (!found || found.bars.length < 2) return;
   show(bars, histogram(found, (from, to) => go({from: String(from), to: String(to)})));
 }
 
@@ -41,13 +41,15 @@ function filters(words, go) {
     id: `by-${name}`, value: words[name], placeholder: "ID or time", title: "An ID, milliseconds, or a time such as 2026-11-17T20:00:00Z", onchange: (event) => go({[name]: idOf(event.target.value)}),
   }));
   const isNarrow = words.from || words.to || words.field || words.value;
-  return h("form", {class: "controls", role: "search", "aria-label": "Entries", onsubmit: (event) => event.preventDefault()},
+  const form = h("form", {class: "controls", role: "search", "aria-label": "Entries", onsubmit: (event) => event.preventDefault()},
     choice("Order", "order", [["newest", "newest first"], ["oldest", "oldest first"]]),
     time("from", "From"), time("to", "To"),
     h("label", {}, h("span", {}, "Field"), h("input", {id: "by-field", type: "search", value: words.field, placeholder: "any", onchange: change("field")})),
     choice("Match", "contains", [["", "is"], ["1", "contains"]]),
     h("label", {}, h("span", {}, "Value"), h("input", {id: "by-value", value: words.value, placeholder: "anything", onchange: change("value")})),
     isNarrow ? h("button", {type: "button", class: "quiet", onclick: () => go({from: "", to: "", field: "", value: "", contains: ""})}, "Show all") : null);
+  const isOpen = isNarrow || matchMedia("(min-width: 721px)").matches;
+  return h("details", {class: "filters", open: Boolean(isOpen)}, h("summary", {}, "Order and filters"), form);
 }
 
 function actions(key, words, go, view, state, remover) {
