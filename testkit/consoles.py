@@ -118,8 +118,9 @@ def changed(state: Any, changes: list[tuple[list[Any], Any]]) -> Any:
 
 
 def key(name: str | bytes) -> str:
-    """A name as a part of an address."""
-    return quote_from_bytes(name.encode() if isinstance(name, str) else name, safe="")
+    """A name as a part of an address; a browser would take dots alone out of it."""
+    data = name.encode() if isinstance(name, str) else name
+    return quote_from_bytes(data, safe="") + ("%" if data in (b".", b"..") else "")
 
 
 @contextmanager

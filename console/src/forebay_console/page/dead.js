@@ -5,7 +5,7 @@ import {get, live, post, session} from "/page/api.js";
 import {ask, attempt, field, say} from "/page/dialogs.js";
 import {table} from "/page/tables.js";
 import {valueText} from "/page/values.js";
-import {ago, count, idMs, many, moment, span} from "/page/words.js";
+import {ago, count, idMs, many, moment, decoded, span} from "/page/words.js";
 
 export function dead(place, view) {
   const [key, id] = view.parts;
@@ -15,7 +15,7 @@ export function dead(place, view) {
 
 function crumbs(key) {
   return h("nav", {class: "crumbs", "aria-label": "Where you are"}, h("a", {href: "#/dead"}, "Dead letters"),
-    key ? [" / ", h("a", {href: `#/dead/${key}`}, decodeURIComponent(key))] : null);
+    key ? [" / ", h("a", {href: `#/dead/${key}`}, decoded(key))] : null);
 }
 
 function places(place) {
@@ -33,7 +33,7 @@ async function kinds(place, key, view) {
   if (!found) return;
   const list = table("Letters", ["Letter", "Error", ">Attempts", ">Failed", "From"], {kind: "letters"});
   const more = h("div", {class: "pager"});
-  show(place, crumbs(), h("div", {class: "heading"}, h("h1", {}, decodeURIComponent(key)), session.may_write && found.kinds.length ? h("div", {class: "buttons"}, deeds(key, kind, view)) : null),
+  show(place, crumbs(), h("div", {class: "heading"}, h("h1", {}, decoded(key)), session.may_write && found.kinds.length ? h("div", {class: "buttons"}, deeds(key, kind, view)) : null),
     found.kinds.length ? [h("h2", {}, "By error"), h("div", {class: "kinds"}, found.kinds.map((one) => kindLink(key, one, kind))), h("h2", {}, kind ? "Letters of this kind" : "Letters, newest first"), list.element, more]
       : h("p", {class: "empty"}, "No letters here: all were sent back or dropped."));
   if (found.kinds.length) await page(key, kind, list, more, "");
@@ -92,7 +92,7 @@ function way(found, key) {
     stop(moment(idMs(found.origin_id)), "added to ", h("a", {href: `#/stream/${found.stream_key}/entries?order=oldest&from=${found.origin_id}`}, found.stream), " as ", h("span", {class: "id"}, found.origin_id)),
     stop(moment(found.first_ms), `given to group ${found.group} for the first time`),
     stop(moment(found.last_ms), `failed for the last time, at consumer ${found.consumer}, after ${many(found.deliveries, "attempt")} in ${span(found.last_ms - found.first_ms)}`),
-    stop(moment(idMs(found.id)), "buried in ", decodeURIComponent(key), " as ", h("span", {class: "id"}, found.id)));
+    stop(moment(idMs(found.id)), "buried in ", decoded(key), " as ", h("span", {class: "id"}, found.id)));
 }
 
 // The fields can be mended, unless they are bytes or were cut.

@@ -7,7 +7,7 @@ import {ask, attempt, say} from "/page/dialogs.js";
 import {table, Ticks} from "/page/tables.js";
 import {startTail} from "/page/tail.js";
 import {copyButton, download, valueNode, valueText} from "/page/values.js";
-import {ago, bytes, count, idMoment, idMs, many} from "/page/words.js";
+import {ago, bytes, count, idMoment, idMs, many, decoded} from "/page/words.js";
 
 const COUNT = 50;
 const USUAL = {order: "newest"};
@@ -116,12 +116,12 @@ const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 function asCommand(key, entry) {
   const words = entry.fields.flat().map(valueText).map(quoted);
-  return `redis-cli XADD ${quoted(decodeURIComponent(key))} '*' ${words.join(" ")}`;
+  return `redis-cli XADD ${quoted(decoded(key))} '*' ${words.join(" ")}`;
 }
 
 function asPython(key, entry) {
   const pairs = entry.fields.map(([name, value]) => `${JSON.stringify(valueText(name))}: ${JSON.stringify(valueText(value))}`);
-  return `import redis\n\nredis.from_url(${JSON.stringify(session.server)}).xadd(${JSON.stringify(decodeURIComponent(key))}, {${pairs.join(", ")}})`;
+  return `import redis\n\nredis.from_url(${JSON.stringify(session.server)}).xadd(${JSON.stringify(decoded(key))}, {${pairs.join(", ")}})`;
 }
 
 function asJson(entry) {
@@ -134,7 +134,7 @@ function exported(key, state) {
   const quote = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const cells = (entry) => names.map((name) => quote(valueText(entry.fields.find(([one]) => valueText(one) === name)?.[1] ?? {text: ""})));
   const csv = [["id", ...names.map(quote)].join(","), ...state.found.map((entry) => [entry.id, ...cells(entry)].join(","))];
-  const file = decodeURIComponent(key).replace(/[^\w.-]+/g, "_");
+  const file = decoded(key).replace(/[^\w.-]+/g, "_");
   ask("Export what is shown", [h("p", {}, `${state.found.length} entries. For whole streams: forebay copy.`),
     h("label", {}, h("span", {}, "As"), h("select", {name: "kind"}, h("option", {value: "ndjson"}, "NDJSON, nothing lost"), h("option", {value: "csv"}, "CSV, a column for each field")))], {
     label: "Save", submit: ({kind}) => { kind === "csv" ? download(`${file}.csv`, csv.join("\n") + "\n", "text/csv") : download(`${file}.ndjson`, lines.join("\n") + "\n", "application/x-ndjson"); },

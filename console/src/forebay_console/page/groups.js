@@ -5,7 +5,7 @@ import {get, post, session} from "/page/api.js";
 import {bars, curve, lagSpark} from "/page/charts.js";
 import {ask, attempt, field, say} from "/page/dialogs.js";
 import {table, Ticks} from "/page/tables.js";
-import {ago, count, rate, short, span, UNKNOWN} from "/page/words.js";
+import {ago, count, decoded, rate, short, span, UNKNOWN} from "/page/words.js";
 
 const AGES = ["1 s", "10 s", "1 min", "10 min", "1 h", "1 d", "older"];
 const AGE_MARKS = ["", "", "", "", "", "warm", "hot"];
@@ -32,7 +32,7 @@ function oneGroup(place, key, group, view, watchers) {
   const curves = h("div", {class: "curves"});
   const details = h("div");
   show(place,
-    h("div", {class: "heading"}, h("h2", {}, "Group ", decodeURIComponent(group)), session.may_write ? h("div", {class: "buttons"},
+    h("div", {class: "heading"}, h("h2", {}, "Group ", decoded(group)), session.may_write ? h("div", {class: "buttons"},
       h("button", {onclick: () => reset(key, group, view)}, "Reset…"), h("button", {class: "danger-line", onclick: () => drop(key, group)}, "Delete…")) : null),
     curves, details);
   watchers.add((found) => {

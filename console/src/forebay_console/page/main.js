@@ -13,6 +13,7 @@ import {stream} from "/page/stream.js";
 import {dead} from "/page/dead.js";
 import {pipelines} from "/page/pipelines.js";
 import {server} from "/page/server.js";
+import {decoded} from "/page/words.js";
 
 const VIEWS = {"": overview, stream, dead, pipelines, server};
 const TITLES = {"": "Streams", stream: "", dead: "Dead letters", pipelines: "Pipelines", server: "Server"};
@@ -50,7 +51,7 @@ async function draw() {
   const mine = ++drawing;
   leave();
   drawFrame(name);
-  document.title = [...parts.map(decodeURIComponent).reverse(), TITLES[name], "Forebay"].filter(Boolean).join(" · ");
+  document.title = [...parts.map(decoded).reverse(), TITLES[name], "Forebay"].filter(Boolean).join(" · ");
   if (path !== last) { content.focus({preventScroll: true}); scrollTo(0, 0); }
   last = path;
   const drawn = VIEWS[name](content, viewOf(parts, words, path));

@@ -28,7 +28,7 @@ export function overview(place, view) {
   const list = h("div", {}, streams.element);
   show(place, h("div", {class: "heading"}, h("h1", {}, "Streams"), search), cards, list, foot);
   return live("/streams", {...words, count: PAGE}, (found) => {
-    if (found.error) return;
+    if (found.error) { show(list, h("p", {class: "warning"}, found.error)); return; }
     patch(cards,
       card("Streams", count(found.total) + (found.is_whole ? "" : " so far")), card("Entries", short(found.entries)),
       card("In", rate(found.in_rate)), card("Pending", short(found.pending), "not acknowledged"));

@@ -20,6 +20,7 @@ export function server(place) {
   showSlow(slow);
   showSettings(settings);
   return live("/server", {}, (found) => {
+    if (found.error) return;
     patch(cards,
       card(found.program ?? UNKNOWN, ROLES[found.role] ?? UNKNOWN, found.uptime_s === null ? "" : `up ${span(found.uptime_s * 1000)}`),
       card("Commands", `${short(found.commands_a_s)} /s`), card("Memory", bytes(found.memory_bytes), found.memory_limit_bytes ? `of ${bytes(found.memory_limit_bytes)}` : "no limit"),

@@ -8,13 +8,13 @@ import {entries} from "/page/entries.js";
 import {groups} from "/page/groups.js";
 import {ask, attempt, field, say} from "/page/dialogs.js";
 import {table} from "/page/tables.js";
-import {ago, bytes, count, many, rate, short} from "/page/words.js";
+import {ago, bytes, count, many, decoded, rate, short} from "/page/words.js";
 
 const TABS = [["entries", "Entries"], ["groups", "Groups"], ["keeps", "What keeps it"]];
 
 export function stream(place, view) {
   const [key, tab = "entries", group] = view.parts;
-  const title = h("h1", {}, decodeURIComponent(key));
+  const title = h("h1", {}, decoded(key));
   const cards = h("div", {class: "cards"}, ["Entries", "In", "Memory", "Newest", "Oldest", "Groups"].map((one) => card(one, "…")));
   const content = h("div", {class: "tab"});
   const watchers = new Set();
@@ -34,7 +34,7 @@ export function stream(place, view) {
 
 function crumbs(key, group) {
   return h("nav", {class: "crumbs", "aria-label": "Where you are"}, h("a", {href: "#/"}, "Streams"),
-    group ? [" / ", h("a", {href: `#/stream/${key}`}, decodeURIComponent(key)), " / ", h("a", {href: `#/stream/${key}/groups`}, "Groups")] : null);
+    group ? [" / ", h("a", {href: `#/stream/${key}`}, decoded(key)), " / ", h("a", {href: `#/stream/${key}/groups`}, "Groups")] : null);
 }
 
 function figures(found) {

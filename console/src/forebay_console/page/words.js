@@ -75,3 +75,13 @@ export function roundAbove(value, format) {
   const power = 10 ** Math.floor(Math.log10(value / unit));
   return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((step) => step * power * unit).find((end) => end >= value);
 }
+
+// A name in an address; one that is no text shows its bytes, as \xff.
+export function decoded(key) {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    const byte = (code, hex) => (code < 128 ? String.fromCharCode(code) : `\\x${hex.toLowerCase()}`);
+    return key.replace(/^(\.\.?)%$/, "$1").replace(/%([0-9a-f]{2})/gi, (_, hex) => byte(parseInt(hex, 16), hex));
+  }
+}

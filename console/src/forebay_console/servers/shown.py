@@ -19,6 +19,9 @@ LISTED_BYTES = 2_000
 #: So much of one that was asked for alone.
 WHOLE_BYTES = 256_000
 LONGEST_CHARACTER = 4
+#: A browser takes these parts out of an address, however they are written; no other name has a %
+#: that stands for itself.
+DOTS = {b".": ".%", b"..": "..%"}
 
 
 def shown(data: bytes, most_bytes: int = LISTED_BYTES) -> dict[str, Any]:
@@ -41,12 +44,12 @@ def name(data: bytes) -> str:
 
 def key_of(data: bytes) -> str:
     """A name for addresses."""
-    return quote_from_bytes(data, safe="")
+    return DOTS.get(data) or quote_from_bytes(data, safe="")
 
 
 def name_of(key: str) -> bytes:
     """The name that an address stands for."""
-    return unquote_to_bytes(key)
+    return next((data for data, known in DOTS.items() if known == key), unquote_to_bytes(key))
 
 
 def fields(words: list[bytes], most_bytes: int = LISTED_BYTES) -> list[list[dict[str, Any]]]:

@@ -20,7 +20,7 @@ from forebay_console.asking.permits import is_refused
 from forebay_console.servers.shown import WHOLE_BYTES, fields, size_of
 
 COUNT, MOST = 50, 500
-FIRST_PAGE = 4
+FIRST_PAGE = 1
 #: Two numbers of 64 bits, and one character that is too much.
 LONGEST_ID = 42
 PAGE_BYTES = 1 << 20

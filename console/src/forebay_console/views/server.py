@@ -16,10 +16,13 @@ SLOW_ARGUMENT_BYTES = 200
 
 def server(asked: Asked) -> dict[str, Any]:
     """What INFO says, in the parts that a person looks for."""
+    trouble = asked.board.server.trouble
+    if trouble is not None:
+        return facts(Board()) | {"trouble": trouble}
     why = asked.permits.why_no_info(asked.server)
     if why is None:
         return facts(asked.board)
-    return facts(Board()) | {"trouble": asked.board.server.trouble, "why_unknown": why}
+    return facts(Board()) | {"why_unknown": why}
 
 
 def facts(board: Board) -> dict[str, Any]:

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -50,6 +51,7 @@ from forebay_console.web.tails import Tails
 PAGE = Path(__file__).parent.parent / "page"
 COOKIE = "forebay_console"
 TOKEN = "x-console-token"
+AT_ONCE_S = 1.0
 METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -236,6 +238,8 @@ class Console:
             except NotLetInError:
                 self.sessions.sign_out(request.cookies.get(COOKIE))
                 raise OverError from None
+            except NotReachedError as error:
+                return {"error": str(error), "trouble": str(error)}
             except tuple(STATUS) as error:
                 return {"error": str(error)}
 
@@ -280,9 +284,12 @@ def user_of(header: str) -> tuple[str, str]:
 
 def once_more(ask: Callable[[], Any]) -> Any:
     """A question that changes nothing, on another connection if the first had died meanwhile."""
+    begun_s = time.monotonic()
     try:
         return ask()
     except NotLetInError:
         raise
     except NotReachedError:
+        if time.monotonic() - begun_s > AT_ONCE_S:
+            raise  # a server that is silent is silent for everybody
         return ask()
