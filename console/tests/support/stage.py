@@ -70,8 +70,11 @@ class Stage:
 def fill(client: redis.Redis) -> None:
     """A little of everything that the views show."""
     order = json.dumps({"customer": "ann", "items": [{"sku": "tea", "n": 2}], "paid": True})
+    now_s, _ = client.time()
     for number in range(8):
-        client.xadd("orders", {"order": order, "cents": number * 100, "bytes": b"\xff\xfe"})
+        fields = {"order": order, "cents": str(number * 100), "bytes": b"\xff\xfe"}
+        entry_id = f"{(now_s - 60 + number) * 1000}-0"
+        client.execute_command("XADD", "orders", entry_id, *chain(*fields.items()))
     client.xgroup_create("orders", "billing", "0")
     client.xreadgroup("billing", "worker-1", {"orders": ">"}, count=5)
     bury(
