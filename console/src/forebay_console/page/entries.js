@@ -4,9 +4,10 @@ import {h, show} from "/page/dom.js";
 import {get, post, session} from "/page/api.js";
 import {histogram} from "/page/charts.js";
 import {ask, attempt, say} from "/page/dialogs.js";
+import {exported, imported} from "/page/files.js";
 import {table, Ticks} from "/page/tables.js";
 import {startTail} from "/page/tail.js";
-import {copyButton, download, valueNode, valueText} from "/page/values.js";
+import {copyButton, valueNode, valueText} from "/page/values.js";
 import {ago, bytes, count, idMoment, idMs, many, decoded} from "/page/words.js";
 
 const COUNT = 50;
@@ -57,8 +58,8 @@ function actions(key, words, go, view, state, remover) {
   return h("div", {class: "buttons start"},
     h("button", {class: `tail ${isTail ? "main" : ""}`, "aria-pressed": String(isTail), title: "Show entries as they come (l)", onclick: () => go(isTail ? {tail: ""} : {tail: "1", order: "newest", from: "", to: ""})}, isTail ? "■ Live" : "▶ Live"),
     h("span", {class: "grow"}),
-    h("button", {onclick: () => exported(key, state)}, "Export…"),
-    session.may_write ? [h("button", {onclick: () => add(key, view)}, "Add…"), remover] : null);
+    h("button", {onclick: () => exported(key, words, state.found.length)}, "Export…"),
+    session.may_write ? [h("button", {onclick: () => imported(key, view)}, "Import…"), h("button", {onclick: () => add(key, view)}, "Add…"), remover] : null);
 }
 
 function idOf(text) {
@@ -126,19 +127,6 @@ function asPython(key, entry) {
 
 function asJson(entry) {
   return {id: entry.id, fields: entry.fields.map((pair) => pair.map((value) => value.text ?? {base64: value.base64}))};
-}
-
-function exported(key, state) {
-  const lines = state.found.map((entry) => JSON.stringify(asJson(entry)));
-  const names = [...new Set(state.found.flatMap((entry) => entry.fields.map(([name]) => valueText(name))))];
-  const quote = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const cells = (entry) => names.map((name) => quote(valueText(entry.fields.find(([one]) => valueText(one) === name)?.[1] ?? {text: ""})));
-  const csv = [["id", ...names.map(quote)].join(","), ...state.found.map((entry) => [entry.id, ...cells(entry)].join(","))];
-  const file = decoded(key).replace(/[^\w.-]+/g, "_");
-  ask("Export what is shown", [h("p", {}, `${state.found.length} entries. For whole streams: forebay copy.`),
-    h("label", {}, h("span", {}, "As"), h("select", {name: "kind"}, h("option", {value: "ndjson"}, "NDJSON, nothing lost"), h("option", {value: "csv"}, "CSV, a column for each field")))], {
-    label: "Save", submit: ({kind}) => { kind === "csv" ? download(`${file}.csv`, csv.join("\n") + "\n", "text/csv") : download(`${file}.ndjson`, lines.join("\n") + "\n", "application/x-ndjson"); },
-  });
 }
 
 function add(key, view) {

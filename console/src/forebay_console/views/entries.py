@@ -10,16 +10,19 @@ found: ``looked`` says how many, and the page asks on from ``next``.
 
 from __future__ import annotations
 
+import io
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
+from forebay.cli.copying.files import CSV, NDJSON, CsvWriter, NdjsonWriter, Writer
 from forebay.cli.remote.server import Server
 from forebay_console.asking.asked import Asked, BadRequestError, NotThereError
 from forebay_console.asking.permits import is_refused
 from forebay_console.servers.shown import WHOLE_BYTES, fields, size_of
 
 COUNT, MOST = 50, 500
+MOST_EXPORTED = 10_000
 FIRST_PAGE = 1
 #: Two numbers of 64 bits, and one character that is too much.
 LONGEST_ID = 42
@@ -35,19 +38,51 @@ Entry = tuple[bytes, list[bytes]]
 Wanted = Callable[[list[bytes]], bool]
 
 
+class Page(NamedTuple):
+    """Entries that were found, how many were looked at, and the last of those if there are more."""
+
+    found: list[Entry]
+    looked: int
+    last: bytes | None
+
+    @property
+    def next(self) -> str | None:
+        """Where the next page begins."""
+        return f"({self.last.decode()}" if self.last else None
+
+
 def entries(asked: Asked) -> dict[str, Any]:
     """A page of entries."""
+    page = page_of(asked, asked.page(COUNT, MOST), lambda words: min(size_of(words), WHOLE_BYTES))
+    return {
+        "entries": [told(entry) for entry in page.found],
+        "looked": page.looked,
+        "next": page.next,
+    }
+
+
+def export(asked: Asked) -> dict[str, Any]:
+    """The same entries, whole, as the text of a file; as many as one answer holds."""
+    kind = asked.one_of("kind", (NDJSON, CSV))
+    page = page_of(asked, asked.page(COUNT, MOST_EXPORTED), size_of)
+    file = io.StringIO(newline="")
+    writer: Writer = CsvWriter(file) if kind == CSV else NdjsonWriter(file)
+    writer.write(page.found)
+    return {"text": file.getvalue(), "entries": len(page.found), "next": page.next}
+
+
+def page_of(asked: Asked, count: int, size_in_answer: Callable[[list[bytes]], int]) -> Page:
+    """The entries that are asked for: so many, or as many as an answer holds."""
     is_newest = asked.one_of("order", ("newest", "oldest")) == "newest"
     low, high = bound(asked, "from", "-"), bound(asked, "to", "+")
-    wanted = filter_of(asked)
+    wanted, until_s = filter_of(asked), time.monotonic() + LONGEST_LOOK_S
     found: list[Entry] = []
     looked, size, last = 0, 0, None
-    count, until_s = asked.page(COUNT, MOST), time.monotonic() + LONGEST_LOOK_S
     for entry in walk(asked.server, asked.stream, low, high, is_reverse=is_newest):
         looked, last = looked + 1, entry[0]
         if wanted is None or wanted(entry[1]):
             found.append(entry)
-            size += min(size_of(entry[1]), WHOLE_BYTES)
+            size += size_in_answer(entry[1])
         if len(found) >= count or size > ANSWER_BYTES:
             break
         if looked >= MOST_LOOKED or (looked % 500 == 0 and time.monotonic() > until_s):
@@ -56,11 +91,7 @@ def entries(asked: Asked) -> dict[str, Any]:
         last = None
     if not looked:
         must_be_there(asked)
-    return {
-        "entries": [told(entry) for entry in found],
-        "looked": looked,
-        "next": f"({last.decode()}" if last else None,
-    }
+    return Page(found, looked, last)
 
 
 def must_be_there(asked: Asked) -> None:

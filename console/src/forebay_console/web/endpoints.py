@@ -15,6 +15,7 @@ from typing import Any
 from forebay_console.asking.asked import Asked
 from forebay_console.deeds import entries as entry_deeds
 from forebay_console.deeds import groups as group_deeds
+from forebay_console.deeds import imports
 from forebay_console.deeds import letters as letter_deeds
 from forebay_console.views import entries, groups, histogram, letters, overview, pipelines
 from forebay_console.views import server as server_view
@@ -101,6 +102,7 @@ PACED = {
     ]
 }
 NOTHING = record()
+FILE = record(kind=one_of(*imports.KINDS), ids=one_of(*imports.IDS), text=look.TEXT)
 
 ENDPOINTS = (
     live(
@@ -117,6 +119,26 @@ ENDPOINTS = (
     get(
         *(f"{STREAM}/entries", entries.entries, "Entries, newest or oldest first", look.ENTRIES),
         {**RANGE, "count": most(entries.MOST), **FILTER},
+    ),
+    get(
+        *(f"{STREAM}/export", entries.export, "The same as the text of a file", look.EXPORT),
+        {
+            "kind": one_of("ndjson", "csv"),
+            **RANGE,
+            "count": most(entries.MOST_EXPORTED),
+            **FILTER,
+        },
+    ),
+    preview(
+        f"{STREAM}/import-preview",
+        imports.import_preview,
+        "What an import would add",
+        look.IMPORT_PREVIEW,
+        FILE,
+    ),
+    post(
+        *(f"{STREAM}/import", imports.import_entries, "Append the entries of a file"),
+        *(counted("added"), FILE),
     ),
     get(f"{STREAM}/entries/{{id}}", entries.one_entry, "One entry, whole", look.ENTRY),
     get(

@@ -151,6 +151,11 @@ STREAM = record(
     group_list=many(GROUP),
 )
 ENTRIES = record(entries=many(ENTRY), looked=COUNT, next=maybe(BOUND))
+EXPORT = record(text=TEXT, entries=COUNT, next=maybe(BOUND))
+IMPORT_PREVIEW = record(
+    entries=COUNT,
+    first=many(record(id=maybe(ID), fields=many(many(VALUE, minItems=2, maxItems=2)))),
+)
 HISTOGRAM = record(start_ms=COUNT, step_ms=COUNT, bars=many(COUNT), is_exact=YES_NO)
 PINS = record(
     first_id=maybe(ID),
