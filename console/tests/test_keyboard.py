@@ -51,7 +51,7 @@ def test_a_dialog_takes_the_focus_and_gives_it_back(stage: Stage) -> None:
     stage.no_dialog()
     assert stage.name() == "Reset…"
     stage.press(Keys.ENTER, "start", Keys.ENTER)
-    stage.page.see("1 entries are given again")
+    stage.page.see("1 entry is given again")
     assert stage.client.xinfo_groups("cups")[0]["last-delivered-id"] != b"0-0"
     stage.press(Keys.ENTER)
     stage.page.see("The group was moved")

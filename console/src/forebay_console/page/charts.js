@@ -20,11 +20,20 @@ function drawn(values, top, room, width, height) {
   return [svg("polygon", {points: `${start},${height} ${points.join(" ")} ${width},${height}`, class: "area"}), svg("polyline", {points: points.join(" "), class: "line"})];
 }
 
-// How long a curve is: as much of the last hour as the console has seen, a point for each 15 s.
+// How long a curve is: as much as the console has seen. Rates of streams have a point for each 5 s, all else for each 15 s.
+const RATES = [[12, "1 min"], [24, "2 min"], [60, "5 min"]];
 const LENGTHS = [[20, "5 min"], [60, "15 min"], [120, "30 min"], [240, "1 h"]];
-const lengthOf = (values) => LENGTHS.find(([points]) => values.length <= points) ?? LENGTHS[LENGTHS.length - 1];
+const lengthOf = (values, lengths = LENGTHS) => lengths.find(([points]) => values.length <= points) ?? lengths.at(-1);
 
-export const lagSpark = (values, label) => spark(values, {room: lengthOf(values)[0], label: `lag, last ${lengthOf(values)[1]}: now ${label}`});
+export function lagSpark(values, now) {
+  const [room, length] = lengthOf(values);
+  return spark(values, {room, label: `lag, last ${length}: now ${now}`});
+}
+
+export function rateSpark(values, now) {
+  const [room, length] = lengthOf(values, RATES);
+  return spark(values, {room, label: `in, last ${length}: now ${now}`});
+}
 
 // A curve with its axes.
 export function curve(title, values, format) {

@@ -118,8 +118,8 @@ function reset(key, group, view) {
 
 function planned(plan) {
   return [h("p", {}, "From ", h("code", {}, plan.from), " to ", h("code", {}, plan.to), "."),
-    plan.again ? h("p", {class: "warning"}, `${short(plan.again)} entries are given again.`) : null,
-    plan.skipped ? h("p", {class: "warning"}, `${short(plan.skipped)} entries are never given.`) : null,
+    plan.again ? h("p", {class: "warning"}, `${short(plan.again)} ${plan.again === 1 ? "entry is" : "entries are"} given again.`) : null,
+    plan.skipped ? h("p", {class: "warning"}, `${short(plan.skipped)} ${plan.skipped === 1 ? "entry is" : "entries are"} never given.`) : null,
     !plan.again && !plan.skipped ? h("p", {}, "No entry lies between: nothing is given again, nothing is left out.") : null,
     plan.pending ? h("p", {}, `${count(plan.pending)} stay pending.`) : null];
 }

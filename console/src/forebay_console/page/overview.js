@@ -2,7 +2,7 @@
 
 import {h, later, patch, show} from "/page/dom.js";
 import {live} from "/page/api.js";
-import {spark} from "/page/charts.js";
+import {rateSpark} from "/page/charts.js";
 import {table} from "/page/tables.js";
 import {copyButton} from "/page/values.js";
 import {age, bytes, count, rate, short, span, UNKNOWN} from "/page/words.js";
@@ -10,7 +10,7 @@ import {age, bytes, count, rate, short, span, UNKNOWN} from "/page/words.js";
 const PAGE = 50;
 const USUAL = {sort: "name", order: "up"};
 const COLUMNS = [
-  ["name", "Stream"], ["", "Last 5 min"], ["in", "In"], ["out", "Out"], ["length", "Entries"], ["bytes", "Memory"],
+  ["name", "Stream"], ["", "In over time"], ["in", "In"], ["out", "Out"], ["length", "Entries"], ["bytes", "Memory"],
   ["newest", "Newest"], ["groups", "Groups"], ["pending", "Pending"], ["lag", "Lag"], ["behind", "Behind"],
 ];
 const LATE_MS = 60_000;
@@ -65,7 +65,7 @@ function row(one) {
   const isLate = one.behind_ms > LATE_MS;
   return h("tr", {"data-key": one.key},
     h("td", {class: "name"}, h("a", {href: target}, one.name), one.is_dead_letters ? h("span", {class: "tag bad"}, "dead letters") : null),
-    h("td", {class: "picture"}, spark(one.curve, {label: `in, last 5 minutes: now ${rate(one.in_rate)}`})),
+    h("td", {class: "picture"}, rateSpark(one.curve, rate(one.in_rate))),
     cell(rate(one.in_rate), one.in_rate ? "" : "nought"), cell(one.groups ? rate(one.out_rate) : "–"), cell(count(one.length)), cell(bytes(one.bytes)),
     cell(one.length ? age(one.newest_age_ms) : "–"), cell(one.groups ? count(one.groups) : "–"), cell(one.groups ? count(one.pending) : "–"),
     cell(one.groups ? count(one.lag) : "–", one.lag > 0 ? "warm" : "", one.worst_group ? `worst: ${one.worst_group}` : ""),

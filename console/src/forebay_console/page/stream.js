@@ -3,7 +3,7 @@
 import {h, patch, show} from "/page/dom.js";
 import {get, live, post, session} from "/page/api.js";
 import {card} from "/page/overview.js";
-import {spark} from "/page/charts.js";
+import {rateSpark} from "/page/charts.js";
 import {entries} from "/page/entries.js";
 import {groups} from "/page/groups.js";
 import {ask, attempt, field, say} from "/page/dialogs.js";
@@ -40,7 +40,7 @@ function crumbs(key, group) {
 function figures(found) {
   return [
     card("Entries", count(found.length), found.added === null ? "" : `${short(found.added)} ever added`),
-    card("In", rate(found.in_rate), "", spark(found.curve, {label: "in, last 5 minutes"})),
+    card("In", rate(found.in_rate), "", rateSpark(found.curve, rate(found.in_rate))),
     card("Memory", bytes(found.bytes), found.length && found.bytes ? `${bytes(found.bytes / found.length)} each` : ""),
     card("Newest", found.length ? ago(found.newest_age_ms) : "none"), card("Oldest", found.length ? ago(found.oldest_age_ms) : "none"),
     card("Groups", count(found.groups), found.groups ? `${short(found.pending)} pending` : ""),

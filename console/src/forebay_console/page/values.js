@@ -50,11 +50,21 @@ export function copyButton(label, text) {
     class: "quiet small",
     onclick: async (event) => {
       const button = event.currentTarget;
-      await navigator.clipboard.writeText(text());
+      await copy(text());
       button.textContent = "Copied";
       setTimeout(() => { button.textContent = label; }, 1500);
     },
   }, label);
+}
+
+// Browsers lend their clipboard only to this machine and to TLS; elsewhere the old way works.
+async function copy(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = h("textarea", {class: "unseen", "aria-hidden": "true"}, text);
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
 }
 
 export function download(name, text, type) {
