@@ -1,57 +1,68 @@
-"""A client that asks PING all the time, in a thread: what others do to it shows in its waits."""
+"""A client that asks PING all the time: what others do to it shows in its waits.
+
+    with Pings(server) as pings: ...      then pings.p99_ms() and pings.worst_ms()
+
+It is a process of its own, because in a thread it would also wait for those who attack: they
+share the interpreter.  Its connection is new, and its first PING counts like any other.
+"""
 
 from __future__ import annotations
 
-import threading
+import json
+import select
+import subprocess
+import sys
 import time
 from types import TracebackType
 
+from testkit.resp import RawClient
 from testkit.servers import ServerProcess
 
 PAUSE_S = 0.001
+PATIENCE_S = 120.0
 
 
 class Pings:
-    """``with Pings(server) as pings: ...``; then ``pings.p99_ms()`` and ``pings.worst_ms()``."""
+    """The waits of that client, known when it has ended."""
 
     def __init__(self, server: ServerProcess) -> None:
-        self.client = server.client(timeout_s=120)
-        self.times_s: list[float] = []
+        #: When each PING was sent, by the monotonic clock, and how long it took.
+        self.times_s: list[tuple[float, float]] = []
         self.fault = ""
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run)
+        self._since_s = 0.0
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "reliability.pings", str(server.port)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
 
     def __enter__(self) -> Pings:
-        self._thread.start()
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == b"connected\n"
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, _: TracebackType | None
     ) -> None:
-        self._stop.set()
-        self._thread.join()
-        self.client.close()
+        told, _err = self._process.communicate(timeout=PATIENCE_S)
+        self.times_s, self.fault = json.loads(told)
 
-    def _run(self) -> None:
-        try:
-            while not self._stop.wait(PAUSE_S):
-                begin = time.monotonic()
-                reply = self.client("PING")
-                self.times_s.append(time.monotonic() - begin)
-                if reply != "PONG":
-                    self.fault = f"PING was answered {reply!r}"
-                    return
-        except (OSError, EOFError) as error:
-            self.fault = f"PING was not answered: {error}"
+    def forget(self) -> None:
+        """What was before does not count."""
+        self._since_s = time.monotonic()
+
+    def waits_ms(self) -> list[float]:
+        """How long it waited each time, the shortest first."""
+        return sorted(1000 * wait_s for at_s, wait_s in self.times_s if at_s >= self._since_s)
 
     def p99_ms(self) -> float:
         """Of a hundred, the second longest wait."""
-        times = sorted(self.times_s)
-        return round(1000 * times[len(times) * 99 // 100], 2) if times else 0.0
+        waits = self.waits_ms()
+        return round(waits[len(waits) * 99 // 100], 2) if waits else 0.0
 
     def worst_ms(self) -> float:
         """The longest wait."""
-        return round(1000 * max(self.times_s, default=0.0), 1)
+        return round(max(self.waits_ms(), default=0.0), 1)
 
 
 def quiet_p99_ms(server: ServerProcess, seconds: float) -> float:
@@ -59,3 +70,25 @@ def quiet_p99_ms(server: ServerProcess, seconds: float) -> float:
     with Pings(server) as pings:
         time.sleep(seconds)
     return pings.p99_ms()
+
+
+def ping_until_told(port: int) -> tuple[list[tuple[float, float]], str]:
+    """Ask until standard input ends; the waits, and what went wrong."""
+    times_s: list[tuple[float, float]] = []
+    try:
+        with RawClient(("127.0.0.1", port), PATIENCE_S) as client:
+            sys.stdout.write("connected\n")
+            sys.stdout.flush()
+            while not select.select([sys.stdin], [], [], PAUSE_S)[0]:
+                begin_s = time.monotonic()
+                reply = client("PING")
+                times_s.append((begin_s, time.monotonic() - begin_s))
+                if reply != "PONG":
+                    return times_s, f"PING was answered {reply!r}"
+    except (OSError, EOFError) as error:
+        return times_s, f"PING was not answered: {error}"
+    return times_s, ""
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(ping_until_told(int(sys.argv[1]))))

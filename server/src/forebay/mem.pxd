@@ -20,6 +20,16 @@ cdef extern from "<stdint.h>" nogil:
 
 cdef enum:
     SLACK = 16
+    # Larger blocks always get a mapping of their own from glibc, so that advice about it ends with
+    # it.  The mapping is made of whole huge pages; the buffer is that much smaller, for what glibc
+    # writes before it.  Otherwise the kernel would have to cut them up to move them.
+    HUGE_BYTES = 32 << 20
+    HUGE_PAGE = 2 << 20
+    BESIDE_BYTES = 64
+
+cdef extern from "<sys/mman.h>" nogil:
+    int MADV_HUGEPAGE
+    int madvise(void* start, size_t n, int advice)
 
 
 cdef extern from *:
@@ -112,7 +122,14 @@ cdef inline bytearray widened(const u8* p, Py_ssize_t at, Py_ssize_t n, Py_ssize
 
 
 cdef inline int lengthen(bytearray buf, Py_ssize_t room) except -1:
-    PyByteArray_Resize(buf, room)
+    cdef u64 start
+    if room <= HUGE_BYTES:
+        PyByteArray_Resize(buf, room)
+        return 0
+    room = (room + BESIDE_BYTES + HUGE_PAGE - 1) // HUGE_PAGE * HUGE_PAGE
+    PyByteArray_Resize(buf, room - BESIDE_BYTES)
+    start = <u64>PyByteArray_AS_STRING(buf) & ~<u64>4095
+    madvise(<void*>start, room, MADV_HUGEPAGE)
     return 0
 
 

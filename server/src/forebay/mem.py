@@ -115,9 +115,11 @@ def widened(p: Source, at: int, n: int, room: int) -> bytearray:
 
 
 def lengthen(buf: bytearray, room: int) -> None:
-    """Make a buffer ``room`` bytes long; what is new in it may be anything.
+    """Make a buffer ``room`` bytes long, or somewhat longer; what is new in it may be anything.
 
     A large one is not copied: the kernel moves its pages, and gives new ones when they are used.
+    More than 32 MB are given in huge pages, if the kernel can (compiled only): to give and to take
+    back single pages would cost more than to fill them.
     """
     assert room >= len(buf), "no shorter than before"
     buf += bytes(room - len(buf))

@@ -146,6 +146,81 @@ def test_light_clients_are_served_between_large_replies_of_others(
     assert sum(each.conn.weight > 64 * MIB for each in heavy) == 3
 
 
+def new_reader(server: Server) -> Client:
+    """Somebody who asks for a whole stream of 9 MB at once."""
+    reader = join(server)
+    reader.socket.send(encode("XRANGE", "s", "-", "+"))
+    return reader
+
+
+@pytest.fixture
+def long_stream(server: Server) -> None:
+    server.settings.output_limits["normal"] = OutputLimit(0, 0, 0)
+    writer = join(server)
+    for _ in range(180):
+        writer.ask(encode("XADD", "s", "*", "f", BIG[:50_000]))
+
+
+@pytest.mark.usefixtures("long_stream")
+@pytest.mark.parametrize("opening", ["PING", "HELLO 3", "CLIENT ID", "XLEN s", "NOSUCH"])
+def test_a_new_client_that_asks_for_little_does_not_wait_for_all_large_replies(
+    server: Server, opening: str
+) -> None:
+    readers = [new_reader(server) for _ in range(4)]
+    new = join(server)
+    new.socket.send(encode(*opening.split()))
+    server.loop.turn()
+    assert new.answer() == NOTHING
+    server.loop.turn()
+    assert new.answer() != NOTHING
+    assert sum(each.conn.weight > 8 * MIB for each in readers) == 2
+
+
+@pytest.mark.usefixtures("long_stream")
+@pytest.mark.parametrize("opening", ["XREAD STREAMS s 0", "XINFO STREAM s FULL COUNT 0"])
+def test_a_new_client_that_asks_for_data_takes_its_place_in_the_line(
+    server: Server, opening: str
+) -> None:
+    readers = [new_reader(server) for _ in range(3)]
+    new = join(server)
+    new.socket.send(encode(*opening.split()))
+    for _ in readers:
+        server.loop.turn()
+        assert new.answer() == NOTHING
+    server.loop.turn()
+    assert new.answer() != NOTHING
+
+
+@pytest.mark.usefixtures("long_stream")
+def test_light_clients_that_suddenly_ask_for_much_do_so_one_in_a_turn(server: Server) -> None:
+    known = [join(server) for _ in range(3)]
+    for each in known:
+        assert each.ask(encode("PING")) == b"+PONG\r\n"
+    readers = [new_reader(server), *known]
+    for each in known:
+        each.socket.send(encode("XRANGE", "s", "-", "+"))
+    server.loop.turn()
+    server.loop.turn()
+    assert sum(each.conn.weight > 8 * MIB for each in readers) == 2
+
+
+@pytest.mark.usefixtures("long_stream")
+def test_large_outputs_of_clients_that_are_gone_are_freed_a_few_in_a_turn(server: Server) -> None:
+    readers = [new_reader(server) for _ in range(12)]
+    while any(each.conn.weight < 0 for each in readers):
+        server.loop.turn()
+    for each in readers:
+        server.loop.close(each.conn)
+    left = [len(server.loop.doomed)]
+    while server.loop.doomed:
+        server.loop.turn()
+        left.append(len(server.loop.doomed))
+    assert left[0] == 12
+    assert left[1] in (10, 11)
+    assert left == sorted(set(left), reverse=True)
+    assert server.loop.doomed_bytes == 0
+
+
 # maxmemory-clients
 
 
@@ -223,3 +298,27 @@ def test_a_blocked_client_that_is_evicted_waits_no_longer(server: Server, quiet:
     assert server.engine.blocking.blocked_clients == 0
     assert server.loop.count == 0
     assert not server.engine.keyspace.databases[0].waiting
+
+
+# A socket that takes no more
+
+
+def test_a_full_socket_is_not_tried_again_before_it_has_room(
+    server: Server, client: Client
+) -> None:
+    server.settings.output_limits["normal"] = OutputLimit(0, 0, 0)
+    client.socket.send(encode("MGET", "a", "b", "c", "d") * 2)
+    server.loop.turn()
+    while not client.conn.is_full:
+        server.loop.turn()
+    waiting = client.conn.out.pending()
+    other = join(server)
+    assert other.ask(encode("PING")) == b"+PONG\r\n"
+    assert (client.conn.is_full, client.conn.out.pending()) == (True, waiting)
+    found = client.answer()
+    while client.conn.out.pending() > 0 or not found.endswith(BIG[:100] + b"\r\n"):
+        server.loop.turn()
+        if (more := client.answer()) != NOTHING:
+            found += more
+    assert len(found) == 2 * (4 + 4 * (len(b"$1048576\r\n") + MIB + 2))
+    assert not client.conn.is_full

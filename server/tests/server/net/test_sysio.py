@@ -40,6 +40,16 @@ def test_nothing_there_yet_is_not_an_exception(pair: Pair) -> None:
     assert sysio.again(result)
 
 
+def test_what_was_only_looked_at_is_still_to_be_received(pair: Pair) -> None:
+    left, right = pair
+    buf = bytearray(b"..........")
+    assert sysio.peek(right.fileno(), buf, 0, 5) == -errno.EAGAIN
+    assert sysio.send(left.fileno(), b"hello", 0, 5) == 5
+    assert sysio.peek(right.fileno(), buf, 3, 3) == 3
+    assert buf == b"...hel...."
+    assert sysio.recv(right.fileno(), buf, 0, 10) == 5
+
+
 def test_a_full_socket_asks_to_come_back(pair: Pair) -> None:
     load = bytes(1 << 20)
     while (result := sysio.send(pair[0].fileno(), load, 0, len(load))) > 0:

@@ -299,3 +299,19 @@ def test_what_was_answered_over_tls_survives_kill_9(start: MakeServer) -> None:
     with start("--dir", str(folder)).client() as client:
         found = [entry[0] for entry in client("XRANGE", "orders", "-", "+")]
     assert found == ids
+
+
+def test_a_connection_that_moved_much_does_not_keep_the_room_for_it(start: MakeServer) -> None:
+    server = start("--appendonly", "no")
+    crowd = [server.client() for _ in range(100)]
+    text = b"x" * MIB
+    try:
+        for client in crowd:
+            assert client("PING") == "PONG"
+        before = server.process.rss_bytes()
+        for client in crowd:
+            assert client("ECHO", text) == text
+        assert server.process.rss_bytes() - before < len(crowd) * 200_000
+    finally:
+        for client in crowd:
+            client.close()

@@ -13,6 +13,8 @@ from forebay.wire.request cimport Limits, RequestParser
 
 cdef Py_ssize_t READ_BYTES, LARGE_READ_BYTES, SMALL_BYTES, RUN_BYTES, BURST_BYTES, PAUSE_BYTES
 cdef Py_ssize_t STRANGER_HELD_BYTES, STRANGER_BURST_BYTES, SEND_BYTES
+cdef Py_ssize_t PEEK_BYTES
+cdef long long LIGHT_BYTES, UNKNOWN, DOUBTFUL
 cdef int STARVED, BUSY, STALLED, IS_STRANGER
 
 
@@ -37,7 +39,7 @@ cdef class Connection:
     cdef public RequestParser parser
     cdef public bytearray held
     cdef public Py_ssize_t start, end
-    cdef public bint more, queued, busy, ended, leaving, deaf
+    cdef public bint more, queued, busy, ended, leaving, deaf, is_full
     cdef public int watching, seconds_closing, error_number
     cdef public long long over_since_ms, weight, counted_bytes
     cdef public str fault, offence
@@ -59,6 +61,8 @@ cdef class Connection:
     cpdef bint stalled(self) except -1
     cpdef bint has_no_more_to_do(self) except -1
     @cython.locals(n=Py_ssize_t)
+    cpdef bint is_light(self, Shared shared) except -1
+    @cython.locals(n=Py_ssize_t)
     cdef int hold(self, Shared shared, RequestParser parser, Py_ssize_t end) except -1
     @cython.locals(size=Py_ssize_t, room=Py_ssize_t)
     cdef int make_room(self, Py_ssize_t n) except -1
@@ -73,3 +77,6 @@ cdef class Connection:
     cpdef Py_ssize_t receive_into(self, Shared shared, bytearray buf, Py_ssize_t at, Py_ssize_t n) except? -1
     cdef Py_ssize_t pull(self, u8* p, Py_ssize_t at, Py_ssize_t n) except? -1
     cdef Py_ssize_t push(self, Py_ssize_t n) except? -1
+
+
+cdef bint asks_little(Shared shared, Py_ssize_t n) except -1

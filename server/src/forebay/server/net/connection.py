@@ -34,6 +34,7 @@ from typing import Protocol
 from forebay import mem
 from forebay.commands.api import gates
 from forebay.commands.api.session import Session
+from forebay.commands.api.spec import NO_KEYS
 from forebay.engine.engine import Engine
 from forebay.errors import ProtocolError, WrongPortError
 from forebay.server.net import sysio
@@ -58,6 +59,13 @@ STRANGER_HELD_BYTES = 32 << 10
 STRANGER_BURST_BYTES = 8 << 10
 # One send; the kernel rarely takes more, and a slow copy delays the others.
 SEND_BYTES = 1 << 20
+
+# Replies to one client in one turn that make nobody wait.
+LIGHT_BYTES = 1 << 20
+# How much of the input of a new client is looked at to see what it asks for.
+PEEK_BYTES = 4 << 10
+# The weight of a client that has asked for nothing yet, and of a new one that asks for data.
+UNKNOWN, DOUBTFUL = -1, -2
 
 STARVED, BUSY, STALLED = 0, 1, 2
 IS_STRANGER = gates.UNAUTHENTICATED
@@ -137,6 +145,8 @@ class Connection:
         self.ended = False
         #: What epoll watches for.
         self.watching = 0
+        #: The socket takes no more, until epoll says that it does.
+        self.is_full = False
         #: Since when the output is over its soft limit; 0 if it is not.
         self.over_since_ms = 0
         #: It is being closed by its own doing, and may take the replies due to it in its own
@@ -144,8 +154,8 @@ class Connection:
         self.leaving = False
         #: For how long it has been about to close without taking its last reply.
         self.seconds_closing = 0
-        #: Bytes of replies that its latest commands made; -1 if there were none yet.
-        self.weight = -1
+        #: Bytes of replies that its latest commands made, or UNKNOWN or DOUBTFUL.
+        self.weight = UNKNOWN
         #: What it uses, as client_limits.py counted it last.
         self.counted_bytes = 0
         #: The error of the system that ended it; 0 if there was none.
@@ -287,6 +297,21 @@ class Connection:
         """Whether a client that sends no more may go: all is run, or it would only wait."""
         return not self.more or self.session.blocked is not None
 
+    def is_light(self, shared: Shared) -> bool:
+        """Whether to serve it hardly takes time, as far as that can be told beforehand.
+
+        A client that was served is taken to ask for as much again.  Of a new one the first
+        command tells: it is one of the quick ones (O(1) in Redis's tables), or names no key.
+        """
+        if self.weight >= 0:
+            return self.weight <= LIGHT_BYTES
+        if self.weight == DOUBTFUL or self.channel is not None or self.held is not None:
+            return False
+        n = sysio.peek(self.fd, shared.p, 0, PEEK_BYTES)
+        if n > 0 and not asks_little(shared, n):
+            self.weight = DOUBTFUL
+        return self.weight == UNKNOWN
+
     # Held bytes
 
     def hold(self, shared: Shared, parser: RequestParser, end: int) -> None:
@@ -342,7 +367,8 @@ class Connection:
         n = self.push(n)
         if n < 0:
             self.error_number = -n
-            return sysio.again(n)
+            self.is_full = sysio.again(n)
+            return self.is_full
         self.count_out(shared, n)
         self.out.consume(n)
         return True
@@ -388,3 +414,19 @@ class Connection:
         if self.channel is None:
             return sysio.send(self.fd, self.out.p, self.out.start, n)
         return self.channel.send(self.out.p, self.out.start, n)
+
+
+def asks_little(shared: Shared, n: int) -> bool:
+    """Whether the first command in the shared buffer has a short answer, whatever the data is."""
+    parser = RequestParser(shared.strangers)
+    parser.load(shared.buf, 0, n)
+    try:
+        if not parser.next():
+            return False
+    except ProtocolError:
+        return True
+    argv = parser.argv
+    row = shared.engine.row_of(argv)
+    if row is not None and row.is_container and len(argv) > 1:
+        row = row.subcommands.get(argv[1].lower())
+    return row is None or row.is_fast or row.keys is NO_KEYS

@@ -14,7 +14,7 @@ from forebay.server.net.timers cimport Clock
 from forebay.server.net.turn_end cimport TurnEnd
 
 cdef int READ, WRITE, MAX_EVENTS
-cdef long long TURN_BYTES, LIGHT_BYTES, STEP_MS
+cdef long long TURN_BYTES, FREE_BYTES, SPARE_BYTES, STEP_MS
 
 
 @cython.final
@@ -28,6 +28,8 @@ cdef class Loop:
     cdef public dict watchers
     cdef public int count
     cdef list to_settle, busy, held
+    cdef public list doomed
+    cdef public long long doomed_bytes
     cdef public TurnEnd turn_end
     cdef public Lookout lookout
     cdef public bint is_stopping, is_crowded, is_counting
@@ -44,6 +46,8 @@ cdef class Loop:
     cdef int wait(self, u64* w) except? -1
     @cython.locals(until_us="long long", ready=int)
     cdef int look(self, u64* w) except? -1
+    @cython.locals(left="long long")
+    cdef int let_go(self) except -1
     cdef follow_clock(self)
     cdef int between(self) except -1
     @cython.locals(
@@ -52,8 +56,8 @@ cdef class Loop:
     cdef int end_turn(self) except -1
     @cython.locals(conn=Connection)
     cdef int serve(self, Py_ssize_t fd, int mask) except -1
-    @cython.locals(conn=Connection, i=int, fd=Py_ssize_t)
-    cdef int serve_light(self, u64* w, int ready) except -1
+    @cython.locals(conn=Connection, shared=Shared, i=int, fd=Py_ssize_t)
+    cdef int serve_light(self, u64* w, int ready, bint are_new) except -1
     cdef tell(self, int fd)
     @cython.locals(alive=bint)
     cpdef int read(self, Connection conn) except -1

@@ -16,14 +16,16 @@ Rules
      (engine.touched), and step 5 finds it there.
   3. epoll is level-triggered: an event that is not dealt with comes again, so a
      turn stops early when it has produced TURN_BYTES of replies.  The next one is
-     crowded: it first serves clients whose last replies were light, so that they
-     wait for one large reply of others, not for all of them.
+     crowded: it first serves clients that ask for little (Connection.is_light), new
+     ones last, so that they wait for one large reply of others, not for all of them.
   4. A descriptor may be reused within a turn, so an event alone never closes a
      connection: only a receive or send that fails does.
   5. Deadlines are kept in wall time, like everything in the engine, but measured
      by the monotonic clock: when the wall clock is set, they move with it.
   6. A fault of ours is logged and ends the connection it met, not the loop.
   7. After stop() no more commands are run: the turn ends with what was run so far.
+  8. Memory is given back as it is taken, some in each turn: fifty clients that are closed at
+     their limit at the same moment would hold up everybody else.
 """
 
 from __future__ import annotations
@@ -48,8 +50,11 @@ MAX_EVENTS = 256
 # Replies that a turn may pile up before they are sent and others are served.
 TURN_BYTES = 8 << 20
 
-# Replies to one client in one turn that make nobody wait.
-LIGHT_BYTES = 1 << 20
+# Outputs of clients that are gone and that a turn frees, in bytes.  The kernel takes 8 MB back
+# in a millisecond.
+FREE_BYTES = 8 << 20
+# Outputs of this size are used again, not freed (LARGEST_SPARE in wire/resp_writer.py).
+SPARE_BYTES = 2 << 20
 
 # A difference between the clocks that no drift explains: somebody set the wall clock.
 STEP_MS = 1000
@@ -101,6 +106,9 @@ class Loop:
         self.count = 0
         self.to_settle: list[Connection] = []
         self.busy: list[Connection] = []
+        #: Large outputs of clients that are gone, and their size.
+        self.doomed: list[bytearray] = []
+        self.doomed_bytes = 0
         self.is_stopping = False
         #: The last turn had to leave something for this one.
         self.is_crowded = False
@@ -151,6 +159,9 @@ class Loop:
         conn.more = False
         self.shared.engine.close_session(conn.session)
         self.host.closed(conn)
+        if conn.out.cap > SPARE_BYTES:
+            self.doomed.append(conn.out.buf)
+            self.doomed_bytes += conn.out.cap
         conn.out.clear()
         conn.held = None
         conn.parser = None
@@ -192,7 +203,8 @@ class Loop:
             self.follow_clock()
         shared.produced = 0
         if self.is_crowded:
-            self.serve_light(w, ready)
+            self.serve_light(w, ready, False)
+            self.serve_light(w, ready, True)
         self.is_crowded = False
         if self.busy:
             self.run_busy()
@@ -207,6 +219,14 @@ class Loop:
         self.settle_all()
         if self.is_counting:
             self.host.make_room()
+        if self.doomed:
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Rule 8: free some of the outputs of clients that are gone."""
+        left = self.doomed_bytes - max(FREE_BYTES, self.doomed_bytes // 8)
+        while self.doomed and self.doomed_bytes > left:
+            self.doomed_bytes -= len(self.doomed.pop())
 
     def wait(self, w: mem.Words) -> int:
         """End the last turn, then sleep until something is ready; how many descriptors are."""
@@ -255,7 +275,7 @@ class Loop:
         stats = self.shared.engine.stats
         stats.turns += 1
         stats.turns_us += now_us - self.woke_us
-        if self.busy or self.turn_end.worker is not None:
+        if self.busy or self.doomed or self.turn_end.worker is not None:
             return 0
         wait_ms = self.next_beat_ms - now_us // 1000
         deadline_ms = self.shared.engine.next_deadline_ms()
@@ -266,6 +286,8 @@ class Loop:
     def serve(self, fd: int, mask: int) -> None:
         """One ready descriptor."""
         conn = self.by_fd[fd] if fd < len(self.by_fd) else None
+        if conn is not None and mask & WRITE:
+            conn.is_full = False
         if conn is None:
             self.tell(fd)
         elif mask != WRITE:
@@ -273,12 +295,17 @@ class Loop:
         elif not conn.queued:
             self.queue(conn)
 
-    def serve_light(self, w: mem.Words, ready: int) -> None:
-        """Rule 3: those first who never asked for much; their events are done then."""
+    def serve_light(self, w: mem.Words, ready: int, are_new: bool) -> None:
+        """Rule 3: those who ask for little, known or new ones; their events are done then."""
+        shared = self.shared
         for i in range(ready):
+            if shared.produced > TURN_BYTES or self.is_stopping:
+                break
             fd = w[2 * i]
             conn = self.by_fd[fd] if fd < len(self.by_fd) else None
-            if conn is not None and 0 <= conn.weight <= LIGHT_BYTES and not self.is_stopping:
+            if conn is None or w[2 * i + 1] == 0 or (conn.weight < 0) != are_new:
+                continue
+            if conn.is_light(shared):
                 self.serve(fd, w[2 * i + 1])
                 w[2 * i + 1] = 0
 
@@ -400,7 +427,7 @@ class Loop:
         """Send what waits; false if the connection has come to its end."""
         if conn.source is not None and not conn.source.refill(conn, self.shared):
             return False
-        if conn.out.size > 0 and not conn.flush(self.shared):
+        if conn.out.size > 0 and not conn.is_full and not conn.flush(self.shared):
             return False
         if conn.session.closing and not conn.leaving:
             return False

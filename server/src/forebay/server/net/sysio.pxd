@@ -16,7 +16,7 @@ cdef extern from "<sys/epoll.h>" nogil:
     int epoll_wait(int epoll_fd, epoll_event* events, int most, int timeout_ms)
 
 cdef extern from "<sys/socket.h>" nogil:
-    int MSG_NOSIGNAL
+    int MSG_NOSIGNAL, MSG_PEEK
     ssize_t system_recv "recv"(int fd, void* p, size_t n, int flags)
     ssize_t system_send "send"(int fd, const void* p, size_t n, int flags)
 
@@ -38,6 +38,11 @@ cdef inline int wait(object epoll, int fd, u64* w, int most, int timeout_ms):
 
 cdef inline Py_ssize_t recv(int fd, u8* p, Py_ssize_t at, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t got = system_recv(fd, p + at, n, 0)
+    return got if got >= 0 else -errno
+
+
+cdef inline Py_ssize_t peek(int fd, u8* p, Py_ssize_t at, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t got = system_recv(fd, p + at, n, MSG_PEEK)
     return got if got >= 0 else -errno
 
 

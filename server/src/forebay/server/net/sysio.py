@@ -21,6 +21,7 @@ from __future__ import annotations
 import errno
 import os
 import select
+import socket
 import time
 
 from forebay.mem import Pointer, Source, Words
@@ -48,6 +49,19 @@ def recv(fd: int, p: Pointer, at: int, n: int) -> int:
             return os.readv(fd, [room])
         except OSError as fault:
             return -(fault.errno or errno.EIO)
+
+
+def peek(fd: int, p: Pointer, at: int, n: int) -> int:
+    """The same, but the bytes are still to be received afterwards."""
+    assert 0 <= at and at + n <= len(p), "receive past the end"
+    sock = socket.socket(fileno=fd)
+    try:
+        with memoryview(p) as view, view[at : at + n] as room:
+            return sock.recv_into(room, n, socket.MSG_PEEK)
+    except OSError as fault:
+        return -(fault.errno or errno.EIO)
+    finally:
+        sock.detach()
 
 
 def send(fd: int, p: Source, at: int, n: int) -> int:

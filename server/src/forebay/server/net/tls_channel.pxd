@@ -5,7 +5,7 @@ from forebay cimport mem
 from forebay.mem cimport u8
 from forebay.server.net cimport sysio
 
-cdef Py_ssize_t RECORD_BYTES, SCRATCH_BYTES, PLAIN_BYTES, BATCH_BYTES, MOST_SIDE_TALK
+cdef Py_ssize_t RECORD_BYTES, SCRATCH_BYTES, FEED_BYTES, PLAIN_BYTES, BATCH_BYTES, MOST_SIDE_TALK
 
 
 @cython.final
@@ -30,15 +30,17 @@ cdef class TlsChannel:
 
     @cython.locals(got=Py_ssize_t, done=Py_ssize_t)
     cdef Py_ssize_t recv(self, u8* p, Py_ssize_t at, Py_ssize_t n) except? -1
+    @cython.locals(done=Py_ssize_t, fed=Py_ssize_t)
+    cdef Py_ssize_t take(self, Py_ssize_t got, u8* p, Py_ssize_t at, Py_ssize_t n) except? -1
     @cython.locals(scratch=Scratch, got=Py_ssize_t, done=Py_ssize_t)
-    cdef Py_ssize_t decrypt(self, u8* p, Py_ssize_t at, Py_ssize_t n) except? -1
+    cdef Py_ssize_t decrypt(self, u8* p, Py_ssize_t at, Py_ssize_t n, Py_ssize_t rest) except? -1
     cdef Py_ssize_t nothing(self) except? -1
     cdef end(self, str fault)
     cdef talk_aside(self)
     @cython.locals(got=Py_ssize_t, done=Py_ssize_t, size=Py_ssize_t)
     cdef Py_ssize_t send(self, const u8* p, Py_ssize_t at, Py_ssize_t n) except? -1
-    @cython.locals(done=Py_ssize_t)
-    cdef int encrypt(self, const u8* p, Py_ssize_t at, Py_ssize_t n) except -1
+    @cython.locals(done=Py_ssize_t, records=list)
+    cdef bytes encrypt(self, const u8* p, Py_ssize_t at, Py_ssize_t n)
     @cython.locals(size=Py_ssize_t, got=Py_ssize_t)
     cdef Py_ssize_t send_rest(self) except? -1
     cpdef str common_name(self)

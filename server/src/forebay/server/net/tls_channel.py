@@ -17,7 +17,9 @@ Rules
      same bytes at the next call.  At most BATCH_BYTES wait here in encrypted form.
   3. The answers are those of sysio.  A record that breaks the protocol is EBADMSG, and ``fault``
      says what is wrong.
-  4. After the other side has said goodbye (close_notify) the socket's input is shut down: epoll
+  4. The two buffers in memory never shrink, and everybody has his own.  So they get a record or
+     two at a time: a connection that once moved much does not keep that room when it is idle.
+  5. After the other side has said goodbye (close_notify) the socket's input is shut down: epoll
      then reports the end, as it does for a plain connection, after the commands that came before.
 """
 
@@ -37,8 +39,9 @@ else:
 
 #: The most that one record takes, its head and seal included.
 RECORD_BYTES = 17 << 10
-#: The most that is received at a time.
+#: The most that is received at a time, and given to OpenSSL at a time.
 SCRATCH_BYTES = 256 << 10
+FEED_BYTES = 16 << 10
 #: The least room for which recv() may be asked; for those who ask.
 LEAST_ROOM = 2 * RECORD_BYTES
 #: The plain bytes of one record, and of the records that are sent together.
@@ -97,22 +100,42 @@ class TlsChannel:
             raise ValueError("less room than a record may need")
         if self.is_ended:
             return self.nothing()
+        got = 0
         if self.has_early:
             self.has_early = False
         else:
             got = sysio.recv(self.fd, self.scratch.p, 0, min(n - RECORD_BYTES, SCRATCH_BYTES))
             if got <= 0:
                 return got
-            self.feed(mem.to_bytes(self.scratch.p, 0, got))
-        done = self.decrypt(p, at, n)
+        done = self.take(got, p, at, n)
         if done > 0:
             return done
         if self.outgoing.pending:
             self.talk_aside()
         return self.nothing()
 
-    def decrypt(self, p: mem.Pointer, at: int, n: int) -> int:
-        """Decrypt every whole record to p[at:at+n]; how many bytes that gave."""
+    def take(self, got: int, p: mem.Pointer, at: int, n: int) -> int:
+        """Decrypt what was received, and what was there, to p[at:at+n]; how many bytes that gave.
+
+        While more than the longest record is there, one is whole (rule 4).
+        """
+        fed = 0
+        done = 0
+        while got - fed > FEED_BYTES:
+            self.feed(mem.to_bytes(self.scratch.p, fed, FEED_BYTES))
+            fed += FEED_BYTES
+            if self.incoming.pending > RECORD_BYTES:
+                done += self.decrypt(p, at + done, n - done, RECORD_BYTES)
+                if self.is_ended:
+                    return done
+        if got > fed:
+            self.feed(mem.to_bytes(self.scratch.p, fed, got - fed))
+        return done + self.decrypt(p, at + done, n - done, 0)
+
+    def decrypt(self, p: mem.Pointer, at: int, n: int, rest: int) -> int:
+        """Decrypt whole records to p[at:at+n], until no more than ``rest`` encrypted bytes are
+        left or none is whole; how many bytes that gave.
+        """
         scratch = self.scratch
         done = 0
         try:
@@ -125,7 +148,7 @@ class TlsChannel:
                     raise RuntimeError("more was received than fits")
                 mem.copy(p, at + done, scratch.plain_p, 0, got)
                 done += got
-                if not self.incoming.pending:
+                if self.incoming.pending <= rest:
                     break
         except ssl.SSLWantReadError:
             pass
@@ -166,8 +189,7 @@ class TlsChannel:
             self.owed = 0
         while done < n:
             size = min(n - done, BATCH_BYTES)
-            self.encrypt(p, at + done, size)
-            self.unsent = self.fetch()
+            self.unsent = self.encrypt(p, at + done, size)
             got = self.send_rest()
             if got < 0:
                 self.owed = size
@@ -175,11 +197,17 @@ class TlsChannel:
             done += size
         return done
 
-    def encrypt(self, p: mem.Source, at: int, n: int) -> None:
-        """Make records of n bytes."""
+    def encrypt(self, p: mem.Source, at: int, n: int) -> bytes:
+        """The records of n bytes."""
+        if n <= PLAIN_BYTES:
+            self.write(mem.to_bytes(p, at, n))
+            return self.fetch()
+        records = []
         done = 0
         while done < n:
             done += self.write(mem.to_bytes(p, at + done, min(n - done, PLAIN_BYTES)))
+            records.append(self.fetch())
+        return b"".join(records)
 
     def send_rest(self) -> int:
         """Send what is encrypted; 0 when all of it is gone, else minus an errno."""
