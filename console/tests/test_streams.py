@@ -205,3 +205,19 @@ def test_what_cannot_be_is_one_sentence(scene: Scene) -> None:
     ):
         found_status, found = scene.asker.ask("GET", path)
         assert (found_status, words in found["error"]) == (status, True), (path, found)
+
+
+def test_a_pipeline_has_its_curves_and_the_tables_that_it_fills(scene: Scene) -> None:
+    add = scene.client.xadd
+    batch = {"pipeline": "totals", "event": "batch", "batch": 1, "rows": 10, "lag_entries": 4}
+    add("forebay:pipelines", {"pipeline": "totals", "event": "started", "text": "run"})
+    for rate in (5, 7.5, "nan"):
+        add("forebay:pipelines", {**batch, "rows_per_s": rate})
+    for files in (1, 2):
+        told = {"lake": "lakes/totals", "version": files, "files": files, "bytes": 1000 * files}
+        add("forebay:pipelines", {"pipeline": "totals", "event": "lake", **told})
+    (one,) = scene.asker.get("/pipelines")["pipelines"]
+    assert (one["state"], one["curve"], one["lag_entries"]) == ("running", [5, 7.5, None], 4)
+    (lake,) = one["lakes"]
+    assert (lake["path"], lake["files"], lake["bytes"]) == ("lakes/totals", 2, 2000)
+    assert lake["committed_ms"] is None

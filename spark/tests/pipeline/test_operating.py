@@ -11,13 +11,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import deltalake
+import pyarrow as pa
 import pytest
+from pyspark.sql.types import LongType, StructField, StructType
 
 from forebay.cli.main import main
 from forebay_spark.errors import OptionError
+from forebay_spark.lake.lake import About, Lake
 from forebay_spark.pipeline import config, metrics, reset
+from forebay_spark.pipeline.archive import Archive
 from forebay_spark.pipeline.metrics import Metrics, Page
+from forebay_spark.pipeline.spec import Source
 from forebay_spark.pipeline.status import fold
+from forebay_spark.pipeline.tables import Tables
 from forebay_spark.pipeline.watch import PIPELINES, Report, StreamReporter, Watcher
 from spark.tests.support.spark_streams import Target
 
@@ -74,6 +81,34 @@ def test_status_lists_all_that_reported(target: Target, capfd: Printed) -> None:
     assert [(one["pipeline"], one["state"], one["lag_entries"]) for one in told] == [
         ("other", "failed", None), ("totals", "running", 20)
     ]  # fmt: skip
+
+
+def test_the_lakes_of_a_job_are_told_now_and_then_and_at_its_end(
+    target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = [1000.0]
+    monkeypatch.setattr("forebay_spark.pipeline.watch.time.monotonic", lambda: now_s[0])
+    lake = Lake(str(tmp_path / "lake"))
+    lake.create(About(StructType([StructField("n", LongType())]), ()))
+    job = Archive(name="totals", source=Source(url=target.url, streams=("s",)), lake=lake.root)
+    reporter = StreamReporter({"url": target.url}, tables=Tables(job))
+    for seconds in (0, 1, 40):
+        now_s[0] = 1000.0 + seconds
+        reporter(report())
+    deltalake.write_deltalake(lake.root, pa.table({"n": [1, 2]}), mode="append")
+    reporter.note("totals", "stopped", "done")
+    reporter.close()
+    events = [fields[b"event"] for _, fields in target.client.xrange(PIPELINES)]
+    assert events == [b"batch", b"lake", b"batch", b"batch", b"lake", b"lake", b"stopped"]
+    first, _, last = [f for _, f in target.client.xrange(PIPELINES) if f[b"event"] == b"lake"]
+    assert (first[b"lake"], first[b"files"], first[b"bytes"]) == (lake.root.encode(), b"0", b"0")
+    assert (last[b"version"], last[b"files"]) == (b"1", b"1")
+    assert int(last[b"bytes"]) > 100 and int(last[b"committed_ms"]) > 1_700_000_000_000
+    told = [
+        (i.decode(), {k.decode(): v.decode() for k, v in f.items()})
+        for i, f in target.client.xrange(PIPELINES)
+    ]
+    assert [one.state for one in fold(told, 0)] == ["stopped"]
 
 
 class Event:

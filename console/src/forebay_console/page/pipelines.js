@@ -5,7 +5,7 @@ import {get} from "/page/api.js";
 import {spark} from "/page/charts.js";
 import {attempt} from "/page/dialogs.js";
 import {table} from "/page/tables.js";
-import {ago, count, rate, span} from "/page/words.js";
+import {ago, bytes, count, many, rate, span} from "/page/words.js";
 
 const EVERY_MS = 2000;
 const TITLES = ["Pipeline", "State", "Rows a second", ">Rate", "Lag, entries", ">Lag", ">Batch", ">Last heard"];
@@ -25,10 +25,16 @@ export function pipelines(place) {
 function row(one) {
   const known = (values) => values.filter((value) => value !== null);
   return h("tr", {"data-key": one.name},
-    h("td", {class: "name"}, one.name, one.text ? h("p", {class: "error"}, one.text) : null),
+    h("td", {class: "name"}, one.name, one.text ? h("p", {class: "error"}, one.text) : null, one.lakes.map(lake)),
     h("td", {}, h("span", {class: `tag ${one.state}`}, one.state)),
     h("td", {class: "picture"}, spark(known(one.curve), {label: `rows a second: now ${rate(one.rows_per_s)}`})), h("td", {class: "number"}, rate(one.rows_per_s)),
     h("td", {class: "picture"}, spark(known(one.lag_curve), {label: `lag: now ${count(one.lag_entries)}`})),
     h("td", {class: "number"}, count(one.lag_entries), one.lag_s ? h("span", {class: "faint"}, `, ${span(one.lag_s * 1000)}`) : null),
     h("td", {class: "number"}, count(one.batch)), h("td", {class: "number"}, ago(one.ago_ms)));
+}
+
+// A table that the job fills, as it told last.
+function lake(one) {
+  const committed = one.committed_ms ? `, last commit ${ago(Date.now() - one.committed_ms)}` : "";
+  return h("p", {class: "faint lake"}, `${one.path}: ${bytes(one.bytes)} in ${many(one.files ?? 0, "file")}, version ${count(one.version)}${committed}`);
 }

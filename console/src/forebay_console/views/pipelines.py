@@ -13,6 +13,7 @@ STREAM = b"forebay:pipelines"
 MOST_REPORTS = 2_000
 CURVE = 60
 RUNNING, SILENT_AFTER_MS = ("started", "batch", "idle"), 300_000
+LAKE_NUMBERS = ("version", "files", "bytes", "committed_ms")
 NUMBERS = ("batch", "rows", "rows_per_s", "duration_ms", "lag_entries", "lag_s", "late_rows")
 
 
@@ -36,8 +37,14 @@ def fold(found: dict[str, dict[str, Any]], at_ms: int, told: dict[str, str]) -> 
     name, event = told.get("pipeline"), told.get("event", "")
     if name is None:
         return
-    known = found.setdefault(name, {"name": name, "curve": [], "lag_curve": [], "text": ""})
+    known = found.setdefault(
+        name,
+        {"name": name, "state": "running", "curve": [], "lag_curve": [], "text": "", "lakes": []},
+    )
     known["at_ms"] = at_ms
+    if event == "lake":
+        note_lake(known["lakes"], at_ms, told)
+        return
     known["state"] = "running" if event in RUNNING else event
     known["text"] = told.get("text", "") if event not in RUNNING else known["text"]
     if event != "batch":
@@ -45,6 +52,14 @@ def fold(found: dict[str, dict[str, Any]], at_ms: int, told: dict[str, str]) -> 
     known |= {one: number(told[one]) if one in told else None for one in NUMBERS}
     known["curve"] = [*known["curve"], known["rows_per_s"]][-CURVE:]
     known["lag_curve"] = [*known["lag_curve"], known["lag_entries"]][-CURVE:]
+
+
+def note_lake(lakes: list[dict[str, Any]], at_ms: int, told: dict[str, str]) -> None:
+    """A table of a lake as it is now."""
+    path = told.get("lake", "")
+    numbers = {one: number(told[one]) if one in told else None for one in LAKE_NUMBERS}
+    lakes[:] = [one for one in lakes if one["path"] != path]
+    lakes.append({"path": path, "at_ms": at_ms, **numbers})
 
 
 def number(text: str) -> float | None:

@@ -261,7 +261,7 @@ CLIENTS = record(
     total=COUNT,
 )
 PIPELINE = partly(
-    *("name", "at_ms", "ago_ms", "state", "text", "curve", "lag_curve"),
+    *("name", "at_ms", "ago_ms", "state", "text", "curve", "lag_curve", "lakes"),
     name=TEXT,
     at_ms=COUNT,
     ago_ms=WHOLE,
@@ -269,6 +269,13 @@ PIPELINE = partly(
     text=TEXT,
     curve=many(maybe(NUMBER)),
     lag_curve=many(maybe(NUMBER)),
+    lakes=many(
+        record(
+            path=TEXT,
+            at_ms=COUNT,
+            **dict.fromkeys(("version", "files", "bytes", "committed_ms"), maybe(NUMBER)),
+        )
+    ),
     **dict.fromkeys(
         ("batch", "rows", "rows_per_s", "duration_ms", "lag_entries", "lag_s", "late_rows"),
         maybe(NUMBER),

@@ -62,13 +62,15 @@ def reporting(job: Stream, watching: Watching) -> Iterator[Reporter]:
     Prometheus."""
     from forebay_spark.pipeline.metrics import Metrics, Page
     from forebay_spark.pipeline.runner import is_away
+    from forebay_spark.pipeline.tables import Tables
     from forebay_spark.pipeline.watch import Reporters, StreamReporter
 
     metrics = Metrics(partial(is_away, job.source))
     with ExitStack() as stack:
         if watching.metrics_port is not None:
             stack.callback(Page(watching.metrics_port, metrics).close)
-        heard = [] if watching.no_report else [StreamReporter(job.source.access())]
+        access, tables = job.source.access(), Tables(job)
+        heard = [] if watching.no_report else [StreamReporter(access, tables=tables)]
         reporters = Reporters(metrics, *heard)
         stack.callback(reporters.close)
         yield reporters

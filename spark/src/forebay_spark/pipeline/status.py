@@ -18,7 +18,7 @@ from typing import Any
 
 from forebay_spark import ids
 from forebay_spark.options import WRITE, read_options
-from forebay_spark.pipeline.watch import PIPELINES
+from forebay_spark.pipeline.watch import LAKE, PIPELINES
 from forebay_spark.servers.connect import Server
 
 RUNNING, SILENT = "running", "silent"
@@ -64,7 +64,7 @@ def fold(entries: Iterable[Entry], now_ms: int) -> list[Status]:
     known: dict[str, Status] = {}
     for entry_id, told in entries:
         name, event = told.get("pipeline"), told.get("event", "")
-        if name is None:
+        if name is None or event == LAKE:
             continue
         at_ms = ids.parse(entry_id).ms
         before = known.get(name) or Status(name, "", at_ms)

@@ -17,7 +17,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, TextIO
 
@@ -36,6 +36,9 @@ LAST_REPORT_S = 20.0
 FOLLOW_S = 5.0
 #: A query that has nothing to do says so as often, so that silence means something.
 IDLE_EVERY_S = 60.0
+#: How often the lakes of a job are looked at, and what such a report is called.
+LAKE_EVERY_S = 30.0
+LAKE = "lake"
 
 
 @dataclass(frozen=True)
@@ -182,19 +185,40 @@ class Reporters:
 
 
 class StreamReporter:
-    """Reports as entries of ``forebay:pipelines``, where the console reads them."""
+    """Reports as entries of ``forebay:pipelines``, where the console reads them.
 
-    def __init__(self, access: Mapping[str, str], stream: str = PIPELINES) -> None:
+    ``tables`` tells of each lake that the job fills: after a batch, each LAKE_EVERY_S, and at the
+    end of the job.
+    """
+
+    def __init__(
+        self,
+        access: Mapping[str, str],
+        stream: str = PIPELINES,
+        tables: Callable[[], Iterable[Mapping[str, Any]]] = tuple,
+    ) -> None:
         self._server = Server(read_options({**access, "stream": stream}, WRITE))
         self._stream = stream
+        self._tables = tables
+        self._lakes_at_s = float("-inf")
 
     def __call__(self, report: Report) -> None:
         """Add a report; one that cannot be added is dropped."""
         self._add({name: v for name, v in asdict(report).items() if v is not None})
+        is_due = time.monotonic() - self._lakes_at_s >= LAKE_EVERY_S
+        if report.event == "batch" and is_due:
+            self._tell_lakes(report.pipeline)
 
     def note(self, pipeline: str, event: str, text: str) -> None:
         """Say that a pipeline began, ended or failed."""
+        if event == "stopped":
+            self._tell_lakes(pipeline)
         self._add({"pipeline": pipeline, "event": event, "text": text})
+
+    def _tell_lakes(self, pipeline: str) -> None:
+        self._lakes_at_s = time.monotonic()
+        for told in self._tables():
+            self._add({"pipeline": pipeline, "event": LAKE, **told})
 
     def _add(self, told: Mapping[str, Any]) -> None:
         fields = [part for pair in told.items() for part in pair]
