@@ -4,19 +4,21 @@
 
 A Forebay with 10,000 streams, 1,000,000 pending entries in ten groups, and a console of it.
 
-    first answer    the API of the first page, median and worst of many
+    first answer    the API of the first page
     first paint     in Chromium, from an empty cache
     an update       from the reply of an XADD to the event that a viewer gets
                     who has the stream on his screen
     share of a core what the server, and the console itself, use while somebody looks
 
-The share without a console is taken off.  Prints each line, and after a full run writes the table
+The share without a console is taken off.  ``load`` in the line of the machine is how many programs
+wanted a core meanwhile: times on a busy machine are those of the machine.  Prints each line, and after a full run writes the table
 in docs/console.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import tempfile
 import threading
@@ -80,11 +82,12 @@ def fill(client: redis.Redis, pending: int) -> None:
             client.xreadgroup("readers", f"consumer {start % 7}", given, count=PIECE + 1)
 
 
-def share(pid: int, seconds: float) -> float:
-    """Which part of a core a process uses, for a while."""
-    begun_s, used_s = time.perf_counter(), cpu_s(pid)
+def shares(seconds: float, *pids: int) -> list[float]:
+    """Which part of a core each of these processes uses, for a while."""
+    begun_s, used_s = time.perf_counter(), [cpu_s(pid) for pid in pids]
     time.sleep(seconds)
-    return (cpu_s(pid) - used_s) / (time.perf_counter() - begun_s)
+    took_s = time.perf_counter() - begun_s
+    return [(cpu_s(pid) - used) / took_s for pid, used in zip(pids, used_s, strict=True)]
 
 
 def first_answers(asker: Asker, rounds: int) -> list[float]:
@@ -165,8 +168,8 @@ def looking(asker: Asker, pages: int) -> Iterator[None]:
 
 def measured(server: ServerProcess, client: redis.Redis, quick: bool) -> Iterator[Line]:
     """All of it."""
-    rounds, seconds = (10, 5.0) if quick else (100, 30.0)
-    alone = share(server.pid, seconds)
+    rounds, seconds = (10, 5.0) if quick else (100, 20.0)
+    (alone,) = shares(seconds, server.pid)
     with console(f"redis://127.0.0.1:{server.port}") as asker:
         asker.enter()
         begun_s = time.perf_counter()
@@ -175,18 +178,19 @@ def measured(server: ServerProcess, client: redis.Redis, quick: bool) -> Iterato
         yield of_times("first answer of the API", first_answers(asker, rounds), "")
         for pages in (1, 20):
             with looking(asker, pages):
-                used = share(server.pid, seconds) - alone
-                own = share(asker.pid, seconds)
+                used, own = shares(seconds, server.pid, asker.pid)
             name = "an open page" if pages == 1 else f"{pages} open pages"
-            yield Line(f"share of a core for {name}: server", f"{used:.1%}", "at most 2 %")
+            yield Line(f"share of a core for {name}: server", f"{used - alone:.1%}", "at most 2 %")
             yield Line(f"share of a core for {name}: console", f"{own:.1%}", "")
         yield of_times("an update", updates(asker, client, rounds), "within 200 ms")
         yield of_times("first paint", paints(asker.port, 2 if quick else 5), "under 1,000 ms")
 
 
 def of_times(name: str, times_ms: list[float], goal: str) -> Line:
-    """The median and the worst of some times."""
-    return Line(name, f"{median(times_ms):,.0f} ms, at most {max(times_ms):,.0f} ms", goal)
+    """The median and the worst of some times, and what nine of ten do not pass."""
+    most = sorted(times_ms)[len(times_ms) * 9 // 10]
+    told = f"{median(times_ms):,.0f} ms; 9 of 10 within {most:,.0f} ms, all {max(times_ms):,.0f} ms"
+    return Line(name, told, goal)
 
 
 def main() -> None:
@@ -204,11 +208,12 @@ def main() -> None:
             lines = []
             for line in measured(server, client, quick):
                 lines.append(line)
-                print(f"{line.name:50} {line.figure:30} {line.goal}", flush=True)
+                print(f"{line.name:50} {line.figure:55} {line.goal}", flush=True)
     finally:
         server.stop()
         shutil.rmtree(directory)
     if not quick:
+        facts["load"] = f"{os.getloadavg()[1]:.0f}"
         write_page(lines, facts)
 
 
