@@ -11,8 +11,8 @@ A Forebay with 10,000 streams, 1,000,000 pending entries in ten groups, and a co
     share of a core what the server, and the console itself, use while somebody looks
 
 The share without a console is taken off.  ``load`` in the line of the machine is how many programs
-wanted a core meanwhile: times on a busy machine are those of the machine.  Prints each line, and after a full run writes the table
-in docs/console.md.
+wanted a core meanwhile: times on a busy machine are those of the machine.  Prints
+each line, and after a full run writes the table in docs/console.md.
 """
 
 from __future__ import annotations

@@ -70,3 +70,36 @@ def test_letters_are_dropped_by_kind(scene: Scene, buried: list[str]) -> None:
     kind = {"kind": "KeyError: …"}
     assert scene.asker.post("/dead/orders%3Adead/drop", kind) == {"dropped": 2}
     assert scene.client.xlen("orders:dead") == 3
+
+
+def test_an_entry_is_followed_through_all_groups(scene: Scene) -> None:
+    ids = [scene.client.xadd("orders", {"n": n}, id=f"{n}-0").decode() for n in (1, 2, 3)]
+    for group in ("done", "given", "free", "new", "failed"):
+        scene.client.xgroup_create("orders", group, 0)
+    for group in ("done", "given", "free", "failed"):
+        scene.client.xreadgroup(group, "ann", {"orders": ">"}, count=2)
+    for group in ("done", "failed"):
+        scene.client.xack("orders", group, *ids)
+    scene.asker.post("/streams/orders/groups/free/release", {"ids": ids[:2]})
+    message = Message("orders", b"2-0", [b"n", b"2"], first_ms=1)
+    words = write(message, ValueError("no price"), "failed", "ann", 1794900000000)
+    letter = scene.client.execute_command("XADD", "orders:dead", "*", *words).decode()
+    found = scene.asker.get("/streams/orders/entries/2-0/way")
+    states = {one["group"]: one["state"] for one in found["groups"]}
+    released = "released" if scene.server.name == "forebay" else "pending"
+    assert states == {
+        "done": "done",
+        "given": "pending",
+        "free": released,
+        "new": "not_given",
+        "failed": "dead",
+    }
+    by_name = {one["group"]: one for one in found["groups"]}
+    assert (by_name["given"]["consumer"], by_name["given"]["deliveries"]) == ("ann", 1)
+    assert (by_name["failed"]["letter"], by_name["failed"]["error"]) == (
+        letter,
+        "ValueError: no price",
+    )
+    scene.client.xdel("orders", "2-0")
+    assert scene.asker.get("/streams/orders/entries/2-0/way")["is_there"] is False
+    assert scene.asker.ask("GET", "/streams/orders/entries/9-9/way")[0] == 404

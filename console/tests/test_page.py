@@ -146,3 +146,15 @@ def test_a_server_that_goes_away_is_said_and_comes_back_by_itself(
         finally:
             server.process.send_signal(signal.SIGCONT)
         wait_until("it is back on the page", lambda: "server away" not in page.text())
+
+
+def test_an_unfolded_entry_tells_what_became_of_it_in_each_group(
+    scene: Scene, page: Browser
+) -> None:
+    scene.client.xadd("orders", {"item": "tea"})
+    scene.client.xgroup_create("orders", "billing", 0)
+    scene.client.xgroup_create("orders", "shipping", 0)
+    scene.client.xreadgroup("billing", "ann", {"orders": ">"})
+    page.go("#/stream/orders")
+    page.click("td.id button.link")
+    page.see("In its groups", "pending with ann", "not given yet")

@@ -8,6 +8,7 @@ import {exported, imported} from "/page/files.js";
 import {table, Ticks} from "/page/tables.js";
 import {startTail} from "/page/tail.js";
 import {copyButton, valueNode, valueText} from "/page/values.js";
+import {wayOf} from "/page/way.js";
 import {ago, bytes, count, idMoment, idMs, many, decoded} from "/page/words.js";
 
 const COUNT = 50;
@@ -110,7 +111,7 @@ async function unfold(key, entry, line) {
     h("div", {class: "buttons start"},
       h("span", {class: "faint"}, `${bytes(whole.bytes)}, ${many(whole.fields.length, "field")}`),
       copyButton("Copy as redis-cli", () => asCommand(key, whole)), copyButton("Copy as Python", () => asPython(key, whole)), copyButton("Copy as JSON", () => JSON.stringify(asJson(whole), null, 2))),
-    h("dl", {}, whole.fields.map(([name, value]) => [h("dt", {}, valueText(name)), h("dd", {}, valueNode(value, true))])))));
+    h("dl", {}, whole.fields.map(([name, value]) => [h("dt", {}, valueText(name)), h("dd", {}, valueNode(value, true))])), wayOf(key, entry.id))));
 }
 
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;

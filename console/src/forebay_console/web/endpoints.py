@@ -17,7 +17,7 @@ from forebay_console.deeds import entries as entry_deeds
 from forebay_console.deeds import groups as group_deeds
 from forebay_console.deeds import imports
 from forebay_console.deeds import letters as letter_deeds
-from forebay_console.views import entries, groups, histogram, letters, overview, pipelines
+from forebay_console.views import entries, groups, histogram, letters, overview, pipelines, way
 from forebay_console.views import server as server_view
 from forebay_console.views import stream as stream_view
 from forebay_console.web import schemas as look
@@ -141,6 +141,7 @@ ENDPOINTS = (
         *(counted("added"), FILE),
     ),
     get(f"{STREAM}/entries/{{id}}", entries.one_entry, "One entry, whole", look.ENTRY),
+    get(f"{STREAM}/entries/{{id}}/way", way.way, "An entry in all groups", look.WAY),
     get(
         f"{STREAM}/histogram",
         histogram.histogram,

@@ -156,6 +156,23 @@ IMPORT_PREVIEW = record(
     entries=COUNT,
     first=many(record(id=maybe(ID), fields=many(many(VALUE, minItems=2, maxItems=2)))),
 )
+WAY = record(
+    id=ID,
+    is_there=YES_NO,
+    groups=many(
+        record(
+            group=TEXT,
+            key=TEXT,
+            state=one_of("not_given", "pending", "released", "done", "dead"),
+            consumer=maybe(TEXT),
+            idle_ms=maybe(COUNT),
+            deliveries=maybe(COUNT),
+            letter=maybe(ID),
+            letter_stream=maybe(TEXT),
+            error=maybe(TEXT),
+        )
+    ),
+)
 HISTOGRAM = record(start_ms=COUNT, step_ms=COUNT, bars=many(COUNT), is_exact=YES_NO)
 PINS = record(
     first_id=maybe(ID),
