@@ -18,7 +18,7 @@ export function wayOf(key, id) {
     const found = await get(`/streams/${key}/entries/${id}/way`).catch((error) => ({error: error.message, groups: []}));
     if (found.error) return show(place, h("p", {class: "faint"}, `Its groups are not shown: ${found.error}`));
     if (!found.groups.length) return;
-    show(place, h("h3", {}, "In its groups"),
+    show(place, h("h2", {}, "In its groups"),
       h("dl", {}, found.groups.map((one) => [h("dt", {}, h("a", {href: `#/stream/${key}/groups/${one.key}`}, one.group)), h("dd", {class: one.state}, WORDS[one.state](one))])));
   };
   fill();
