@@ -31,11 +31,10 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import redis
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 
 from bench import report
 from bench.peers import machine
+from testkit.browser import browser
 from testkit.consoles import Asker, console
 from testkit.servers import ServerProcess, cpu_s, start_forebay
 from testkit.waiting import wait_until
@@ -121,26 +120,12 @@ def paints(port: int, rounds: int) -> list[float]:
     """Milliseconds until something is on the screen, each time in a new browser."""
     found = []
     for _ in range(rounds):
-        with chromium() as driver:
-            driver.get(f"http://127.0.0.1:{port}/")
-            wait_until("the streams are on the page", lambda: "stream:00049" in driver.page_source)
+        with browser(port) as page:
+            page.go("")
+            page.see("stream:00049")
             script = "return performance.getEntriesByType('paint').map((one) => one.startTime)"
-            found.append(max(driver.execute_script(script)))
+            found.append(max(page.driver.execute_script(script)))
     return found
-
-
-@contextmanager
-def chromium() -> Iterator[webdriver.Chrome]:
-    """A browser without a screen."""
-    options = webdriver.ChromeOptions()
-    options.binary_location = "/usr/bin/chromium"
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run"):
-        options.add_argument(flag)
-    driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
-    try:
-        yield driver
-    finally:
-        driver.quit()
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.tests.conftest import Scene
-from forebay_console.web.events import told
+from forebay_console.web.events import Bell, followed, told
 from testkit.consoles import changed, states
 from testkit.waiting import wait_until
 
@@ -32,6 +33,24 @@ def test_whoever_puts_the_changes_in_has_what_is_there_now(wanted: list[dict[str
             data = json.loads(lines[1].partition(b": ")[2])
             known = data if kind == "event: state" else changed(known, data)
         assert known == state
+
+
+def test_what_changes_during_a_look_is_told_by_the_next_one() -> None:
+    async def two_events() -> list[str]:
+        bell, looks = Bell(), []
+        bell.open()
+
+        def look() -> dict[str, int]:
+            looks.append(1)
+            if len(looks) == 1:
+                bell.ring()
+            return {"looks": len(looks)}
+
+        events = followed(bell, look)
+        return [await anext(events), await anext(events)]
+
+    first, second = asyncio.run(two_events())
+    assert first.startswith("event: state") and second.startswith("event: change")
 
 
 def test_one_new_entry_is_one_small_event(scene: Scene) -> None:

@@ -50,10 +50,11 @@ class Bell:
         if self._loop is not None:
             self._next = self._loop.create_future()
 
-    async def wait(self) -> None:
-        """Until it rings next."""
-        if self._next is not None:
-            await asyncio.shield(self._next)
+    def next(self) -> asyncio.Future[None]:
+        """What is done when it rings next; taken before a look, so that no ring is missed."""
+        if self._next is None:
+            raise RuntimeError("the bell is not open")
+        return self._next
 
 
 def event(data: Any, kind: str = "state") -> str:
@@ -93,20 +94,25 @@ def streamed(events: AsyncIterator[str]) -> StreamingResponse:
     return StreamingResponse(events, media_type="text/event-stream")
 
 
+def looked(look: Callable[[], Any], last: Any) -> tuple[Any, str]:
+    """What is there now, and what to say to somebody who knows ``last``."""
+    found = look()
+    return found, told(last, found)
+
+
 async def followed(bell: Bell, look: Callable[[], Any]) -> AsyncIterator[str]:
     """What ``look`` says, now and whenever it says something else."""
     last = None
     while True:
+        rings = bell.next()
         try:
-            found = await run_in_threadpool(look)
+            last, text = await run_in_threadpool(looked, look, last)
         except OverError:
             return
-        text = await run_in_threadpool(told, last, found)
-        last = found
         if text:
             yield text
         try:
-            await asyncio.wait_for(bell.wait(), ALIVE_S)
+            await asyncio.wait_for(asyncio.shield(rings), ALIVE_S)
         except TimeoutError:
             yield ALIVE
 
