@@ -122,7 +122,15 @@ def test_no_statement_is_told_before_spark_starts(
     assert "there is no statement" in capfd.readouterr().err
 
 
+@pytest.fixture
+def no_views(spark: Any) -> None:
+    """Tests share a session: what others have left in it is not there for a person."""
+    for view in spark.catalog.listTables():
+        spark.catalog.dropTempView(view.name)
+
+
 @pytest.mark.spark
+@pytest.mark.usefixtures("no_views")
 def test_every_stream_of_a_pattern_is_a_table_under_its_own_name(
     spark: Any, redis_target: Target, capfd: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
