@@ -201,7 +201,7 @@ GOALS = (
         "R18",
         "subscribers, MONITORs, replicas and readers of a large stream that never read, with a "
         "limit of 8 MB: each is closed at its limit, memory is bounded, PING is answered within "
-        "50 ms (p99)",
+        "75 ms (p99)",
         "clients",
         50,
         500,

@@ -147,7 +147,12 @@ def under_way(server: ServerProcess) -> bool:
 def info(server: ServerProcess) -> dict[str, str]:
     """INFO as a table."""
     with server.client(unix=True) as client:
-        text = client("INFO", "everything").decode()
+        return facts_of(client)
+
+
+def facts_of(client: RawClient) -> dict[str, str]:
+    """The same, asked by a client that stays."""
+    text = client("INFO", "everything").decode()
     return dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
 
 
@@ -180,8 +185,13 @@ def lasting_keys(client: RawClient) -> list[str]:
 
 
 def measured(server: ServerProcess) -> Hour:
-    """The server as it is now."""
-    return Hour(server.rss_bytes(), server.open_files(), int(info(server)["used_memory"]))
+    """The server as it is now, with one client: those that have left may still have a file."""
+    with server.client(unix=True) as client:
+        wait_until(
+            "the other clients to be gone", lambda: facts_of(client)["connected_clients"] == "1"
+        )
+        used_bytes = int(facts_of(client)["used_memory"])
+        return Hour(server.rss_bytes(), server.open_files(), used_bytes)
 
 
 def judge(hours: list[Hour], outcome: Outcome) -> None:
