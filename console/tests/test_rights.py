@@ -74,8 +74,10 @@ def _shared(
 @pytest.fixture
 def office(_shared: Office) -> Office:
     """The office at the beginning of a day; the console knows all of it."""
-    _shared.fill()
     boss = _shared.as_user("default")
+    _shared.client.flushall()
+    wait_until("the last day is forgotten", lambda: not boss.get("/streams?search=*")["total"])
+    _shared.fill()
     wait_until("all is known", lambda: boss.get("/streams?search=*")["total"] == 6)
     return _shared
 
