@@ -4,7 +4,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup demo test test-interpreted test-compiled test-spark lint format bench bench-spark bench-workers \
-	bench-console reliability docs site clean
+	bench-console reliability docs site pictures clean
 
 PYTHON  ?= python3
 JOBS    ?= 2
@@ -97,6 +97,9 @@ docs: setup ## write the generated pages and the picture anew
 
 site: setup ## the documentation as a site, in build/site
 	$(BIN)/python -m tools.build_site
+
+pictures: setup ## the pictures of the console in docs/pictures, made anew (six minutes)
+	$(BIN)/python -m console.tests.support.pictures
 
 clean: ## remove all that was built; the next setup starts afresh
 	rm -rf .venv build dist */src/*.egg-info bench/out reliability/out.jsonl .mypy_cache .ruff_cache .pytest_cache \

@@ -24,6 +24,8 @@ FOREIGN = {
     *("consume_multiple", "show_default", "NO_COLOR", "--str"),
     # cibuildwheel
     "CIBW_ARCHS",
+    # Prometheus
+    "basic_auth",
     # examples: the command that CONTRIBUTING.md adds, a name that is put together
     *("XFIRST", "query-batch", "--directive"),
     # put together by pipeline/metrics.py
