@@ -13,7 +13,7 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from forebay.cli.copying.files import CSV, NDJSON, CsvWriter, NdjsonWriter, Writer
 from forebay.cli.remote.server import Server
@@ -35,13 +35,16 @@ LONGEST_LOOK_S = 0.5
 ANSWER_BYTES = 4 << 20
 
 Entry = tuple[bytes, list[bytes]]
+T = TypeVar("T")
 Wanted = Callable[[list[bytes]], bool]
 
 
-class Page(NamedTuple):
-    """Entries that were found, how many were looked at, and the last of those if there are more."""
+class Page(NamedTuple, Generic[T]):
+    """What was made of the entries that were found, how many were looked at, and the last of those
+    if there are more.
+    """
 
-    found: list[Entry]
+    found: list[T]
     looked: int
     last: bytes | None
 
@@ -53,36 +56,37 @@ class Page(NamedTuple):
 
 def entries(asked: Asked) -> dict[str, Any]:
     """A page of entries."""
-    page = page_of(asked, asked.page(COUNT, MOST), lambda words: min(size_of(words), WHOLE_BYTES))
-    return {
-        "entries": [told(entry) for entry in page.found],
-        "looked": page.looked,
-        "next": page.next,
-    }
+    page = page_of(asked, asked.page(COUNT, MOST), told, lambda size: min(size, WHOLE_BYTES))
+    return {"entries": page.found, "looked": page.looked, "next": page.next}
 
 
 def export(asked: Asked) -> dict[str, Any]:
     """The same entries, whole, as the text of a file; as many as one answer holds."""
     kind = asked.one_of("kind", (NDJSON, CSV))
-    page = page_of(asked, asked.page(COUNT, MOST_EXPORTED), size_of)
+    page = page_of(asked, asked.page(COUNT, MOST_EXPORTED), lambda entry: entry, lambda size: size)
     file = io.StringIO(newline="")
     writer: Writer = CsvWriter(file) if kind == CSV else NdjsonWriter(file)
     writer.write(page.found)
     return {"text": file.getvalue(), "entries": len(page.found), "next": page.next}
 
 
-def page_of(asked: Asked, count: int, size_in_answer: Callable[[list[bytes]], int]) -> Page:
-    """The entries that are asked for: so many, or as many as an answer holds."""
+def page_of(
+    asked: Asked, count: int, make: Callable[[Entry], T], size_in_answer: Callable[[int], int]
+) -> Page[T]:
+    """The entries that are asked for: so many, or as many as an answer holds.
+
+    What is to be shown is made of each at once: a page of large entries needs little memory then.
+    """
     is_newest = asked.one_of("order", ("newest", "oldest")) == "newest"
     low, high = bound(asked, "from", "-"), bound(asked, "to", "+")
     wanted, until_s = filter_of(asked), time.monotonic() + LONGEST_LOOK_S
-    found: list[Entry] = []
+    found: list[T] = []
     looked, size, last = 0, 0, None
     for entry in walk(asked.server, asked.stream, low, high, is_reverse=is_newest):
         looked, last = looked + 1, entry[0]
         if wanted is None or wanted(entry[1]):
-            found.append(entry)
-            size += size_in_answer(entry[1])
+            found.append(make(entry))
+            size += size_in_answer(size_of(entry[1]))
         if len(found) >= count or size > ANSWER_BYTES:
             break
         if looked >= MOST_LOOKED or (looked % 500 == 0 and time.monotonic() > until_s):
