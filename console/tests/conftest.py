@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import redis
 
-from console.tests.support.consoles import Asker, console
 from console.tests.support.stage import Stage
 from console.tests.support.stage import stage as staged
+from testkit.consoles import Asker, console
 from testkit.oracle import start_redis
 from testkit.servers import ServerProcess, start_forebay
 from testkit.waiting import wait_until

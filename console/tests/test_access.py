@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from console.tests.support.consoles import Asker, console
+from testkit.consoles import Asker, console
 from testkit.servers import ServerProcess
 
 

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from schemathesis import checks
 
-from console.tests.support.consoles import Asker, console
 from forebay_workers.message import Message
 from forebay_workers.settle.letters import write
+from testkit.consoles import Asker, console
 from testkit.servers import ServerProcess
 
 EXAMPLES = 12

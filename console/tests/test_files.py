@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from console.tests.conftest import Scene
-from console.tests.support.browser import browser
+from testkit.browser import browser
 
 ENTRIES: tuple[tuple[bytes, ...], ...] = (
     (b"item", b"tea", b"price", b"3.20"),

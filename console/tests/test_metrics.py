@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import yaml
 
 from console.tests.conftest import Scene
-from console.tests.support.consoles import console
+from testkit.consoles import console
 from testkit.places import ROOT
 from testkit.servers import ServerProcess
 from testkit.waiting import wait_until

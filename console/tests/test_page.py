@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from console.tests.conftest import Scene
-from console.tests.support.consoles import console
 from console.tests.support.letters import bury
 from testkit.browser import Browser, browser
+from testkit.consoles import console
 from testkit.servers import ServerProcess
 from testkit.waiting import wait_until
 

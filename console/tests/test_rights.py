@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 import redis
 
-from console.tests.support.consoles import Asker, console
 from forebay_workers.message import Message
 from forebay_workers.settle.letters import write
+from testkit.consoles import Asker, console
 from testkit.oracle import start_redis
 from testkit.servers import ServerProcess, start_forebay
 from testkit.waiting import wait_until

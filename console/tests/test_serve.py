@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from console.tests.support.consoles import Asker
+from testkit.consoles import Asker
 from testkit.servers import free_port, start_forebay
 from testkit.waiting import wait_until
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from console.tests.conftest import Scene
-from console.tests.support.browser import browser
-from console.tests.support.consoles import Asker, key
+from testkit.browser import browser
+from testkit.consoles import Asker, key
 from testkit.servers import environment
 from testkit.waiting import wait_until
 

@@ -6,7 +6,7 @@ import base64
 from typing import Any
 
 from console.tests.conftest import Scene
-from console.tests.support.consoles import key
+from testkit.consoles import key
 from testkit.waiting import wait_until
 
 

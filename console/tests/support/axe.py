@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from console.tests.support.browser import Browser
+from testkit.browser import Browser
 
 SCRIPT = (files("selenium_axe_python") / "axe-core" / "axe.min.js").read_text("utf-8")
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")

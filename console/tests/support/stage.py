@@ -17,9 +17,9 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
-from console.tests.support.browser import Browser, browser
-from console.tests.support.consoles import Asker, console
 from console.tests.support.letters import bury
+from testkit.browser import Browser, browser
+from testkit.consoles import Asker, console
 from testkit.servers import start_forebay
 from testkit.waiting import wait_until
 

@@ -161,7 +161,7 @@ class Loop:
         self.host.closed(conn)
         if conn.out.cap > SPARE_BYTES:
             self.doomed.append(conn.out.buf)
-            self.doomed_bytes += conn.out.cap
+            self.doomed_bytes += len(conn.out.buf)
         conn.out.clear()
         conn.held = None
         conn.parser = None
