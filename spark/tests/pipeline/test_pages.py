@@ -6,6 +6,7 @@ client.  `$(forebay ...)` becomes what that command prints, as in a shell.
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
 from pathlib import Path
@@ -89,15 +90,22 @@ def test_the_page_about_pipelines_can_be_followed(reader: Reader) -> None:
     assert "2 rows" in lake
 
 
-def test_the_lines_of_the_page_about_sql_work(reader: Reader) -> None:
+def test_the_lines_of_the_page_about_sql_work(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for item, price in TEA_AND_COFFEE:
         reader.target.client.xadd("orders", {"item": item, "price": price})
     reader.said_by(["pipeline", "archive", "--stream", "orders", "--lake", "./lake"])
-    first = next(block for block in blocks(SQL) if block.language == "sh")
+    first, second, third = (block for block in blocks(SQL) if block.language == "sh")
     url = "redis://127.0.0.1:6379"
     first.lines = [line.replace(url, reader.target.url) for line in first.lines]
     printed = reader.type(first)
     assert "coffee  1" in printed and '"item"' in printed
+    assert "3" in reader.type(third)
+    shell, report = second.lines
+    assert report == f"{shell} < report.sql"
+    monkeypatch.setattr("sys.stdin", io.StringIO("SELECT count(*) AS orders FROM orders"))
+    assert "orders\n" in reader.said_by(shlex.split(shell)[1:])
 
 
 def test_the_lake_of_the_readme_is_what_it_says(reader: Reader) -> None:
