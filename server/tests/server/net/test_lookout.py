@@ -83,8 +83,22 @@ def test_a_server_that_stops_holds_nothing_back(asking: Server, client: Client) 
 
 
 def test_nothing_is_held_back_while_looks_are_left_out(asking: Server, client: Client) -> None:
-    asking.loop.lookout.learn(False)
+    asking.loop.for_answers.learn(False)
     assert client.ask(WRITE_AND_WAIT) == b"+OK\r\n"
+
+
+def test_looks_for_requests_and_for_answers_are_judged_apart(
+    server: Server, client: Client
+) -> None:
+    server.loop.running = True
+    for _ in range(3):
+        server.loop.turn_end.has_confirmed = True
+        assert client.ask(encode("PING")) == b"+PONG\r\n", "nothing is held back"
+        assert client.ask(b"") == NOTHING
+    assert server.loop.for_requests.penalty == 3, "one look was left out after the first in vain"
+    assert server.loop.for_answers.is_due()
+    server.loop.turn_end.is_expecting = True
+    assert client.ask(WRITE_AND_WAIT) == NOTHING
 
 
 def test_looks_in_vain_are_taken_less_and_less_often() -> None:

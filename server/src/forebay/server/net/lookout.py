@@ -1,18 +1,23 @@
-"""Whether to look out for an answer that is on its way, for a moment, before the loop sleeps.
+"""Whether to look out for what is on its way, for a moment, before the loop sleeps.
 
 A core that has gone to sleep needs tens of microseconds to wake up.  A replica on a quick network
-confirms a write in about the same time.  So if a client is in WAIT and its replicas have just been
-asked, the loop keeps its eyes open for that long: the answer is seen at once, and the client gets
-the reply to its write and the reply to WAIT in one piece.
+confirms a write in about the same time, and a client that writes and waits, again and again, sends
+its next write as soon.  So while clients are in WAIT the loop keeps its eyes open for that long:
 
-    asked --> look, look, look ... --> something is ready: a turn
-                                 '--> nothing: send what was held, sleep, and try less often
+    replicas were asked   --> look, look ... --> their answer is ready: a turn
+    a client was answered --> look, look ... --> its next request is ready: a turn
+                                           '--> nothing: sleep, and try less often
+
+While replicas are looked for, the client in WAIT gets nothing: the reply to its write leaves
+together with the reply to WAIT, or at the end of the look.
 
 Rules
-  1. A look takes MOMENT_US at most, and follows a question to replicas, nothing else.
+  1. A look takes MOMENT_US at most, and follows a question to replicas or the end of a WAIT.
   2. Each look in vain doubles how many of the next ones are left out, up to MOST_LEFT_OUT.  Where
      replicas are far away, or have no core of their own, looking therefore costs next to nothing.
   3. A look that found something ends that.
+  4. The two kinds of looks are judged apart: a client that takes its time says nothing about
+     replicas.
 """
 
 from __future__ import annotations

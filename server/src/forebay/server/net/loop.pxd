@@ -31,12 +31,12 @@ cdef class Loop:
     cdef public list doomed
     cdef public long long doomed_bytes
     cdef public TurnEnd turn_end
-    cdef public Lookout lookout
+    cdef public Lookout for_answers, for_requests
+    cdef Lookout looking
     cdef public bint is_stopping, is_crowded, is_counting
     cdef public long long next_beat_ms, beat_ms
     cdef long long steady_ms, offset_ms, woke_us
     cdef public bint running
-    cdef bint is_looking
 
     @cython.locals(fd=int)
     cpdef close(self, Connection conn)
@@ -45,7 +45,7 @@ cdef class Loop:
     @cython.locals(timeout_ms=int, ready=int)
     cdef int wait(self, u64* w) except? -1
     @cython.locals(until_us="long long", ready=int)
-    cdef int look(self, u64* w) except? -1
+    cdef int look(self, u64* w, Lookout lookout) except? -1
     @cython.locals(left="long long")
     cdef int let_go(self) except -1
     cdef follow_clock(self)
@@ -66,6 +66,8 @@ cdef class Loop:
     cpdef int queue(self, Connection conn) except -1
     @cython.locals(session=Session, conn=Connection, asked=list)
     cdef int settle_all(self) except -1
+    @cython.locals(lookout=Lookout)
+    cdef choose_look(self)
     @cython.locals(conn=Connection, held=list)
     cdef int settle_held(self) except -1
     cdef int settle_asked(self, Connection conn) except -1

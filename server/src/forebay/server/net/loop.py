@@ -96,7 +96,9 @@ class Loop:
         self.clock = clock
         self.host = host
         self.turn_end = turn_end
-        self.lookout = Lookout()
+        #: Looks for answers of replicas, and for the next request of a client that had one.
+        self.for_answers = Lookout()
+        self.for_requests = Lookout()
         self.epoll = select.epoll()
         self.epoll_fd = self.epoll.fileno()
         #: Two words for each ready descriptor: it, and its events.
@@ -122,8 +124,8 @@ class Loop:
         #: When the last wait ended: the work of a turn is counted from there.
         self.woke_us = clock.us()
         self.running = False
-        #: This turn asked replicas: the next wait begins with a look (lookout.py).
-        self.is_looking = False
+        #: The next wait begins with this look, if any (lookout.py).
+        self.looking: Lookout | None = None
         #: Those whose replies wait for the end of that look.
         self.held: list[Connection] = []
 
@@ -231,21 +233,21 @@ class Loop:
     def wait(self, w: mem.Words) -> int:
         """End the last turn, then sleep until something is ready; how many descriptors are."""
         timeout_ms = self.end_turn()
-        if self.is_looking:
-            ready = self.look(w)
+        if self.looking is not None and not self.busy:
+            ready = self.look(w, self.looking)
             if ready > 0:
                 return ready
             self.settle_held()
         return sysio.wait(self.epoll, self.epoll_fd, w, MAX_EVENTS, timeout_ms)
 
-    def look(self, w: mem.Words) -> int:
+    def look(self, w: mem.Words, lookout: Lookout) -> int:
         """Wait for a moment without sleeping; how many descriptors are ready."""
         until_us = self.clock.us() + MOMENT_US
         ready = 0
         while ready <= 0 and self.clock.us() < until_us:
             ready = sysio.wait(self.epoll, self.epoll_fd, w, MAX_EVENTS, 0)
-        self.lookout.learn(ready > 0)
-        self.is_looking = False
+        lookout.learn(ready > 0)
+        self.looking = None
         return ready
 
     def follow_clock(self) -> None:
@@ -375,17 +377,24 @@ class Loop:
             self.settle_held()
         asked = self.to_settle
         self.to_settle = []
-        self.is_looking = self.turn_end.is_expecting and self.running and self.lookout.is_due()
-        self.turn_end.is_expecting = False
+        if self.turn_end.is_expecting or self.turn_end.has_confirmed:
+            self.choose_look()
         for session in self.shared.engine.take_touched():
             conn = session.link
             if isinstance(conn, Connection) and not conn.queued and conn.fd >= 0:
                 self.settle(conn)
         for conn in asked:
-            if self.is_looking and may_get_more(conn):
+            if self.looking is self.for_answers and may_get_more(conn):
                 self.held.append(conn)
             else:
                 self.settle_asked(conn)
+
+    def choose_look(self) -> None:
+        """Whether the next wait begins with a look, and for what."""
+        lookout = self.for_answers if self.turn_end.is_expecting else self.for_requests
+        self.turn_end.is_expecting = False
+        self.turn_end.has_confirmed = False
+        self.looking = lookout if self.running and lookout.is_due() else None
 
     def settle_held(self) -> None:
         """Send what was held back; nothing is held twice."""

@@ -21,7 +21,7 @@ cdef class TurnEnd:
     cdef public Effects effects
     cdef public list readers, participants
     cdef public Participant worker
-    cdef public bint is_asked, is_expecting
+    cdef public bint is_asked, is_expecting, has_confirmed
 
     cpdef join(self, Participant participant)
     cpdef add_reader(self, EffectsReader reader)

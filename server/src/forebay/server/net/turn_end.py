@@ -74,6 +74,8 @@ class TurnEnd:
         self.is_asked = False
         #: An answer to what this turn sends is expected at once (lookout.py).
         self.is_expecting = False
+        #: A client has got what it waited for, and may ask for the next thing at once.
+        self.has_confirmed = False
 
     def join(self, participant: Participant) -> None:
         """From now on this one has its beats, and settles."""

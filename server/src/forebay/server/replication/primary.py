@@ -364,6 +364,7 @@ class PrimarySide:
                 continue
             if waiter.is_enough():
                 self.engine.blocking.unblock(waiter.session, None)
+                self.turn_end.has_confirmed = True
             else:
                 still.append(waiter)
         self.waiters = still
