@@ -121,9 +121,13 @@ cdef inline bytearray widened(const u8* p, Py_ssize_t at, Py_ssize_t n, Py_ssize
     return wider
 
 
+cdef inline bytearray grown(const u8* p, Py_ssize_t n, Py_ssize_t cap, Py_ssize_t wanted):
+    return widened(p, 0, n, wanted if wanted > 2 * cap else 2 * cap)
+
+
 cdef inline int lengthen(bytearray buf, Py_ssize_t room) except -1:
     cdef u64 start
-    if room <= HUGE_BYTES:
+    if room < HUGE_BYTES:
         PyByteArray_Resize(buf, room)
         return 0
     room = (room + BESIDE_BYTES + HUGE_PAGE - 1) // HUGE_PAGE * HUGE_PAGE

@@ -11,8 +11,8 @@ Rules
      is always used as base and index, never moved.
   2. Code that may resize a buffer fetches the pointer again afterwards.
   3. Sixty-four-bit arithmetic that can wrap goes through ``wrap``.
-  4. Nothing here allocates, except ``to_bytes``, ``widened``, ``lengthen``, ``extend`` and
-     ``push``.
+  4. Nothing here allocates, except ``to_bytes``, ``widened``, ``grown``, ``lengthen``,
+     ``extend`` and ``push``.
 """
 
 from __future__ import annotations
@@ -114,11 +114,16 @@ def widened(p: Source, at: int, n: int, room: int) -> bytearray:
     return wider
 
 
+def grown(p: Source, n: int, cap: int, wanted: int) -> bytearray:
+    """The first n bytes in a new buffer of ``wanted`` bytes, or twice ``cap`` if that is more."""
+    return widened(p, 0, n, max(wanted, 2 * cap))
+
+
 def lengthen(buf: bytearray, room: int) -> None:
     """Make a buffer ``room`` bytes long, or somewhat longer; what is new in it may be anything.
 
     A large one is not copied: the kernel moves its pages, and gives new ones when they are used.
-    More than 32 MB are given in huge pages, if the kernel can (compiled only): to give and to take
+    From 32 MB on they are huge pages, if the kernel can (compiled only): to give and to take
     back single pages would cost more than to fill them.
     """
     assert room >= len(buf), "no shorter than before"

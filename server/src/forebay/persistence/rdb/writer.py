@@ -70,11 +70,9 @@ class RdbWriter:
 
     def grow(self, wanted: int) -> None:
         """A buffer of ``wanted`` bytes, or twice the size it has."""
-        if wanted < 2 * self.cap:
-            wanted = 2 * self.cap
-        self.buf = mem.widened(self.p, 0, self.size, wanted)
+        self.buf = mem.grown(self.p, self.size, self.cap, wanted)
         self.p = self.buf
-        self.cap = wanted
+        self.cap = len(self.buf)
 
     def flush(self) -> None:
         """Give the sink what was gathered."""

@@ -123,18 +123,24 @@ class LiveAof:
 
     def _refused(self, error: DiskError) -> None:
         """A write, or with ``always`` a sync, has failed in this turn."""
-        self.last_error = str(error)
-        if self.for_backup:
-            self._spoil_backup(error)
+        if not self._goes_on(error):
             return
-        if self.turn.sync_each:
-            self.halt(error)
         self.write_trouble = error.reason
         self.turn.is_held = True
         self.retry_ms = self.clock.monotonic_ms() + WRITE_AGAIN_MS
         self.log.warning(f"Error writing to the AOF file: {error}; writes are refused")
         self.loop.close_recipients()
         self.gate.tell_aof(self.trouble)
+
+    def _goes_on(self, error: DiskError) -> bool:
+        """Note the error; whether the AOF and its server have to live with it."""
+        self.last_error = str(error)
+        if self.for_backup:
+            self._spoil_backup(error)
+            return False
+        if self.turn.sync_each:
+            self.halt(error)
+        return True
 
     def _spoil_backup(self, error: DiskError) -> None:
         """An AOF that is only for a backup: that fails (backup.py), and nobody else notices."""
@@ -232,12 +238,8 @@ class LiveAof:
 
     def sync_failed(self, error: DiskError) -> None:
         """A sync failed: what it was to save may be lost, and nobody can tell."""
-        self.last_error = str(error)
-        if self.for_backup:
-            self._spoil_backup(error)
+        if not self._goes_on(error):
             return
-        if self.turn.sync_each:
-            self.halt(error)
         if not self.sync_trouble:
             self.log.warning(
                 f"Error syncing the AOF file: {error}; writes are refused until the AOF "
