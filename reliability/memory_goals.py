@@ -72,9 +72,11 @@ def send(client: RawClient, commands: list[list[object]]) -> list[object]:
 
 
 def fill(client: RawClient, dice: Random) -> None:
-    """Write until the server refuses."""
-    while REFUSED not in send(client, [any_write(dice) for _ in range(ROUND)]):
-        pass
+    """Write until the server refuses, in any words; some times the limit at most."""
+    for _ in range(2 * LIMIT_MIB):
+        replies = send(client, [any_write(dice) for _ in range(ROUND)])
+        if any(isinstance(reply, ReplyError) for reply in replies):
+            break
 
 
 def attack(client: RawClient, dice: Random, outcome: Outcome) -> None:

@@ -1,6 +1,6 @@
 """A client that asks PING all the time: what others do to it shows in its waits.
 
-    with Pings(server) as pings: ...      then pings.p99_ms() and pings.worst_ms()
+    with Pings(server) as pings: ...      then pings.p99_ms(), due_p99_ms() and worst_ms()
 
 It is a process of its own, because in a thread it would also wait for those who attack: they
 share the interpreter.  Its connection is new, and its first PING counts like any other.
@@ -57,12 +57,29 @@ class Pings:
 
     def p99_ms(self) -> float:
         """Of a hundred, the second longest wait."""
-        waits = self.waits_ms()
-        return round(waits[len(waits) * 99 // 100], 2) if waits else 0.0
+        return p99(self.waits_ms())
+
+    def due_p99_ms(self) -> float:
+        """The same for who asks every millisecond, whether or not the last one was answered."""
+        return p99(as_if_due(self.waits_ms()))
 
     def worst_ms(self) -> float:
         """The longest wait."""
         return round(max(self.waits_ms(), default=0.0), 1)
+
+
+def p99(waits_ms: list[float]) -> float:
+    """Of a hundred, the second longest."""
+    return round(waits_ms[len(waits_ms) * 99 // 100], 2) if waits_ms else 0.0
+
+
+def as_if_due(waits_ms: list[float]) -> list[float]:
+    """These waits and those of PINGs that were due meanwhile, one every millisecond, sorted.
+
+    A client that waits for half a second asks once in that time, and calls it one long wait of
+    many: a server that stops for all at once would look better than one that stops shortly.
+    """
+    return sorted(wait - late for wait in waits_ms for late in range(max(1, round(wait))))
 
 
 def quiet_p99_ms(server: ServerProcess, seconds: float) -> float:

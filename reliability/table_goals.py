@@ -40,8 +40,8 @@ from forebay_spark.pipeline.spec import Source
 from forebay_spark.runtime.session import session
 from reliability.goals import Outcome
 from reliability.processes import start
+from testkit import small_spark
 from testkit.servers import ServerProcess, worker_path
-from testkit.small_spark import SETTINGS
 
 WRITERS, READERS = 2, 2
 PATTERN = "soak:*"
@@ -83,7 +83,8 @@ def tables_that_move(n: int, seed: int, scratch: Path) -> Outcome:
 
 @contextmanager
 def _spark() -> Iterator[SparkSession]:
-    settings = {**SETTINGS, "spark.executorEnv.PYTHONPATH": worker_path()}
+    settings = {**small_spark.SETTINGS, "spark.executorEnv.PYTHONPATH": worker_path()}
+    small_spark.use()
     spark = session("soak", "local[2]", settings, quiet=True)
     try:
         yield spark

@@ -73,8 +73,9 @@ class SimClient:
         except OSError:
             self.is_closed = True
 
-    def replies(self) -> list[bytes]:
-        """Whole replies that have come."""
+    def received(self) -> bytes:
+        """The bytes that have come since."""
+        out = bytearray()
         while not self.is_closed:
             try:
                 data = self.socket.recv(1 << 18)
@@ -83,7 +84,12 @@ class SimClient:
             except OSError:
                 data = b""
             self.is_closed = not data
-            self.buffer += data
+            out += data
+        return bytes(out)
+
+    def replies(self) -> list[bytes]:
+        """Whole replies that have come."""
+        self.buffer += self.received()
         if not self.buffer:
             return []
         found = split_replies(self.buffer)

@@ -79,7 +79,7 @@ class Target:
         for words in PREPARED:
             client.send(*words)
         self.node.turn()
-        received(client)
+        client.received()
         return client
 
     def _talk(self, client: SimClient, data: bytes) -> bytes:
@@ -93,7 +93,7 @@ class Target:
             self.node.turn()
             self.time.pass_ms(20)
             before = len(out)
-            out += received(client)
+            out += client.received()
             silent = 0 if len(out) > before else silent + 1
             if client.is_closed:
                 break
@@ -111,21 +111,6 @@ class Target:
     def close(self) -> None:
         """The end of the run."""
         self.node.kill()
-
-
-def received(client: SimClient) -> bytes:
-    """What has come, as it is: whether these are replies is the question."""
-    out = bytearray()
-    while not client.is_closed:
-        try:
-            piece = client.socket.recv(1 << 18)
-        except BlockingIOError:
-            break
-        except OSError:
-            piece = b""
-        client.is_closed = not piece
-        out += piece
-    return bytes(out)
 
 
 def request_of(lines: list[list[bytes]]) -> bytes:

@@ -5,9 +5,10 @@ Few of each; no time is asserted.  The attackers themselves must see what is wro
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
-from reliability import crowd_goals, glutton_goals, memory_goals
+from reliability import crowd_goals, glutton_goals, memory_goals, pings, reader_goals
 from reliability.goals import Outcome
 from testkit.servers import ServerProcess
 from testkit.waiting import wait_until
@@ -66,6 +67,47 @@ def test_an_entry_that_passes_somebody_is_seen() -> None:
 def test_clients_that_do_not_read_are_closed_at_their_limit(scratch: Path) -> None:
     outcome = glutton_goals.slow_consumers(8, SEED, scratch)
     assert broken(outcome) == []
+
+
+def test_readers_of_whole_streams_are_closed_or_served_one_after_another(scratch: Path) -> None:
+    outcome = reader_goals.whole_streams(8, SEED, scratch)
+    assert broken(outcome) == []
+    assert outcome.figures["limited_grown_mb"] < outcome.figures["default_grown_mb"] / 2
+
+
+def test_a_long_stop_is_a_wait_of_all_who_would_have_asked_meanwhile() -> None:
+    waits = [0.2] * 100 + [50.0]
+    due = pings.as_if_due(waits)
+    assert len(due) == 150
+    assert pings.p99(due) == 49.0
+    assert pings.p99(waits[:100]) == 0.2
+
+
+def seen(*waits_ms: float) -> pings.Pings:
+    """What a client saw that has ended."""
+    found = object.__new__(pings.Pings)
+    found.forget()
+    found.times_s = [(time.monotonic(), wait_ms / 1000) for wait_ms in waits_ms]
+    found.fault = ""
+    return found
+
+
+def test_who_holds_up_others_longer_than_redis_is_noticed() -> None:
+    for ours, theirs, faults in ((30.0, 40.0, 0), (50.0, 40.0, 1)):
+        outcome = Outcome()
+        glutton_goals.judge_waits(outcome, seen(0.1, ours), seen(0.1, theirs))
+        assert len(outcome.failures) == faults
+        outcome = Outcome()
+        reader_goals.judge(outcome, "limited", seen(0.1, ours), theirs)
+        assert len(outcome.failures) == faults
+
+
+def test_who_holds_up_others_for_long_is_noticed_though_redis_does_too() -> None:
+    for ours, theirs, faults in ((74.0, 900.0, 0), (76.0, 900.0, 1), (76.0, None, 1)):
+        outcome = Outcome()
+        peer = None if theirs is None else seen(0.1, theirs)
+        glutton_goals.judge_waits(outcome, seen(0.1, ours), peer)
+        assert len(outcome.failures) == faults
 
 
 def test_strangers_cost_little(scratch: Path) -> None:

@@ -25,7 +25,7 @@ from testkit.nodes import pairs
 pytestmark = [pytest.mark.oracle, pytest.mark.compiled]
 
 SEED = 20261120
-CUTS, SYNCS = 12, 2
+CUTS, SYNCS = 6, 2
 
 
 @pytest.mark.parametrize("kinds", pairs(), ids="->".join)

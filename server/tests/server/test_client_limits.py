@@ -5,11 +5,14 @@ Limits of a whole server under load are in net/test_limits.py.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 
 import pytest
 
+from forebay.commands.api import gates
 from forebay.commands.api.settings import OutputLimit, Settings
+from forebay.commands.clients.client_line import memory_of
 from forebay.engine.engine import Engine
 from forebay.server.logger import Log
 from forebay.server.net.turn_end import TurnEnd
@@ -173,7 +176,36 @@ def test_a_new_client_that_asks_for_little_does_not_wait_for_all_large_replies(
     assert new.answer() == NOTHING
     server.loop.turn()
     assert new.answer() != NOTHING
-    assert sum(each.conn.weight > 8 * MIB for each in readers) == 2
+    assert sum(each.conn.weight > 8 * MIB for each in readers) == 1
+
+
+@pytest.mark.usefixtures("long_stream")
+def test_a_known_client_waits_for_one_large_reply_and_not_for_the_next(server: Server) -> None:
+    known = join(server)
+    known.ask(encode("PING"))
+    readers = [new_reader(server) for _ in range(3)]
+    for done in (1, 2):
+        server.loop.turn()
+        known.socket.send(encode("PING"))
+        server.loop.turn()
+        assert known.answer() == b"+PONG\r\n"
+        assert sum(each.conn.weight > 8 * MIB for each in readers) == done
+
+
+@pytest.mark.usefixtures("long_stream")
+def test_who_stands_at_the_door_waits_for_one_large_reply(server: Server) -> None:
+    readers = [new_reader(server) for _ in range(3)]
+    come, door = socket.socketpair()
+    arrived: list[bytes] = []
+    server.loop.watch(door.fileno(), lambda: arrived.append(door.recv(1)))
+    come.send(b"x")
+    server.loop.turn()
+    server.loop.turn()
+    assert arrived == [b"x"]
+    assert sum(each.conn.weight > 8 * MIB for each in readers) == 1
+    server.loop.unwatch(door.fileno())
+    come.close()
+    door.close()
 
 
 @pytest.mark.usefixtures("long_stream")
@@ -182,6 +214,8 @@ def test_a_new_client_that_asks_for_data_takes_its_place_in_the_line(
     server: Server, opening: str
 ) -> None:
     readers = [new_reader(server) for _ in range(3)]
+    for each in readers:
+        each.conn.weight = 9 * MIB  # known for its large replies
     new = join(server)
     new.socket.send(encode(*opening.split()))
     for _ in readers:
@@ -219,6 +253,20 @@ def test_large_outputs_of_clients_that_are_gone_are_freed_a_few_in_a_turn(server
     assert left[1] in (10, 11)
     assert left == sorted(set(left), reverse=True)
     assert server.loop.doomed_bytes == 0
+
+
+def test_a_stranger_who_asks_little_at_a_time_and_never_reads_is_closed(server: Server) -> None:
+    """CVE-2025-21605: what was sent ahead stays small, so only what is owed can tell."""
+    stranger = join(server)
+    stranger.conn.session.set_gate(gates.UNAUTHENTICATED, True)
+    for _ in range(400):
+        stranger.socket.send(encode("GET", "k") * 100)
+        server.loop.turn()
+        assert stranger.conn.out.pending() <= 32 << 10
+        if stranger.conn.fd < 0:
+            break
+    assert stranger.conn.fd < 0
+    assert "has not authenticated" in stranger.conn.fault
 
 
 # maxmemory-clients
@@ -322,3 +370,59 @@ def test_a_full_socket_is_not_tried_again_before_it_has_room(
             found += more
     assert len(found) == 2 * (4 + 4 * (len(b"$1048576\r\n") + MIB + 2))
     assert not client.conn.is_full
+
+
+def test_a_message_for_a_full_socket_is_not_tried_at_once(server: Server) -> None:
+    deaf, writer = join(server), join(server)
+    deaf.ask(encode("SUBSCRIBE", "news"))
+    while not deaf.conn.is_full:
+        writer.ask(encode("PUBLISH", "news", BIG[:60_000]))
+    waiting = deaf.conn.out.pending()
+    deaf.conn.error_number = 0  # a send that fails leaves its number there
+    writer.ask(encode("PUBLISH", "news", BIG[:60_000]))
+    assert deaf.conn.out.pending() > waiting
+    assert deaf.conn.error_number == 0
+
+
+def test_messages_that_a_full_socket_leaves_are_set_aside_and_come_in_order(
+    server: Server,
+) -> None:
+    deaf, writer = join(server), join(server)
+    deaf.ask(encode("SUBSCRIBE", "news"))
+    messages = [b"%04d" % number + b"x" * 20_000 for number in range(100)]
+    for each in messages:
+        writer.ask(encode("PUBLISH", "news", each))
+    out = deaf.conn.out
+    assert out.aside is not None
+    assert out.cap < 512 << 10
+    assert deaf.conn.session.out.pending() > MIB
+    found = b""
+    while out.pending() > 0:
+        if (more := deaf.answer()) != NOTHING:
+            found += more
+        server.loop.turn()
+    while (more := deaf.answer()) != NOTHING:
+        found += more
+    assert found == b"".join(encode("message", "news", each) for each in messages)
+    assert out.aside is None
+
+
+def test_what_is_set_aside_counts_against_the_limit_and_is_freed_with_time(
+    server: Server,
+) -> None:
+    server.settings.output_limits["pubsub"] = OutputLimit(40 * MIB, 0, 0)
+    deaf, writer = join(server), join(server)
+    deaf.ask(encode("SUBSCRIBE", "news"))
+    order = encode("PUBLISH", "news", BIG[:60_000])
+    for _ in range(600):
+        writer.ask(order)
+    assert deaf.conn.out.pending() > 30 * MIB
+    assert memory_of(deaf.conn.session) >= deaf.conn.out.pending()
+    while deaf.conn.fd >= 0:
+        assert deaf.conn.out.pending() <= 40 * MIB
+        writer.ask(order)
+    assert server.engine.stats.output_limit_disconnections == 1
+    assert server.loop.doomed_bytes > 24 * MIB
+    while server.loop.doomed:
+        server.loop.turn()
+    assert server.loop.doomed_bytes == 0

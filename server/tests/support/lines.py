@@ -80,6 +80,11 @@ class Process:
         assert self.process.stdout is not None
         return self.process.stdout.readline().rstrip("\n")
 
+    def complaint(self) -> str:
+        """The next line that it says beside its output."""
+        assert self.process.stderr is not None
+        return self.process.stderr.readline().rstrip("\n")
+
     def interrupt(self) -> tuple[int, str]:
         """Press ctrl-c: the exit code, and what it says."""
         self.process.send_signal(signal.SIGINT)

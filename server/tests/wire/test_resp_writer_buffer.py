@@ -219,3 +219,84 @@ def test_a_header_that_widens_at_the_end_of_the_buffer(fill: int) -> None:
     reply.raw(b"x" * (fill - reply.size))
     reply.close_array(mark, 10**9)
     assert reply.take() == b"*1000000000\r\n" + b"x" * (fill - 4)
+
+
+# Setting aside
+
+
+def sent(reply: RespWriter, n: int) -> bytes:
+    """Send up to n bytes, as a connection does."""
+    if reply.aside is None:
+        piece = bytes(reply.view()[:n])
+        reply.consume(len(piece))
+    else:
+        piece = bytes(reply.aside[0][reply.aside_start :][:n])
+        reply.consume_aside(len(piece))
+    return piece
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 400_000), st.booleans(), st.integers(0, 300_000))),
+)
+def test_what_is_set_aside_is_sent_first_and_once(steps: list[tuple[int, bool, int]]) -> None:
+    reply = RespWriter()
+    written, got = bytearray(), bytearray()
+    for number, (size, is_set_aside, n) in enumerate(steps):
+        reply.raw(b"%c" % (number % 256) * size)
+        written += b"%c" % (number % 256) * size
+        if is_set_aside:
+            reply.set_aside()
+        got += sent(reply, n)
+        assert reply.pending() == len(written) - len(got)
+    while reply.pending() > 0:
+        got += sent(reply, 1 << 20)
+    assert got == written
+    assert (reply.aside, reply.aside_bytes, reply.room_bytes()) == (None, 0, 0)
+
+
+def test_a_nearly_full_buffer_is_set_aside_and_not_copied_again() -> None:
+    reply = RespWriter()
+    for _ in range(64):
+        reply.raw(b"x" * 65_536)
+        reply.set_aside()
+    assert reply.pending() == 64 * 65_536
+    assert reply.cap <= 256 << 10
+    assert reply.room_bytes() <= reply.pending() * 1.1
+
+
+def test_a_small_or_half_empty_buffer_stays() -> None:
+    reply = RespWriter()
+    reply.raw(b"x" * 4096)
+    reply.set_aside()
+    assert reply.aside is None
+    reply.raw(b"x" * 300_000)
+    reply.raw(b"x")
+    reply.set_aside()
+    assert (reply.aside, reply.pending()) == (None, 304_097)
+
+
+def test_rewinding_and_clearing_mind_what_is_set_aside() -> None:
+    reply = RespWriter()
+    reply.raw(b"x" * 131_072)
+    reply.set_aside()
+    reply.ok()
+    reply.rewind(0)
+    assert (reply.size, reply.pending()) == (0, 131_072)
+    reply.clear()
+    assert (reply.aside, reply.pending(), reply.room_bytes()) == (None, 0, 0)
+
+
+def test_the_guard_is_told_of_what_is_set_aside() -> None:
+    class Note:
+        told = 0
+
+        def check(self, writer: RespWriter, size: int) -> None:
+            self.told = size
+
+    pool, note = WriterPool(), Note()
+    pool.guard = note
+    reply = RespWriter(2, pool)
+    reply.raw(b"x" * (1 << 20))
+    reply.set_aside()
+    reply.raw(b"x" * (2 << 20))
+    assert note.told == 3 << 20

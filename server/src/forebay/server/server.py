@@ -271,7 +271,7 @@ class Server(Host):
         for conn in self.loop.connections(part, parts):
             if self.loop.is_counting:
                 self.limits.count(conn)
-            owes = conn.out.size > 0 or conn.source is not None
+            owes = conn.out.pending() > 0 or conn.source is not None
             if owes and not self.may_owe(conn, conn.out.pending()):
                 self.loop.close(conn)
             elif conn.session.closing:
@@ -365,13 +365,13 @@ class Server(Host):
     def _farewell(self) -> None:
         """Give the last replies a moment to leave, then close everything."""
         until_ms = self.clock.monotonic_ms() + FAREWELL_MS
-        owing = {conn.fd: conn for conn in self.loop.connections() if conn.out.size > 0}
+        owing = {conn.fd: conn for conn in self.loop.connections() if conn.out.pending() > 0}
         poller = select.poll()
         for fd in owing:
             poller.register(fd, select.POLLOUT)
         while owing and self.clock.monotonic_ms() < until_ms:
             for fd, _ in poller.poll(FAREWELL_MS // 10):
-                if not owing[fd].flush(self.shared) or owing[fd].out.size == 0:
+                if not owing[fd].flush(self.shared) or owing[fd].out.pending() == 0:
                     poller.unregister(fd)
                     del owing[fd]
         for conn in self.loop.connections():

@@ -7,6 +7,7 @@ from forebay.mem cimport i64, u8, u64
 cdef Py_ssize_t FIRST_BUFFER
 cdef Py_ssize_t LARGEST_SPARE
 cdef Py_ssize_t SPARE_BYTES
+cdef Py_ssize_t ASIDE_BYTES
 cdef Py_ssize_t GUARDED_BYTES
 cdef Py_ssize_t HEADER
 cdef Py_ssize_t STREAM_ID
@@ -48,15 +49,22 @@ cdef class RespWriter:
     cdef readonly Py_ssize_t start      # bytes already sent
     cdef readonly Py_ssize_t size       # end of what was written; not 0 if anything waits
     cdef readonly Py_ssize_t cap        # length of buf
+    cdef readonly list aside            # full buffers that come before it, or None
+    cdef readonly Py_ssize_t aside_start, aside_bytes
 
     cdef int need(self, Py_ssize_t n) except -1
     @cython.locals(buf=bytearray)
     cdef int grow(self, Py_ssize_t n) except -1
     cpdef Py_ssize_t pending(self) except -1
+    cpdef Py_ssize_t room_bytes(self) except -1
     cpdef object view(self)
     @cython.locals(rest=Py_ssize_t)
     cpdef int consume(self, Py_ssize_t n) except -1
+    cpdef int set_aside(self) except -1
+    cpdef int consume_aside(self, Py_ssize_t n) except -1
     cpdef int clear(self) except -1
+    cdef int release(self) except -1
+    cdef int let_go(self) except -1
     cpdef bytes take(self)
     cpdef int rewind(self, Py_ssize_t mark) except -1
     @cython.locals(n=Py_ssize_t)

@@ -3,6 +3,8 @@
     buf   [ sent already | waiting to be sent | free ]
           0           start                size    cap
 
+    aside [ full | full | full ]     sent before all that: buffers of a client that does not read
+
     in RESP3            in RESP2            written by
     +OK  -ERR text      the same            ok, status, error
     :7                  the same            integer
@@ -25,6 +27,9 @@ Rules
      one used last: it has the right size and is still in the cache.
   4. Text from a user never ends a line: CR and LF in a status or an error
      become spaces.
+  5. What waits for a client that does not read is set aside, a nearly full buffer at a time, by
+     the loop at the end of a turn, when no mark is in use.  To copy it to a larger buffer would
+     hold up others: a message to fifty such clients makes all their outputs grow at once.
 """
 
 from __future__ import annotations
@@ -41,6 +46,8 @@ FIRST_BUFFER = 4096
 LARGEST_SPARE = 2 << 20
 # What all unused buffers together may hold on to.
 SPARE_BYTES = 8 << 20
+# A buffer of this size that has less than a fifth of it left is set aside (rule 5).
+ASIDE_BYTES = 128 << 10
 # Output of this size is shown to the guard each time before it grows.
 GUARDED_BYTES = 1 << 20
 # The longest header: a type byte, twenty digits, CR and LF, rounded up.
@@ -157,6 +164,10 @@ class RespWriter:
         self.start = 0
         self.size = 0
         self.cap = 0
+        #: Full buffers, the oldest first, or None; what is sent of that one, what waits in all.
+        self.aside: list[bytearray] | None = None
+        self.aside_start = 0
+        self.aside_bytes = 0
 
     # The buffer
 
@@ -172,7 +183,7 @@ class RespWriter:
             buf = self.pool.take()
         if len(buf) - self.size < n:
             if self.size + n > GUARDED_BYTES and self.pool.guard is not None:
-                self.pool.guard.check(self, self.size - self.start + n)
+                self.pool.guard.check(self, self.pending() + n)
             mem.lengthen(buf, max(2 * len(buf), self.size + n))
         self.buf = buf
         self.p = buf
@@ -180,14 +191,18 @@ class RespWriter:
 
     def pending(self) -> int:
         """How many bytes wait to be sent."""
-        return self.size - self.start
+        return self.aside_bytes + self.size - self.start
+
+    def room_bytes(self) -> int:
+        """The memory in which they wait."""
+        return self.aside_bytes + self.cap
 
     def view(self) -> memoryview:
         """The waiting bytes, in place; release the view before anything is written."""
         return memoryview(self.buf)[self.start : self.size]
 
     def consume(self, n: int) -> None:
-        """The first n waiting bytes were sent.
+        """The first n bytes that wait in the buffer were sent; nothing is set aside.
 
         The rest moves to the front only when it is no longer than what was sent
         before it, so that a slow reader costs each byte one move at most.
@@ -197,21 +212,51 @@ class RespWriter:
         self.start += n
         rest = self.size - self.start
         if rest == 0:
-            self.clear()
+            self.release()
         elif rest <= self.start:
             mem.copy(self.p, 0, self.p, self.start, rest)
             self.start = 0
             self.size = rest
 
+    def set_aside(self) -> None:
+        """Rule 5: begin another buffer, if this one is large and nearly full."""
+        if self.size >= ASIDE_BYTES and self.cap - self.size <= self.cap // 5:
+            del self.buf[self.size :]
+            if self.aside is None:
+                self.aside = []
+                self.aside_start = self.start
+            self.aside.append(self.buf)
+            self.aside_bytes += self.size - self.start
+            self.let_go()
+
+    def consume_aside(self, n: int) -> None:
+        """The first n bytes of those that are set aside were sent; they lie in one buffer."""
+        assert self.aside is not None
+        self.aside_start += n
+        self.aside_bytes -= n
+        if self.aside_start == len(self.aside[0]):
+            del self.aside[0]
+            self.aside_start = 0
+            if not self.aside:
+                self.aside = None
+
     def clear(self) -> None:
         """Forget everything and give the buffer back."""
+        self.aside = None
+        self.aside_bytes = 0
+        self.release()
+
+    def release(self) -> None:
+        """Forget what waits in the buffer, and give it back."""
         if self.cap > 0:
             self.pool.give(self.buf)
-            self.buf = NOTHING
-            self.p = NOTHING
-        self.start = 0
-        self.size = 0
-        self.cap = 0
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Own no buffer."""
+        self.buf = NOTHING
+        self.p = NOTHING
+        self.start = self.size = self.cap = 0
 
     def take(self) -> bytes:
         """The waiting bytes as an object; nothing waits afterwards."""
@@ -224,7 +269,7 @@ class RespWriter:
         if mark < self.start or mark > self.size:
             raise ValueError("a mark that is not in the waiting bytes")
         if mark == self.start:
-            self.clear()
+            self.release()
         else:
             self.size = mark
 

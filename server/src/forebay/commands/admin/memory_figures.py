@@ -85,7 +85,7 @@ def figures(ctx: Context) -> Figures:
     buffers = {True: 0, False: 0}
     for session in services.sessions:
         is_replica = bool(session.gate & gates.REPLICA)
-        buffers[is_replica] += session.out.cap + session.query_room
+        buffers[is_replica] += session.out.room_bytes() + session.query_room
     return Figures(
         used=used,
         peak=max(used, services.memory_peak()),

@@ -54,7 +54,8 @@ def memory_of(session: Session) -> int:
     if session.tracked is not None:
         names += session.tracked.prefixes
     kept = sum(len(name) + NAME_BYTES for name in names) if names else 0
-    return SESSION_BYTES + session.out.cap + session.query_bytes + session.queue_bytes + kept
+    sent_ahead = session.query_bytes + session.queue_bytes
+    return SESSION_BYTES + session.out.room_bytes() + sent_ahead + kept
 
 
 def line_of(session: Session, now_ms: int) -> bytes:

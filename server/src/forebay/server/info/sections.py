@@ -105,7 +105,7 @@ def clients(ctx: Context, facts: Facts) -> Fields:
     """Who is connected, who waits, on how many keys."""
     sessions, blocking = ctx.services.sessions, ctx.services.blocking
     input_max = max((session.query_room for session in sessions), default=0)
-    output_max = max((session.out.size for session in sessions), default=0)
+    output_max = max((session.out.pending() for session in sessions), default=0)
     watching = [session for session in sessions if session.watched]
     return [
         ("connected_clients", len(sessions) - len(facts.replication.side.peers)),

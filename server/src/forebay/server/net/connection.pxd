@@ -71,6 +71,9 @@ cdef class Connection:
     cdef int count_in(self, Shared shared, Py_ssize_t n) except -1
     @cython.locals(n=Py_ssize_t)
     cpdef bint flush(self, Shared shared) except -1
+    @cython.locals(first=bytearray, at=Py_ssize_t, n=Py_ssize_t)
+    cdef bint flush_aside(self, Shared shared) except -1
+    cdef bint not_sent(self, Py_ssize_t result) except -1
     cpdef Py_ssize_t send_from(self, Shared shared, bytearray buf, Py_ssize_t at, Py_ssize_t n) except? -1
     cdef int count_out(self, Shared shared, Py_ssize_t n) except -1
     @cython.locals(got=Py_ssize_t)

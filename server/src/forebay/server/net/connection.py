@@ -290,7 +290,7 @@ class Connection:
         return (
             self.session.blocked is not None
             or self.session.closing
-            or self.out.size - self.out.start > PAUSE_BYTES
+            or self.out.pending() > PAUSE_BYTES
         )
 
     def has_no_more_to_do(self) -> bool:
@@ -361,17 +361,35 @@ class Connection:
 
     def flush(self, shared: Shared) -> bool:
         """Send what waits, as far as the socket takes it; False when the client is gone."""
+        if self.out.aside is not None:
+            return self.flush_aside(shared)
         n = self.out.size - self.out.start
         if n > SEND_BYTES:
             n = SEND_BYTES
         n = self.push(n)
         if n < 0:
-            self.error_number = -n
-            self.is_full = sysio.again(n)
-            return self.is_full
+            return self.not_sent(n)
         self.count_out(shared, n)
         self.out.consume(n)
         return True
+
+    def flush_aside(self, shared: Shared) -> bool:
+        """The same with what was set aside; a channel has nothing there."""
+        assert self.out.aside is not None
+        first = self.out.aside[0]
+        at = self.out.aside_start
+        n = sysio.send(self.fd, first, at, min(len(first) - at, SEND_BYTES))
+        if n < 0:
+            return self.not_sent(n)
+        self.count_out(shared, n)
+        self.out.consume_aside(n)
+        return True
+
+    def not_sent(self, result: int) -> bool:
+        """Whether the socket is only full."""
+        self.error_number = -result
+        self.is_full = sysio.again(result)
+        return self.is_full
 
     def send_from(self, shared: Shared, buf: bytearray, at: int, n: int) -> int:
         """For a source: send up to n bytes that lie in a buffer of its own; as sysio.send.

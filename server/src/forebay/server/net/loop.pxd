@@ -12,6 +12,7 @@ from forebay.server.net.connection cimport Shared, Connection
 from forebay.server.net.lookout cimport Lookout
 from forebay.server.net.timers cimport Clock
 from forebay.server.net.turn_end cimport TurnEnd
+from forebay.wire.resp_writer cimport RespWriter
 
 cdef int READ, WRITE, MAX_EVENTS
 cdef long long TURN_BYTES, FREE_BYTES, SPARE_BYTES, STEP_MS
@@ -40,7 +41,8 @@ cdef class Loop:
 
     @cython.locals(fd=int)
     cpdef close(self, Connection conn)
-    @cython.locals(shared=Shared, w="u64*", ready=int, i=int, step_ms="long long")
+    cdef doom(self, RespWriter out)
+    @cython.locals(shared=Shared, w="u64*", ready=int, step_ms="long long")
     cpdef int turn(self) except -1
     @cython.locals(timeout_ms=int, ready=int)
     cdef int wait(self, u64* w) except? -1
@@ -56,8 +58,10 @@ cdef class Loop:
     cdef int end_turn(self) except -1
     @cython.locals(conn=Connection)
     cdef int serve(self, Py_ssize_t fd, int mask) except -1
-    @cython.locals(conn=Connection, shared=Shared, i=int, fd=Py_ssize_t)
-    cdef int serve_light(self, u64* w, int ready, bint are_new) except -1
+    @cython.locals(i=int)
+    cdef int serve_all(self, u64* w, int ready) except -1
+    @cython.locals(conn=Connection, i=int, at=int, is_new=bint, found=bint)
+    cdef bint serve_light(self, u64* w, int ready) except -1
     cdef tell(self, int fd)
     @cython.locals(alive=bint)
     cpdef int read(self, Connection conn) except -1

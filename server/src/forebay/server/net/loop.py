@@ -16,8 +16,9 @@ Rules
      (engine.touched), and step 5 finds it there.
   3. epoll is level-triggered: an event that is not dealt with comes again, so a
      turn stops early when it has produced TURN_BYTES of replies.  The next one is
-     crowded: it first serves clients that ask for little (Connection.is_light), new
-     ones last, so that they wait for one large reply of others, not for all of them.
+     crowded: if there are clients that ask for little (Connection.is_light), or new
+     ones at the door, it serves them alone, so that they wait for one large reply of
+     others, not for two or for all of them.
   4. A descriptor may be reused within a turn, so an event alone never closes a
      connection: only a receive or send that fails does.
   5. Deadlines are kept in wall time, like everything in the engine, but measured
@@ -42,6 +43,7 @@ from forebay.server.net.connection import Connection, Shared
 from forebay.server.net.lookout import MOMENT_US, Lookout
 from forebay.server.net.timers import Clock
 from forebay.server.net.turn_end import TurnEnd
+from forebay.wire.resp_writer import RespWriter
 
 READ = select.EPOLLIN
 WRITE = select.EPOLLOUT
@@ -161,9 +163,7 @@ class Loop:
         conn.more = False
         self.shared.engine.close_session(conn.session)
         self.host.closed(conn)
-        if conn.out.cap > SPARE_BYTES:
-            self.doomed.append(conn.out.buf)
-            self.doomed_bytes += len(conn.out.buf)
+        self.doom(conn.out)
         conn.out.clear()
         conn.held = None
         conn.parser = None
@@ -172,6 +172,15 @@ class Loop:
         if conn.channel is not None:
             conn.channel.close()
         os.close(fd)
+
+    def doom(self, out: RespWriter) -> None:
+        """Rule 8: keep what is large in an output, to be freed with time."""
+        if out.aside is not None:
+            self.doomed += out.aside
+            self.doomed_bytes += sum(map(len, out.aside))
+        if out.cap > SPARE_BYTES:
+            self.doomed.append(out.buf)
+            self.doomed_bytes += out.cap
 
     def connections(self, part: int = 0, parts: int = 1) -> list[Connection]:
         """All of them, or one part of so many, in the order of their descriptors."""
@@ -204,18 +213,10 @@ class Loop:
         if step_ms > STEP_MS or step_ms < -STEP_MS:
             self.follow_clock()
         shared.produced = 0
-        if self.is_crowded:
-            self.serve_light(w, ready, False)
-            self.serve_light(w, ready, True)
-        self.is_crowded = False
-        if self.busy:
-            self.run_busy()
-        for i in range(ready):
-            if shared.produced > TURN_BYTES or self.is_stopping:
-                self.is_crowded = True
-                break
-            if w[2 * i + 1] != 0:
-                self.serve(w[2 * i], w[2 * i + 1])
+        if self.is_crowded and self.serve_light(w, ready):
+            self.is_crowded = False
+        else:
+            self.serve_all(w, ready)
         self.between()
         self.turn_end.before_replies()
         self.settle_all()
@@ -285,6 +286,17 @@ class Loop:
             wait_ms = min(wait_ms, deadline_ms - self.clock.now_ms())
         return max(0, wait_ms)
 
+    def serve_all(self, w: mem.Words, ready: int) -> None:
+        """Go on with what was left, then serve all that are ready, as far as one turn goes."""
+        self.is_crowded = False
+        if self.busy:
+            self.run_busy()
+        for i in range(ready):
+            if self.shared.produced > TURN_BYTES or self.is_stopping:
+                self.is_crowded = True
+                break
+            self.serve(w[2 * i], w[2 * i + 1])
+
     def serve(self, fd: int, mask: int) -> None:
         """One ready descriptor."""
         conn = self.by_fd[fd] if fd < len(self.by_fd) else None
@@ -297,19 +309,22 @@ class Loop:
         elif not conn.queued:
             self.queue(conn)
 
-    def serve_light(self, w: mem.Words, ready: int, are_new: bool) -> None:
-        """Rule 3: those who ask for little, known or new ones; their events are done then."""
-        shared = self.shared
-        for i in range(ready):
-            if shared.produced > TURN_BYTES or self.is_stopping:
+    def serve_light(self, w: mem.Words, ready: int) -> bool:
+        """Rule 3: those who ask for little, new ones last; whether there was one."""
+        found = False
+        for i in range(2 * ready):
+            if self.shared.produced > TURN_BYTES or self.is_stopping:
                 break
-            fd = w[2 * i]
-            conn = self.by_fd[fd] if fd < len(self.by_fd) else None
-            if conn is None or w[2 * i + 1] == 0 or (conn.weight < 0) != are_new:
+            at = 2 * i if i < ready else 2 * (i - ready)
+            conn = self.by_fd[w[at]] if w[at] < len(self.by_fd) else None
+            is_new = conn is not None and conn.weight < 0
+            if w[at + 1] == 0 or is_new != (i >= ready):
                 continue
-            if conn.is_light(shared):
-                self.serve(fd, w[2 * i + 1])
-                w[2 * i + 1] = 0
+            if conn is None or conn.is_light(self.shared):
+                self.serve(w[at], w[at + 1])
+                w[at + 1] = 0
+                found = True
+        return found
 
     def tell(self, fd: int) -> None:
         """Something other than a connection is ready, if it still takes part."""
@@ -436,12 +451,12 @@ class Loop:
         """Send what waits; false if the connection has come to its end."""
         if conn.source is not None and not conn.source.refill(conn, self.shared):
             return False
-        if conn.out.size > 0 and not conn.is_full and not conn.flush(self.shared):
+        if conn.out.pending() > 0 and not conn.is_full and not conn.flush(self.shared):
             return False
         if conn.session.closing and not conn.leaving:
             return False
-        if conn.out.size > 0:
-            return bool(self.host.may_owe(conn, conn.out.size - conn.out.start))
+        if conn.out.pending() > 0:
+            return bool(self.host.may_owe(conn, conn.out.pending()))
         if conn.leaving or (conn.ended and conn.has_no_more_to_do()):
             return False
         if conn.source is not None and conn.source.owed() > 0:
@@ -452,8 +467,10 @@ class Loop:
     def keep(self, conn: Connection) -> None:
         """Wait for what can happen next: more bytes, room to send, a turn to run what is held."""
         mask = 0 if conn.leaving or conn.ended or conn.deaf else READ
-        if conn.out.size > 0 or (conn.source is not None and conn.source.has_more()):
+        if conn.out.pending() > 0 or (conn.source is not None and conn.source.has_more()):
             mask |= WRITE
+        if conn.is_full and conn.channel is None:
+            conn.out.set_aside()
         if conn.more and not conn.busy and not conn.stalled():
             conn.busy = True
             self.busy.append(conn)
