@@ -23,6 +23,7 @@ _LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)")
 _PLACE = re.compile(r"[-+]|\(?\d{1,20}(-\d{1,20})?")
 WANTED = "as 10m (so long ago), 2026-11-17T09:30:00Z, or milliseconds since 1970"
 LATEST_MS = (1 << 64) - 1
+SHORTEST_S = 0.01
 
 Now = Callable[[], int]
 
@@ -94,6 +95,22 @@ def parse_place(text: str) -> Place:
 def length_ms(_: Any, tokens: Sequence[Token]) -> int:
     """A length of time."""
     return parse_length_ms(tokens[0].value)
+
+
+def seconds_up_to(most_s: float) -> Callable[[Any, Sequence[Token]], float]:
+    """A number of seconds: how long to watch, or to run."""
+
+    def seconds(_: Any, tokens: Sequence[Token]) -> float:
+        text = tokens[0].value
+        try:
+            seconds = float(text)
+        except ValueError:
+            seconds = 0.0
+        if not SHORTEST_S <= seconds <= most_s:
+            raise ValueError(f"{text!r} is no number of seconds from {SHORTEST_S} to {most_s:,.0f}")
+        return seconds
+
+    return seconds
 
 
 def moment_of(_: Any, tokens: Sequence[Token]) -> Moment:

@@ -261,7 +261,7 @@ def test_help_says_what_the_exit_code_means_and_shows_examples(doctor: Doctor) -
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (["--seconds", "0"], "argument --seconds: '0' is no number of seconds between"),
+        (["--seconds", "0"], "argument --seconds: '0' is no number of seconds from 0.01 to"),
         (["--seconds", "soon"], "argument --seconds: 'soon' is no number of seconds"),
         (["--seconds", "nan"], "argument --seconds: 'nan' is no number of seconds"),
         (["--url", "http://a:secret@b"], "argument --url: 'http://b' cannot be used; a server is"),

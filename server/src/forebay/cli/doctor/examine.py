@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from cyclopts import App, Parameter, Token
+from cyclopts import App, Parameter
 
 from forebay.cli.data_path import path_of
 from forebay.cli.doctor import (
@@ -36,6 +36,7 @@ from forebay.cli.doctor.patient import Look, Patient, look, settings_of, slow_lo
 from forebay.cli.doctor.report import Section
 from forebay.cli.doctor.subject import Subject, pid_here, subject_of
 from forebay.cli.doctor.tree import Tree
+from forebay.cli.moments import seconds_up_to
 from forebay.cli.output import write_json
 from forebay.cli.remote.address import DEFAULT_URL, Address, parse_url
 from forebay.cli.remote.link import Link, LinkError
@@ -72,18 +73,6 @@ USUAL_S = 5.0
 LONGEST_S = 86_400.0
 
 
-def seconds_of(_: Any, tokens: Sequence[Token]) -> float:
-    """A time to wait."""
-    text = tokens[0].value
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= LONGEST_S:
-        raise ValueError(f"{text!r} is no number of seconds between 0 and {LONGEST_S:,.0f}")
-    return seconds
-
-
 Url = Annotated[Address | None, url_parameter(f"{DEFAULT_URL} if one answers there")]
 Dir = Annotated[
     Path | None,
@@ -98,7 +87,7 @@ Seconds = Annotated[
     float,
     Parameter(
         metavar="N",
-        converter=seconds_of,
+        converter=seconds_up_to(LONGEST_S),
         help=f"watch for so long how much is written, and the clock ({USUAL_S:g})",
     ),
 ]

@@ -19,6 +19,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter, Token
 
+from forebay.cli.moments import seconds_up_to
 from forebay.cli.output import write_json
 from forebay.cli.remote.address import DEFAULT_URL, Address, parse_url
 from forebay.cli.remote.facts import program
@@ -55,24 +56,12 @@ server busy with pipelines, but not with single commands.  The ratio of two serv
 app = App(name="bench", help=HELP, help_epilogue=EPILOG)
 
 PATIENCE_S = 60.0
-SHORTEST_S, LONGEST_S = 0.01, 3600.0
+LONGEST_S = 3600.0
 
 
 def addresses_of(_: Any, tokens: Sequence[Token]) -> tuple[Address, ...]:
     """One server or two."""
     return tuple(parse_url(token.value) for token in tokens if token.value)
-
-
-def seconds_of(_: Any, tokens: Sequence[Token]) -> float:
-    """How long a run takes."""
-    text = tokens[0].value
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not SHORTEST_S <= seconds <= LONGEST_S:
-        raise ValueError(f"{text!r} is no number of seconds from {SHORTEST_S} to {LONGEST_S:,.0f}")
-    return seconds
 
 
 Urls = Annotated[
@@ -90,7 +79,12 @@ Urls = Annotated[
 ]
 Seconds = Annotated[
     float,
-    Parameter(metavar="N", converter=seconds_of, show_default=True, help="how long a run takes"),
+    Parameter(
+        metavar="N",
+        converter=seconds_up_to(LONGEST_S),
+        show_default=True,
+        help="how long a run takes",
+    ),
 ]
 Rounds = Annotated[
     int, Parameter(metavar="N", converter=at_least_one, show_default=True, help="how often")
