@@ -5,17 +5,7 @@ from __future__ import annotations
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from console.tests.support.axe import (
-    CONTRAST,
-    DARK,
-    DESK,
-    PHONE,
-    TABLET,
-    ZOOMED,
-    look_as,
-    sideways_px,
-    violations,
-)
+from console.tests.support.axe import DESK, check, look_as
 from console.tests.support.stage import Stage
 
 #: A view, its address, and words that are there when all of it is.
@@ -39,23 +29,12 @@ VIEWS = {
 }
 
 
-def check(stage: Stage) -> None:
-    """Look at what is shown on every screen, light and dark; the desk comes last and stays."""
-    for look in (PHONE, ZOOMED, TABLET, DARK, DESK):
-        look_as(stage.page, look)
-        assert sideways_px(stage.page) <= 0, look
-        if look in (PHONE, DESK):
-            assert violations(stage.page) == [], look
-        elif look == DARK:
-            assert violations(stage.page, CONTRAST) == [], look
-
-
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_is_for_everybody(stage: Stage, view: str) -> None:
     address, words = VIEWS[view]
     stage.page.go(address)
     stage.page.see(*words)
-    check(stage)
+    check(stage.page)
     assert stage.page.driver.title.endswith("Forebay") and stage.page.driver.title != "Forebay"
 
 
@@ -63,14 +42,24 @@ def test_one_letter_is_for_everybody(stage: Stage) -> None:
     (letter,) = stage.asker.get("/dead/payments%3Adead/letters")["letters"]
     stage.page.go(f"#/dead/payments%3Adead/{letter['id']}")
     stage.page.see("Traceback", "Send back unchanged")
-    check(stage)
+    check(stage.page)
+
+
+def test_a_range_that_is_chosen_with_keys_is_for_everybody(stage: Stage) -> None:
+    stage.page.go("#/stream/orders")
+    stage.page.see("8 entries", "Export")
+    stage.tab_to("Range of time")
+    stage.press(Keys.ARROW_RIGHT)
+    check(stage.page)
+    focus = "return getComputedStyle(document.activeElement).outlineStyle"
+    assert stage.page.driver.execute_script(focus) == "solid"
 
 
 def test_an_unfolded_entry_is_for_everybody(stage: Stage) -> None:
     stage.page.go("#/stream/orders")
     stage.page.click("tr.entry button.link")
     stage.page.see("Copy as Python")
-    check(stage)
+    check(stage.page)
 
 
 def test_a_dialog_with_a_preview_is_for_everybody(stage: Stage) -> None:
@@ -79,7 +68,7 @@ def test_a_dialog_with_a_preview_is_for_everybody(stage: Stage) -> None:
     stage.page.fill("dialog input[name=to]", "start")
     stage.page.click("dialog button[type=submit]")
     stage.page.see("5 entries are given again")
-    check(stage)
+    check(stage.page)
 
 
 def test_the_list_of_keys_is_for_everybody(stage: Stage) -> None:
@@ -87,7 +76,7 @@ def test_the_list_of_keys_is_for_everybody(stage: Stage) -> None:
     stage.page.see("Settings")
     stage.press("?")
     stage.page.see("Row before")
-    check(stage)
+    check(stage.page)
     stage.press(Keys.ESCAPE)
 
 
@@ -95,7 +84,7 @@ def test_the_sign_in_is_for_everybody(stage: Stage) -> None:
     stage.page.go("#/")
     stage.page.click("button", "Sign out")
     stage.page.see("Password")
-    check(stage)
+    check(stage.page)
 
 
 def test_nothing_moves_for_those_who_asked_for_that(stage: Stage) -> None:

@@ -99,6 +99,75 @@ def test_keys_search_step_and_go(stage: Stage) -> None:
     stage.no_dialog()
 
 
+def test_a_range_of_time_is_chosen_with_keys_alone(stage: Stage) -> None:
+    page = stage.page
+    open_bars(stage, "ticks")
+    stage.press(Keys.ARROW_RIGHT)
+    assert told(stage) == "2026-11-17 05:20:00.000 to 2026-11-17 05:20:01.984: 2 entries"
+    stage.press(Keys.ARROW_RIGHT)
+    stage.press_with(Keys.SHIFT, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_LEFT)
+    chosen = "2026-11-17 05:20:01.984 to 2026-11-17 05:20:05.952: 4 entries"
+    assert told(stage) == chosen
+    page.see(chosen)
+    stage.press(Keys.ENTER)
+    wait_until("it is in the address", lambda: page.driver.current_url.endswith(CHOSEN))
+    wait_until("its entries are shown", lambda: len(entry_ids(stage)) == 4)
+    assert entry_ids(stage) == [f"{START_MS + s * 1000}-0" for s in (5, 4, 3, 2)]
+    page.see("4 entries")
+    wait_until("the focus is there again", lambda: stage.name().startswith("Range of time: 4"))
+    stage.press(Keys.ESCAPE)
+    wait_until("all times again", lambda: "from=" not in page.driver.current_url)
+    wait_until("with the focus", lambda: stage.name().startswith("Range of time: 120"))
+
+
+def test_a_range_goes_to_both_ends_and_no_further(stage: Stage) -> None:
+    open_bars(stage, "tocks")
+    first, last = "2026-11-17 05:20:00.000 to", "to 2026-11-17 05:21:59.040: 2 entries"
+    stage.press(Keys.ARROW_LEFT)
+    assert told(stage).endswith(last)
+    stage.press(Keys.ARROW_RIGHT, Keys.END)
+    assert told(stage).endswith(last)
+    stage.press(Keys.PAGE_DOWN)
+    assert told(stage).endswith("to 2026-11-17 05:21:39.200: 2 entries")
+    stage.press(Keys.HOME, Keys.ARROW_LEFT)
+    assert told(stage).startswith(first)
+    stage.press_with(Keys.SHIFT, Keys.END)
+    assert told(stage) == "2026-11-17 05:20:00.000 to 2026-11-17 05:21:59.040: 120 entries"
+    stage.press_with(Keys.SHIFT, Keys.HOME, Keys.ARROW_LEFT)
+    assert told(stage) == "2026-11-17 05:20:00.000 to 2026-11-17 05:20:01.984: 2 entries"
+    address = stage.page.driver.current_url
+    stage.press(Keys.ESCAPE)
+    assert told(stage) == "no range is chosen"
+    stage.press(Keys.ENTER, Keys.ESCAPE)
+    assert stage.page.driver.current_url == address
+
+
+#: When the first of 120 entries came, a second apart: 2026-11-17 05:20:00.
+START_MS = 1794892800000
+CHOSEN = f"?from={START_MS + 1984}&to={START_MS + 5951}"
+
+
+def open_bars(stage: Stage, stream: str) -> None:
+    """Tab to the bars of a stream that is made for that."""
+    for number in range(120):
+        stage.client.xadd(stream, {"n": number}, id=f"{START_MS + number * 1000}-0")
+    stage.known(stream)
+    stage.page.go(f"#/stream/{stream}")
+    stage.page.see("120 entries")
+    stage.tab_to("Range of time: 120 entries from 2026-11-17 05:20:00.000 to")
+    stage.page.see("Enter looks into it")
+
+
+def told(stage: Stage) -> str:
+    """What a screen reader says of the range."""
+    return str(stage.focused().get_attribute("aria-valuetext"))
+
+
+def entry_ids(stage: Stage) -> list[str]:
+    found = stage.page.driver.find_elements("css selector", "tr.entry td.id")
+    return [cell.text for cell in found]
+
+
 def test_keys_can_be_turned_off(stage: Stage) -> None:
     stage.page.go("#/dead")
     stage.page.see("payments:dead")

@@ -104,7 +104,7 @@ def test_a_seller_sees_the_streams_of_sellers_and_nothing_of_others(office: Offi
 @pytest.mark.parametrize(
     "path",
     [
-        *("", "/pins", "/entries", "/entries/1-0", "/histogram"),
+        *("", "/pins", "/entries", "/entries/1-0", "/entries/1-0/way", "/histogram"),
         *("/groups/hidden/consumers", "/groups/hidden/pending", "/groups/hidden/pending-bars"),
     ],
 )
@@ -120,6 +120,15 @@ def test_dead_letters_and_pipelines_of_others_are_refused(office: Office) -> Non
     for path in ("/dead/buried%3Adead/kinds", "/dead/buried%3Adead/letters", "/pipelines"):
         status, found = asker.ask("GET", path)
         assert (status, "does not permit" in found["error"]) == (403, True), path
+
+
+def test_lakes_are_for_those_who_may_read_what_pipelines_report(office: Office) -> None:
+    told = {"event": "lake", "lake": "/hidden", "files": "1", "cuts": '{"orders": "5-0"}'}
+    office.client.xadd("forebay:pipelines", {"pipeline": "hidden", **told})
+    way = "/streams/orders/entries/1-0/way"
+    assert office.as_user("seller").get(way)["lakes"] is None
+    (lake,) = office.as_user("default").get(way)["lakes"]
+    assert (lake["path"], lake["state"]) == ("/hidden", "archived")
 
 
 def test_a_near_name_that_is_not_for_this_user_is_not_guessed(office: Office) -> None:

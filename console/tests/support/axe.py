@@ -62,3 +62,14 @@ def violations(page: Browser, rules: tuple[str, ...] = RULES) -> list[str]:
 def sideways_px(page: Browser) -> int:
     """How far the page can be scrolled to the side."""
     return int(page.driver.execute_script(SIDEWAYS))
+
+
+def check(page: Browser) -> None:
+    """Look at what is shown on every screen, light and dark; the desk comes last and stays."""
+    for look in (PHONE, ZOOMED, TABLET, DARK, DESK):
+        look_as(page, look)
+        assert sideways_px(page) <= 0, look
+        if look in (PHONE, DESK):
+            assert violations(page) == [], look
+        elif look == DARK:
+            assert violations(page, CONTRAST) == [], look

@@ -45,6 +45,13 @@ class Stage:
         for key in keys:
             ActionChains(self.page.driver).send_keys(key).perform()
 
+    def press_with(self, held: str, *keys: str) -> None:
+        """Press keys while another one is held."""
+        hands = ActionChains(self.page.driver).key_down(held)
+        for key in keys:
+            hands.send_keys(key)
+        hands.key_up(held).perform()
+
     def no_dialog(self) -> None:
         """Wait until no dialog is open."""
         found = self.page.driver.find_elements

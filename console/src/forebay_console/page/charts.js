@@ -1,7 +1,8 @@
-// Pictures: a small curve, a curve with axes, bars, bars over time whose range can be drawn.
+// Pictures: a small curve, a curve with axes, bars, bars over time in which a range can be chosen.
 
 import {h, svg} from "/page/dom.js";
-import {count, moment, roundAbove} from "/page/words.js";
+import {KEYS_HINT, placeOf, rangeOf} from "/page/range.js";
+import {count, many, moment, roundAbove} from "/page/words.js";
 
 // A small curve for a line of a table.  ``room``: how many points fill its width; the newest is at the right.
 export function spark(values, {room = 60, label = "", width = 96, height = 24, top = Math.max(...values, 0)} = {}) {
@@ -66,31 +67,43 @@ export function bars(title, labels, values, marks = []) {
 const WIDTH = 960;
 const HEIGHT = 96;
 
-// Entries over time; ``choose(fromMs, toMs)`` is called when a range was drawn.
-export function histogram(found, choose) {
+// Entries over time; ``choose(fromMs, toMs)`` is called when a range was drawn or chosen with keys, ``leave()`` to see all again.
+export function histogram(found, choose, leave) {
   const sum = found.bars.reduce((all, value) => all + value, 0);
   const end = found.start_ms + found.step_ms * found.bars.length;
   const about = found.is_exact ? "" : "about ";
-  const told = `${about}${count(sum)} entries from ${moment(found.start_ms)} to ${moment(end)}`;
+  const all = `${about}${many(sum, "entry", "entries")}`;
   const top = roundAbove(Math.max(...found.bars, 1), count);
-  const picture = svg("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "histogram", preserveAspectRatio: "none", role: "img", "aria-label": told});
+  const picture = svg("svg", {
+    id: "over-time", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "histogram", preserveAspectRatio: "none",
+    role: "slider", tabindex: 0, "aria-label": `Range of time: ${all} from ${moment(found.start_ms)} to ${moment(end)}`,
+    "aria-describedby": "over-time-hint", "aria-valuemin": 0, "aria-valuemax": found.bars.length - 1,
+  });
   picture.append(...columns(found, top));
-  const under = h("span", {}, `${about}${count(sum)} entries`);
-  const hint = h("span", {}, "Draw a range to look into it, or fill in From and To.");
-  const chosen = svg("rect", {x: 0, y: 0, width: 0, height: HEIGHT, class: "chosen"});
-  picture.append(chosen);
-  dragging(picture, chosen, found, choose);
+  const under = h("span", {});
+  const hint = h("span", {id: "over-time-hint"});
+  let chosen = "";
+  const rest = () => { under.textContent = chosen || all; };
+  rangeOf(picture, found, {choose, leave, tell: (text) => { chosen = text; rest(); }});
+  hints(picture, hint);
   picture.addEventListener("pointermove", (event) => {
     const at = Math.min(found.bars.length - 1, Math.floor(placeOf(picture, event) * found.bars.length));
     under.textContent = `${moment(found.start_ms + at * found.step_ms)}: ${about}${count(found.bars[at])}`;
   });
-  picture.addEventListener("pointerleave", () => { under.textContent = `${about}${count(sum)} entries`; });
+  picture.addEventListener("pointerleave", rest);
   return h("figure", {class: "over-time"},
     h("figcaption", {class: "faint"}, under, hint),
     h("div", {class: "plot"},
       h("div", {class: "axis-y", "aria-hidden": "true"}, h("span", {}, count(top)), h("span", {}, "0")),
       h("div", {class: "field-of-view"}, picture),
       h("div", {class: "axis-x placed", "aria-hidden": "true"}, ticks(found.start_ms, end))));
+}
+
+// What a pointer can do, or, for who has come with Tab, what keys can.
+function hints(picture, hint) {
+  const say = () => { hint.textContent = picture.matches(":focus-visible") ? KEYS_HINT : "Draw a range to look into it, or fill in From and To."; };
+  for (const event of ["focus", "blur", "keydown"]) picture.addEventListener(event, say);
+  say();
 }
 
 function columns(found, top) {
@@ -124,31 +137,4 @@ function tickText(at, step) {
   const text = moment(at);
   if (step >= DAY) return text.slice(0, 10);
   return step >= 60 * SECOND ? text.slice(11, 16) : step >= SECOND ? text.slice(11, 19) : text.slice(11);
-}
-
-function placeOf(picture, event) {
-  const box = picture.getBoundingClientRect();
-  return Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
-}
-
-function dragging(picture, chosen, found, choose) {
-  let begun = null;
-  const draw = (from, to) => {
-    chosen.setAttribute("x", Math.min(from, to) * WIDTH);
-    chosen.setAttribute("width", Math.abs(to - from) * WIDTH);
-  };
-  picture.addEventListener("pointerdown", (event) => {
-    begun = placeOf(picture, event);
-    picture.setPointerCapture(event.pointerId);
-  });
-  picture.addEventListener("pointermove", (event) => { if (begun !== null) draw(begun, placeOf(picture, event)); });
-  picture.addEventListener("pointerup", (event) => {
-    if (begun === null) return;
-    const ended = placeOf(picture, event);
-    const [from, to] = [Math.min(begun, ended), Math.max(begun, ended)];
-    begun = null;
-    const whole = found.step_ms * found.bars.length;
-    if (to - from < 0.005) return draw(0, 0);
-    choose(Math.floor(found.start_ms + from * whole), Math.ceil(found.start_ms + to * whole));
-  });
 }

@@ -24,16 +24,19 @@ export function entries(place, key, view) {
   const state = {found: [], next: null, ticks, list, more: h("div", {class: "pager"}), note: h("div", {class: "tail-note"})};
   const bars = h("div", {class: "over-time-room"});
   show(place, bars, filters(words, go), actions(key, words, go, view, state, remover), state.note, list.element, state.more);
-  drawBars(bars, key, words, go);
+  drawBars(bars, key, words, go, view);
   load(key, words, state);
   return words.tail === "1" ? startTail(key, state, (entry) => row(key, entry, ticks)) : null;
 }
 
-async function drawBars(bars, key, words, go) {
-  const range = {from_ms: words.from ? words.from.split("-")[0] : "", to_ms: words.to ? words.to.split("-")[0] : ""};
-  const found = await attempt(() => get(`/streams/${key}/histogram`, range));
+async function drawBars(bars, key, words, go, view) {
+  const [from, to] = [words.from, words.to].map((id) => id.split("-")[0]);
+  // The last millisecond is a part of the range.
+  const found = await attempt(() => get(`/streams/${key}/histogram`, {from_ms: from, to_ms: to && String(Number(to) + 1)}));
   if (!found || found.bars.length < 2) return;
-  show(bars, histogram(found, (from, to) => go({from: String(from), to: String(to)})));
+  const leave = () => { if (from || to) go({from: "", to: ""}); };
+  show(bars, histogram(found, (first, last) => go({from: String(first), to: String(last)}), leave));
+  view.refocus();
 }
 
 function filters(words, go) {

@@ -6,7 +6,9 @@ import {opened} from "/page/dialogs.js";
 const KEYS = [
   ["/", "Search streams, or the field to filter entries by"], ["j", "Next row"], ["k", "Row before"], ["Enter", "Open the row, unfold the entry"],
   ["l", "Live tail on or off, at the entries of a stream"], ["g then s", "Streams"], ["g then d", "Dead letters"],
-  ["g then p", "Pipelines"], ["g then v", "Server"], ["Esc", "Close a dialog"], ["?", "This list"],
+  ["g then p", "Pipelines"], ["g then v", "Server"], ["← or →", "Move the range in the bars over time; Page keys by ten, Home and End to an end"],
+  ["Shift and ← or →", "Make that range narrower or wider; Enter looks into it"],
+  ["Esc", "Close a dialog; clear the range, then show all times"], ["?", "This list"],
 ];
 const PLACES = {s: "#/", d: "#/dead", p: "#/pipelines", v: "#/server"};
 const ROWS = "main tbody a, main tbody button.link, main a.kind";
@@ -19,7 +21,7 @@ export function showKeys() {
   const box = h("input", {type: "checkbox", checked: areOn(), onchange: () => localStorage.setItem("keys", box.checked ? "on" : "off")});
   const dialog = h("dialog", {"aria-labelledby": "dialog-title"},
     h("h2", {id: "dialog-title"}, "Keys"),
-    h("dl", {class: "keys"}, KEYS.map(([key, what]) => [h("dt", {}, key.split(" then ").map((one, at) => [at ? " then " : null, h("kbd", {}, one)])), h("dd", {}, what)])),
+    h("dl", {class: "keys"}, KEYS.map(([key, what]) => [h("dt", {}, key.split(/( then | or | and )/).map((one, at) => (at % 2 ? one : h("kbd", {}, one)))), h("dd", {}, what)])),
     h("label", {class: "check"}, box, "Single keys do something"),
     h("div", {class: "buttons"}, h("button", {class: "main", onclick: () => dialog.close()}, "Close")));
   opened(dialog);

@@ -29,8 +29,9 @@ function address() {
   return {name: name in VIEWS ? name : "", parts: parts.filter(Boolean), words: Object.fromEntries(new URLSearchParams(words ?? ""))};
 }
 
-// What a view gets: ``go`` changes its words, in a new line of the history unless a person is still typing.
-function viewOf(parts, words, path) {
+// What a view gets: ``go`` changes its words, in a new line of the history unless a person is still typing; ``refocus`` is for
+// what is drawn after the view itself, and may have had the focus before.
+function viewOf(parts, words, path, focus) {
   return {
     parts, words,
     go(next, {isTyping = false, usual = {}} = {}) {
@@ -38,6 +39,9 @@ function viewOf(parts, words, path) {
       const hash = `${path || "#/"}${used.length ? `?${new URLSearchParams(used)}` : ""}`;
       if (isTyping) location.replace(hash);
       else location.hash = hash;
+    },
+    refocus() {
+      if (focus && [document.body, content].includes(document.activeElement)) giveFocus(focus);
     },
     again: draw,
   };
@@ -54,7 +58,7 @@ async function draw() {
   document.title = [...parts.map(decoded).reverse(), TITLES[name], "Forebay"].filter(Boolean).join(" · ");
   if (path !== last) { content.focus({preventScroll: true}); scrollTo(0, 0); }
   last = path;
-  const drawn = VIEWS[name](content, viewOf(parts, words, path));
+  const drawn = VIEWS[name](content, viewOf(parts, words, path, focus));
   if (focus) giveFocus(focus);
   const found = await drawn;
   if (mine !== drawing) return typeof found === "function" && found();

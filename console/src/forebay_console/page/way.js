@@ -1,10 +1,10 @@
-// One entry followed through all groups: not given yet, pending with whom, done, dead.
+// One entry followed through all groups (not given yet, pending with whom, done, dead), and into lakes.
 
 import {h, show} from "/page/dom.js";
 import {get} from "/page/api.js";
-import {ago, many} from "/page/words.js";
+import {ago, idMoment, many} from "/page/words.js";
 
-const WORDS = {
+const IN_GROUPS = {
   not_given: () => "not given yet",
   pending: (one) => `pending with ${one.consumer}, given ${ago(one.idle_ms)}, ${many(one.deliveries, "delivery", "deliveries")}`,
   released: () => "released: any consumer may have it",
@@ -12,14 +12,25 @@ const WORDS = {
   dead: (one) => h("a", {href: `#/dead/${one.letter_stream}/${one.letter}`}, `dead after ${many(one.deliveries, "attempt")}: ${one.error}`),
 };
 
+const reported = (one) => (one.by === "report" ? `, as its job told ${ago(Date.now() - one.at_ms).replace(/^now$/, "just now")}` : "");
+const IN_LAKES = {
+  archived: (one) => [one.files.length ? `archived, in ${one.files.length > 1 ? "one of " : ""}` : `archived${reported(one)}`, one.files.map((path) => h("code", {}, path))],
+  not_yet: (one) => `not archived yet: the lake has entries up to ${idMoment(one.cut)}${reported(one)}`,
+  left_out: () => "not in the lake: its job has passed it, and there is no such row",
+  unknown: (one) => `unknown: ${one.why}`,
+};
+
 export function wayOf(key, id) {
   const place = h("div", {class: "groups-of-entry"});
   const fill = async () => {
-    const found = await get(`/streams/${key}/entries/${id}/way`).catch((error) => ({error: error.message, groups: []}));
+    const found = await get(`/streams/${key}/entries/${id}/way`).catch((error) => ({error: error.message}));
     if (found.error) return show(place, h("p", {class: "faint"}, `Its groups are not shown: ${found.error}`));
-    if (!found.groups.length) return;
-    show(place, h("h2", {}, "In its groups"),
-      h("dl", {}, found.groups.map((one) => [h("dt", {}, h("a", {href: `#/stream/${key}/groups/${one.key}`}, one.group)), h("dd", {class: one.state}, WORDS[one.state](one))])));
+    const groups = found.groups.map((one) => [h("dt", {}, h("a", {href: `#/stream/${key}/groups/${one.key}`}, one.group)), h("dd", {class: one.state}, IN_GROUPS[one.state](one))]);
+    const lakes = found.lakes?.map((one) => [h("dt", {}, one.path), h("dd", {class: one.state}, IN_LAKES[one.state](one))]);
+    show(place,
+      groups.length ? [h("h2", {}, "In its groups"), h("dl", {}, groups)] : null,
+      lakes?.length ? [h("h2", {}, "In lakes"), h("dl", {class: "lakes"}, lakes)] : null,
+      lakes ? null : h("p", {class: "faint"}, "Whether it is in a lake is unknown: this user may not read what pipelines report."));
   };
   fill();
   return place;

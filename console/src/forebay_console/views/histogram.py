@@ -29,7 +29,8 @@ def histogram(asked: Asked) -> dict[str, Any]:
     end_ms = max(start_ms + 1, asked.number("to_ms", ms_of(facts.newest_id) + 1, 10**15))
     bars = max(1, min(asked.number("bars", BARS, MOST_BARS), end_ms - start_ms))
     step_ms = -(-(end_ms - start_ms) // bars)
-    edges = [start_ms + at * step_ms for at in range(bars + 1)]
+    # The last bar ends with the range, though it may be drawn a little wider.
+    edges = [*range(start_ms, end_ms, step_ms), end_ms]
     counts, is_exact = counted(asked.server, asked.stream, edges, facts.length)
     return {"start_ms": start_ms, "step_ms": step_ms, "bars": counts, "is_exact": is_exact}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from forebay.cli.remote.facts import ms_of
@@ -19,17 +20,23 @@ NUMBERS = ("batch", "rows", "rows_per_s", "duration_ms", "lag_entries", "lag_s",
 
 def pipelines(asked: Asked) -> dict[str, Any]:
     """Each pipeline as it reported last, with a curve of its batches."""
-    page = asked.server.ask("XREVRANGE", STREAM, "+", "-", "COUNT", MOST_REPORTS)
     found: dict[str, dict[str, Any]] = {}
-    for entry_id, words in reversed(page):
-        texts = [word.decode("utf-8", "replace") for word in words]
-        fold(found, ms_of(entry_id.decode()), dict(zip(texts[::2], texts[1::2], strict=True)))
+    for at_ms, told in reports(asked):
+        fold(found, at_ms, told)
     now_ms = asked.board.server.now_ms
     for one in found.values():
         one["ago_ms"] = now_ms - one["at_ms"]
         if one["state"] == "running" and one["ago_ms"] > SILENT_AFTER_MS:
             one["state"] = "silent"
     return {"pipelines": sorted(found.values(), key=lambda one: one["name"])}
+
+
+def reports(asked: Asked) -> Iterator[tuple[int, dict[str, str]]]:
+    """What jobs told and when, the newest last."""
+    page = asked.server.ask("XREVRANGE", STREAM, "+", "-", "COUNT", MOST_REPORTS)
+    for entry_id, words in reversed(page):
+        texts = [word.decode("utf-8", "replace") for word in words]
+        yield ms_of(entry_id.decode()), dict(zip(texts[::2], texts[1::2], strict=True))
 
 
 def fold(found: dict[str, dict[str, Any]], at_ms: int, told: dict[str, str]) -> None:

@@ -1,10 +1,12 @@
-"""One entry followed through all groups: who has had it, with whom it is, where it ended.
+"""One entry followed through all groups, and into lakes: who has had it, where it ended.
 
 not_given     the group has not come so far
 pending       given to a consumer, and not acknowledged
 released      pending, and any consumer may have it
 done          acknowledged, or passed over: a group does not remember which
 dead          buried by a worker of this group; the letter says why
+
+views/lakes.py says what is known of it in lakes.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from forebay.cli.remote.server import RefusedError
 from forebay_console.asking.asked import Asked, NotThereError
 from forebay_console.servers.shown import key_of, name
 from forebay_console.views.entries import exact
+from forebay_console.views.lakes import lakes
 from forebay_console.views.letters import SUFFIX, first_line, letters
 from forebay_workers.settle.letters import Letter
 
@@ -26,7 +29,7 @@ MOST_GROUPS = 200
 
 
 def way(asked: Asked) -> dict[str, Any]:
-    """Where an entry is in each group of its stream."""
+    """Where an entry is in each group of its stream, and in its lakes."""
     entry_id = exact(asked.path["id"])
     groups = groups_of(asked.server, asked.stream)[:MOST_GROUPS]
     is_there = bool(asked.server.ask("XRANGE", asked.stream, entry_id, entry_id))
@@ -34,12 +37,15 @@ def way(asked: Asked) -> dict[str, Any]:
     ask = [("XPENDING", asked.stream, one.name, entry_id, entry_id, 1) for one in given]
     pending = dict(zip((one.name for one in given), asked.server.ask_all(ask), strict=True))
     buried = letters_of(asked, entry_id)
-    if not is_there and not any(pending.values()) and not buried:
+    stored = lakes(asked, entry_id)
+    is_kept = any(one["state"] == "archived" for one in stored or ())
+    if not is_there and not any(pending.values()) and not buried and not is_kept:
         raise NotThereError(f"there is no entry {entry_id}; it was deleted or trimmed")
     return {
         "id": entry_id,
         "is_there": is_there,
         "groups": [step(one, pending.get(one.name), buried.get(name(one.name))) for one in groups],
+        "lakes": stored,
     }
 
 

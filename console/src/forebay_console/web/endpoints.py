@@ -141,7 +141,7 @@ ENDPOINTS = (
         *(counted("added"), FILE),
     ),
     get(f"{STREAM}/entries/{{id}}", entries.one_entry, "One entry, whole", look.ENTRY),
-    get(f"{STREAM}/entries/{{id}}/way", way.way, "An entry in all groups", look.WAY),
+    get(f"{STREAM}/entries/{{id}}/way", way.way, "An entry in all groups and lakes", look.WAY),
     get(
         f"{STREAM}/histogram",
         histogram.histogram,

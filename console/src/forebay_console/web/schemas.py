@@ -172,6 +172,19 @@ WAY = record(
             error=maybe(TEXT),
         )
     ),
+    lakes=maybe(
+        many(
+            record(
+                path=TEXT,
+                at_ms=COUNT,
+                by=one_of("table", "report"),
+                state=one_of("archived", "not_yet", "left_out", "unknown"),
+                cut=maybe(ID),
+                files=many(TEXT),
+                why=maybe(TEXT),
+            )
+        )
+    ),
 )
 HISTOGRAM = record(start_ms=COUNT, step_ms=COUNT, bars=many(COUNT), is_exact=YES_NO)
 PINS = record(

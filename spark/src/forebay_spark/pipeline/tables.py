@@ -6,6 +6,7 @@ of it, and never for each one.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,8 @@ from forebay_spark.pipeline.jobs import SinkJob
 from forebay_spark.pipeline.spec import Job, LakeSink
 
 Numbers = dict[str, Any]
+#: How far each stream is in a lake is told, unless there are more: a report is small.
+MOST_CUTS = 100
 
 
 class Tables:
@@ -52,10 +55,12 @@ def numbers(lake: Lake) -> Numbers:
     snapshot = lake.snapshot()
     sizes = pa.table(snapshot.table.get_add_actions())["size_bytes"]
     moment = log.moment_of(lake.place, snapshot.version)
+    cuts = {stream: str(cut.id) for stream, cut in snapshot.cuts.items()}
     return {
         "lake": lake.root,
         "version": snapshot.version,
         "files": len(sizes),
         "bytes": pc.sum(sizes).as_py() or 0,
         "committed_ms": int(moment.timestamp() * 1000),
+        **({"cuts": json.dumps(cuts)} if len(cuts) <= MOST_CUTS else {}),
     }
