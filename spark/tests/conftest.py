@@ -17,12 +17,14 @@ from spark.tests.support.cut_links import Cut, cutting
 from spark.tests.support.restarting import STARTS, Restarted
 from spark.tests.support.spark_faults import FaultySource
 from spark.tests.support.spark_streams import Target
+from testkit import small_spark
 from testkit.servers import ServerProcess, worker_path
-from testkit.small_spark import SETTINGS
 
 SERVERS = ["redis_server", "forebay_server"]
 #: Kills are tried on both servers at all times; so is everything else without Spark.
 ON_BOTH = "test_three_jobs_killed"
+
+small_spark.use()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -120,7 +122,7 @@ def spark() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", worker_path())
         # A task may fail twice before its job does.
-        spark = session(master="local[2,3]", settings=SETTINGS, quiet=True)
+        spark = session(master="local[2,3]", settings=small_spark.SETTINGS, quiet=True)
         spark.dataSource.register(FaultySource)
         yield spark
         spark.stop()

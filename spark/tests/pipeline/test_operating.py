@@ -18,14 +18,18 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from forebay.cli.main import main
 from forebay_spark.errors import OptionError
+from forebay_spark.ids import EntryId
+from forebay_spark.lake.changes import Change
 from forebay_spark.lake.lake import About, Lake
+from forebay_spark.lake.transactions import Cut, of_cuts
 from forebay_spark.pipeline import config, metrics, reset
 from forebay_spark.pipeline.archive import Archive
 from forebay_spark.pipeline.metrics import Metrics, Page
 from forebay_spark.pipeline.spec import Source
 from forebay_spark.pipeline.status import fold
-from forebay_spark.pipeline.tables import Tables
+from forebay_spark.pipeline.tables import MOST_CUTS, Tables, numbers
 from forebay_spark.pipeline.watch import PIPELINES, Report, StreamReporter, Watcher
+from spark.tests.support.lakes import make_lake
 from spark.tests.support.spark_streams import Target
 
 Printed = pytest.CaptureFixture[str]
@@ -109,6 +113,17 @@ def test_the_lakes_of_a_job_are_told_now_and_then_and_at_its_end(
         for i, f in target.client.xrange(PIPELINES)
     ]
     assert [one.state for one in fold(told, 0)] == ["stopped"]
+
+
+def test_a_lake_tells_how_far_each_stream_is_unless_there_are_many(tmp_path: Path) -> None:
+    lake = make_lake(tmp_path)
+    assert json.loads(numbers(lake)["cuts"]) == {}
+    for count in (2, MOST_CUTS + 1):
+        cuts = {f"s:{number}": Cut(EntryId(5, number), None) for number in range(count)}
+        lake.commit(lambda _, cuts=cuts: Change((), of_cuts(cuts)))  # type: ignore[misc]
+        if count == 2:
+            assert json.loads(numbers(lake)["cuts"]) == {"s:0": "5-0", "s:1": "5-1"}
+    assert "cuts" not in numbers(lake)
 
 
 class Event:

@@ -38,7 +38,8 @@ class Restarted:
         self._server.kill()
 
     def away(self, seconds: float = AWAY_S) -> threading.Thread:
-        """Kill it now and start it again later."""
+        """Kill it now and start it again later; a start that is under way comes first."""
+        self._settle()
         self.kill()
         self._starter = threading.Timer(seconds, self.start)
         self._starter.start()
@@ -51,9 +52,13 @@ class Restarted:
         other.client = redis.Redis(port=self._port, db=number)
         return other
 
-    def close(self) -> None:
-        """End it, also if it was to come back."""
+    def _settle(self) -> None:
+        """Wait until it has come back, if it was to."""
         if self._starter is not None:
             self._starter.join()
+
+    def close(self) -> None:
+        """End it, also if it was to come back."""
+        self._settle()
         self.target.client.close()
         self.kill()

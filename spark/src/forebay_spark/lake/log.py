@@ -89,8 +89,9 @@ def sorted_out(paths: Iterable[str]) -> LogFiles:
 def newest_version(place: Place) -> int:
     """The newest version of a table in a folder, as the names say; -1 if there is none."""
     with os.scandir(place.folder / LOG) as files:
-        found = (_VERSION.match(file.name) for file in files)
-        return max((int(match[1]) for match in found if match), default=-1)
+        names = sorted((file.name for file in files), reverse=True)
+    newest = next(filter(None, map(_VERSION.match, names)), None)
+    return int(newest[1]) if newest else -1
 
 
 def leaves_head(place: Place, after: int, until: int) -> bool:

@@ -24,6 +24,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 from importlib import import_module
 from pathlib import Path
 
@@ -35,6 +36,7 @@ NEEDED = (
 )
 ALLOCATORS = "jemalloc_bg_thd"
 THREADS = Path("/proc/self/task")
+LOOKS, PAUSE_S = 10, 0.05
 
 
 def main(given: list[str]) -> None:
@@ -55,9 +57,18 @@ def is_ready(given: list[str]) -> bool:
     try:
         for name in (*given, *NEEDED):
             import_module(name)
-        return not unsafe_threads()
+        return only_safe_threads()
     except Exception:  # noqa: BLE001 - whatever a library raises while it is imported
         return False  # the worker that needs it says what is missing
+
+
+def only_safe_threads() -> bool:
+    """Whether a fork can break nothing; a thread that was just started has not said its name."""
+    for _ in range(LOOKS):
+        if not unsafe_threads():
+            return True
+        time.sleep(PAUSE_S)
+    return False
 
 
 def unsafe_threads() -> list[str]:
