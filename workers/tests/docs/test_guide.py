@@ -78,6 +78,7 @@ def shell(target: Target, tmp_path: Path) -> Iterator[Shell]:
     shell.close()
 
 
+@pytest.mark.parametrize("target", ["forebay_server"], indirect=True)
 def test_the_guide_can_be_followed_word_by_word(
     shell: Shell, target: Target, tmp_path: Path
 ) -> None:

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
-from forebay_workers import App, Message
-from workers.tests.support.stage import note
+from workers.tests.support.stage import hang_at_first
 
 LEASE_S = 2.0
 OPTIONS = {"lease": LEASE_S}
-
-
-def build(app: App) -> None:
-    @app.on("s", concurrency=1)
-    async def handler(fields: dict[str, str], m: Message) -> None:
-        await note(app, f"{fields['n']}/{m.attempt}")
-        if m.attempt == 1 and fields["n"] == "1":
-            await asyncio.Event().wait()
+build = hang_at_first
 
 
 def play(stage: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from forebay_workers import App, Message, Retry
 from workers.tests.support.stage import note
 
-OPTIONS = {"lease": 1.0}
+OPTIONS = {"lease": 2.0}
 
 
 def build(app: App) -> None:

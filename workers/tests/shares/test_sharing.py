@@ -199,7 +199,7 @@ EIGHT = ["after"] * 4 + ["before"] * 4
 
 
 async def test_a_flushed_server_is_shared_anew(target: Target) -> None:
-    app, seen = target.app(lease=1.0), []
+    app, seen = target.app(lease=2.0), []
 
     @app.on(ORDERS)
     async def handle(order: Order) -> None:

@@ -24,7 +24,7 @@ from typing import Any, Protocol
 
 import redis
 
-from forebay_workers import App, TestApp
+from forebay_workers import App, Message, TestApp
 from forebay_workers.settle.letters import Letter, read
 from testkit.places import ROOT
 from testkit.proxy import Proxy
@@ -46,6 +46,16 @@ def ready_key(name: str) -> str:
 async def note(app: App, text: object) -> None:
     """A handler says what it does."""
     await app.server.shared.ask("RPUSH", NOTED, str(text))
+
+
+def hang_at_first(app: App) -> None:
+    """A handler that begins message 1 and never ends it, unless it is given it again."""
+
+    @app.on("s", concurrency=1)
+    async def handler(fields: dict[str, str], m: Message) -> None:
+        await note(app, f"{fields['n']}/{m.attempt}")
+        if m.attempt == 1 and fields["n"] == "1":
+            await asyncio.Event().wait()
 
 
 class Stage(Protocol):

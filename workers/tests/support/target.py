@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 import redis
 
 from forebay_workers import App
@@ -60,11 +61,16 @@ class ClusterTarget(Target):
         self.client.flushall(target_nodes="primaries")
 
 
-async def until(what: str, true: Callable[[], Any]) -> None:
-    """Let the loop run until it is true; ``what`` is for the reader of a traceback."""
-    async with asyncio.timeout(PATIENCE_S):
-        while not true():
-            await asyncio.sleep(PAUSE_S)
+async def until(
+    what: str, true: Callable[[], Any], seen: Callable[[], object] = lambda: ""
+) -> None:
+    """Let the loop run until it is true; ``what`` and ``seen`` are for the reader of a failure."""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            while not true():
+                await asyncio.sleep(PAUSE_S)
+    except TimeoutError:
+        pytest.fail(f"not in {PATIENCE_S:g} s: {what} {seen()}")
 
 
 @asynccontextmanager

@@ -64,11 +64,11 @@ async def passed(target: Target, ms: int) -> None:
 
 async def test_what_a_killed_worker_left_is_done_by_another(target: Target, start: Start) -> None:
     target.add("s", *range(50))
-    dead = start(handler="hang", lease=0.5)
+    dead = start(handler="hang", lease=LEASE_S)
     await until("all slots hang", lambda: len(listed(target, "begun")) == 16)
     dead.kill()
     dead.wait()
-    app, seen = target.app(lease=0.5), {}
+    app, seen = target.app(lease=LEASE_S), {}
 
     @app.on("s")
     async def handler(fields: dict, m: Message) -> None:
@@ -153,10 +153,15 @@ async def test_a_message_that_kills_its_worker_is_buried_and_its_neighbours_are_
 ) -> None:
     target.add("s", 0, kill="1")
     target.add("s", *range(1, 20))
-    settings = {"lease": 0.6, "attempts": 3, "concurrency": 1}
+    # A worker that stands still for a lease would be charged for an attempt that nobody began.
+    settings = {"lease": 2.0, "attempts": 3, "concurrency": 1}
     for _ in range(3):
         process = start(**settings)
-        await until("it died", lambda process=process: process.poll() is not None)
+        await until(
+            "it died",
+            lambda process=process: process.poll() is not None,
+            lambda: (listed(target, "begun"), target.pending("s")[:2], target.entries("s:dead")),
+        )
     start(**settings)
     await until("buried", lambda: target.client.xlen("s:dead") == 1)
     await until("others", lambda: len(set(listed(target, "handled"))) == 19)

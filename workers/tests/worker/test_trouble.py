@@ -97,9 +97,11 @@ async def test_results_come_once_although_the_connection_is_cut_at_any_byte(
             proxy.cut_each(2000, 20_000)
             proxy.cut()
             target.add("s", *range(2000))
+            # Pauses grow while cuts follow each other: a busy machine would not come to an end.
+            await until("it is cut often", lambda: proxy.cuts > 10)
+            proxy.spare()
             await until("all", lambda: target.client.xlen("out") >= 2000)
             await until("acknowledged", lambda: not target.pending("s"))
-        assert proxy.cuts > 10
     assert sorted(int(e["n"]) for e in target.entries("out")) == list(range(2000))
 
 
