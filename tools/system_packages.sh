@@ -5,6 +5,7 @@
 #   redis-sentinel promotes replicas in tests/reliability
 #   ip             makes networks of namespaces that a test can cut
 #   strace         lets system calls of a real server fail, for tests/reliability
+#   jq             reads what the doctor says, in a line of docs/operations.md that a test runs
 #   chromium       shows the console's page to console/tests, driven by chromedriver
 # Without the rights to install, say what is missing and what to do, loudly.
 set -u
@@ -15,6 +16,7 @@ command -v redis-cli >/dev/null 2>&1 || missing="$missing redis-tools"
 command -v redis-sentinel >/dev/null 2>&1 || missing="$missing redis-sentinel"
 command -v ip >/dev/null 2>&1 || missing="$missing iproute2"
 command -v strace >/dev/null 2>&1 || missing="$missing strace"
+command -v jq >/dev/null 2>&1 || missing="$missing jq"
 command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
 command -v chromedriver >/dev/null 2>&1 || missing="$missing chromium-driver"
 header=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h
@@ -39,7 +41,8 @@ cat >&2 <<TEXT
   in server/tests/compat and server/tests/clients FAIL (they are never skipped in silence);
   without redis-sentinel those of failover in tests/reliability fail too;
   without chromium and chromedriver those of the page in console/tests fail;
-  without strace some of tests/reliability are skipped, and pytest says so.
+  without strace some of tests/reliability are skipped, and without jq one of
+  server/tests/clients; pytest says so.
   ****************************************************************************
 
 TEXT
