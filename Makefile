@@ -13,7 +13,7 @@ BIN     := .venv/bin
 files_of = $(shell find $(1)/src -name '*.py' -o -name '*.pxd' -o -name '*.properties' \
 		-o -path '*/page/*') \
 	$(wildcard $(addprefix $(1)/,setup.py pyproject.toml MANIFEST.in README.md))
-PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+PYTEST   = $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 PLAIN   := PYTHONPATH=server/src:spark/src:workers/src:console/src
 CODE    := packaging server spark workers console tests testkit bench reliability examples tools conftest.py
 
@@ -44,22 +44,31 @@ setup: .venv/.system .venv/.server .venv/.spark .venv/.workers .venv/.console ##
 	$(BIN)/python tools/install.py $(@:.venv/.%=%)
 	@mv $@.begun $@
 
+# Lets a JVM of a test start in half the time.
+.venv/spark.jsa: .venv/.tools spark/tests/support/class_archive.py | .venv/.spark .venv/.server
+	$(BIN)/python -m spark.tests.support.class_archive
+
 demo: setup ## a bike race, two crashes, a lake on Spark, and SQL over all of it
 	$(BIN)/python -m examples.demo
 
 test: setup lint test-interpreted test-compiled test-spark ## all that CI checks
 
-# Connector, workers and console are plain Python in both legs; they are tested once, beside the
-# compiled server.
+# What is plain Python in both legs is tested once, beside the compiled server: connector, workers,
+# console, command line, the harness of reliability.  So are clients and sets of several servers:
+# the compiled parts of replication run here in simulations.
+ONCE := $(addprefix --ignore server/tests/,cli clients server/replication server/tls/test_replication.py)
 test-interpreted: setup ## the suite on the plain Python sources
-	FOREBAY_LEG=interpreted $(PLAIN) $(PYTEST) server/tests tests/reliability -m "not compiled" \
+	FOREBAY_LEG=interpreted $(PLAIN) $(PYTEST) server/tests tests/reliability/test_simulation.py \
+		$(ONCE) -m "not compiled" \
 		--cov --cov-report=term
 
+# Most of its time is waiting, for leases, sentinels and browsers.
+test-compiled: JOBS := $(shell expr 5 \* $(JOBS) / 2)
 test-compiled: setup ## the suite on the installed, compiled package
 	FOREBAY_LEG=compiled $(PYTEST) --ignore tests/tidy -m "not spark"
 
 # A session for each core: most of a micro-batch is waiting, so two of them take little more than one.
-test-spark: setup ## the connector with a real Spark, on the compiled package
+test-spark: setup .venv/spark.jsa ## the connector with a real Spark, on the compiled package
 	FOREBAY_LEG=compiled $(PYTEST) -m spark spark/tests
 
 lint: setup ## ruff, mypy, import-linter, the tidy tests

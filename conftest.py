@@ -88,11 +88,33 @@ def server_root() -> Iterator[Path]:
     shutil.rmtree(root, ignore_errors=True)
 
 
+def _maker(
+    start: Callable[..., ServerProcess], end: Callable[[ServerProcess], object], root: Path
+) -> Iterator[Callable[..., ServerProcess]]:
+    """Starts servers, each in a directory of its own, and ends them after the test."""
+    started: list[ServerProcess] = []
+
+    def make(*directives: str) -> ServerProcess:
+        server = start(Path(tempfile.mkdtemp(dir=root)), *directives)
+        started.append(server)
+        _running.append(server)
+        return server
+
+    yield make
+    for server in started:
+        end(server)
+
+
+def _dismiss(server: ServerProcess) -> int:
+    """Stop a server; its exit code."""
+    _running.remove(server)
+    return server.stop()
+
+
 def _retire(server: ServerProcess) -> None:
     """Stop a Forebay; it must exit with 0 and have no traceback in its log."""
     was_alive = server.alive()
-    code = server.stop()
-    _running.remove(server)
+    code = _dismiss(server)
     log = server.log_path.read_text("utf-8", "replace")
     assert was_alive, f"the server died with exit code {code}; its log:\n{server.log()}"
     assert "Traceback" not in log, f"a traceback in the server's log:\n{server.log()}"
@@ -102,17 +124,7 @@ def _retire(server: ServerProcess) -> None:
 @pytest.fixture
 def make_forebay(server_root: Path) -> Iterator[Callable[..., ServerProcess]]:
     """Start Forebay with directives of the test's own: make_forebay("--maxclients", "5")."""
-    started: list[ServerProcess] = []
-
-    def make(*directives: str) -> ServerProcess:
-        server = start_forebay(Path(tempfile.mkdtemp(dir=server_root)), *directives)
-        started.append(server)
-        _running.append(server)
-        return server
-
-    yield make
-    for server in started:
-        _retire(server)
+    yield from _maker(start_forebay, _retire, server_root)
 
 
 @pytest.fixture(scope="session")
@@ -137,25 +149,13 @@ def _shared_redis(server_root: Path) -> Iterator[ServerProcess]:
     server = start_redis(server_root / "oracle")
     _running.append(server)
     yield server
-    server.stop()
-    _running.remove(server)
+    _dismiss(server)
 
 
 @pytest.fixture
 def make_redis(server_root: Path) -> Iterator[Callable[..., ServerProcess]]:
     """A redis-server with directives of the test's own."""
-    started: list[ServerProcess] = []
-
-    def make(*directives: str) -> ServerProcess:
-        server = start_redis(Path(tempfile.mkdtemp(dir=server_root)), *directives)
-        started.append(server)
-        _running.append(server)
-        return server
-
-    yield make
-    for server in started:
-        server.stop()
-        _running.remove(server)
+    yield from _maker(start_redis, _dismiss, server_root)
 
 
 @pytest.fixture(scope="session")

@@ -147,10 +147,6 @@ class ServerProcess:
         return len(list(Path(f"/proc/{self.pid}/fd").iterdir()))
 
 
-def _listening(directory: Path, port: int) -> list[str]:
-    return ["--port", str(port), "--bind", "127.0.0.1", "--unixsocket", str(directory / "sock")]
-
-
 def start_forebay(
     directory: Path,
     *directives: str,
@@ -159,14 +155,8 @@ def start_forebay(
     port: int | None = None,
 ) -> ServerProcess:
     """Forebay as this interpreter sees it: compiled if installed, plain if PYTHONPATH says so."""
-    directory.mkdir(parents=True, exist_ok=True)
-    port = port or free_port()
-    command = [sys.executable, "-m", "forebay", "serve", *_listening(directory, port), *directives]
-    return ServerProcess("forebay", [*tracer, *_pinned(command, pin)], directory, port)
-
-
-def _pinned(command: list[str], core: int | None) -> list[str]:
-    return command if core is None else ["taskset", "-c", str(core), *command]
+    program = [sys.executable, "-m", "forebay", "serve"]
+    return _start("forebay", program, directory, directives, pin, tracer, port)
 
 
 def start_program(
@@ -178,8 +168,22 @@ def start_program(
     port: int | None = None,
 ) -> ServerProcess:
     """A server binary that takes redis.conf directives on its command line."""
+    directives = ("--dir", str(directory), *directives)
+    return _start(Path(program).name, [program], directory, directives, pin, tracer, port)
+
+
+def _start(
+    name: str,
+    program: list[str],
+    directory: Path,
+    directives: Sequence[str],
+    core: int | None,
+    tracer: Sequence[str],
+    port: int | None,
+) -> ServerProcess:
     directory.mkdir(parents=True, exist_ok=True)
     port = port or free_port()
-    command = [program, *_listening(directory, port), "--dir", str(directory), *directives]
-    command = [*tracer, *_pinned(command, pin)]
-    return ServerProcess(Path(program).name, command, directory, port)
+    pinned = [] if core is None else ["taskset", "-c", str(core)]
+    where = ["--port", str(port), "--bind", "127.0.0.1", "--unixsocket", str(directory / "sock")]
+    command = [*tracer, *pinned, *program, *where, *directives]
+    return ServerProcess(name, command, directory, port)

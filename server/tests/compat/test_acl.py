@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from forebay import compiled
 from forebay.commands.access.categories import CATEGORIES, Catalogue
 from forebay.commands.table import TABLE
 from server.tests.compat.acl_rules import RuleWriter
@@ -23,7 +24,7 @@ from testkit.servers import ServerProcess
 
 pytestmark = pytest.mark.oracle
 IS_NEW = server_version(server_program()) >= (8, 6)
-ROUNDS = 15000
+ROUNDS = 15_000 if compiled() else 2_000
 #: Redis refuses them in its own words before it looks at the user.
 PROTECTED = {b"debug", b"module|load", b"module|loadex", b"module|unload"}
 #: 7.0 counts the words of the first two differently, and WAIT is blocking since 7.2.

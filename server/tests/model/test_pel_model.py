@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from forebay import compiled
 from forebay.core.check import check_pending
 from forebay.core.pel import Pending
 
@@ -125,7 +126,7 @@ TestPendingModel = PendingModel.TestCase
 TestPendingModel.settings = settings(max_examples=60, stateful_step_count=40)
 
 
-@settings(max_examples=15)
+@settings(max_examples=15 if compiled() else 4)
 @given(st.integers(0, 2**32), st.integers(600, 3000))
 def test_thousands_of_entries_stay_in_order(seed: int, n: int) -> None:
     """Enough for chunks to be cut and merged, slots to be chained, pages to be added."""

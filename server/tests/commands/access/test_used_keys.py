@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from forebay import INTERPRETED, build
+from forebay import INTERPRETED, build, compiled
 from forebay.commands.access.categories import Catalogue
 from forebay.commands.access.keys import has_keys, uses_of
 from forebay.commands.api.spec import READONLY, WRITE, Command
@@ -30,7 +30,7 @@ WORDS = [
 #: Keys of this length are looked up each time: no cache answers for them.
 LONG = {key: key * 65 for key in (b"a", b"b", b"streams", b"group", b"block", b"noack")}
 LONG_KEYS = list(LONG.values())
-READ_LINES = 100_000
+READ_LINES = 100_000 if compiled() else 10_000
 OTHER_LINES = 20_000
 
 

@@ -112,7 +112,9 @@ def test_a_replica_whose_copy_is_still_on_its_way_confirms_nothing(
 def test_a_replica_that_takes_nothing_more_of_its_copy_is_given_up(
     make_rig: MakeRig, diskless: bool
 ) -> None:
-    rig = make_rig(2, repl_timeout_s=5, repl_diskless_sync=diskless, rdbcompression=False)
+    rig = make_rig(
+        2, repl_timeout_s=5, repl_diskless_sync=diskless, rdbcompression=False, rdbchecksum=False
+    )
     rig.network.send_bytes = 4608
     primary, replica = rig.nodes
     primary.start()
