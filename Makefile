@@ -13,7 +13,10 @@ BIN     := .venv/bin
 files_of = $(shell find $(1)/src -name '*.py' -o -name '*.pxd' -o -name '*.properties' \
 		-o -path '*/page/*') \
 	$(wildcard $(addprefix $(1)/,setup.py pyproject.toml MANIFEST.in README.md))
-PYTEST   = $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+HOW      = -q -n $(JOBS) --dist worksteal
+PYTEST   = $(BIN)/python -m pytest $(HOW)
+# What fails among others is run once more, alone, and named.
+CROWD    = FOREBAY_LEG=compiled $(BIN)/python -m tools.crowd $(HOW)
 PLAIN   := PYTHONPATH=server/src:spark/src:workers/src:console/src
 CODE    := packaging server spark workers console tests testkit bench reliability examples tools conftest.py
 
@@ -65,11 +68,11 @@ test-interpreted: setup ## the suite on the plain Python sources
 # Most of its time is waiting, for leases, sentinels and browsers.
 test-compiled: JOBS := $(shell expr 5 \* $(JOBS) / 2)
 test-compiled: setup ## the suite on the installed, compiled package
-	FOREBAY_LEG=compiled $(PYTEST) --ignore tests/tidy -m "not spark"
+	$(CROWD) --ignore tests/tidy -m "not spark"
 
 # A session for each core: most of a micro-batch is waiting, so two of them take little more than one.
 test-spark: setup .venv/spark.jsa ## the connector with a real Spark, on the compiled package
-	FOREBAY_LEG=compiled $(PYTEST) -m spark spark/tests
+	$(CROWD) -m spark spark/tests
 
 lint: setup ## ruff, mypy, import-linter, the tidy tests
 	$(BIN)/ruff check $(CODE)
