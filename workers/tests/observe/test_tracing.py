@@ -12,8 +12,9 @@ from forebay_workers.observe.tracing import Tracing
 from workers.tests.support.target import Target, until, working
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def collected() -> InMemorySpanExporter:
+    """A process takes one provider, once: tests of this module may come to it in several parts."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))

@@ -84,7 +84,12 @@ class Lanes:
         for _ in range(wanted if self._is_open else 0):
             runner = asyncio.create_task(self._loop())
             self._runners.add(runner)
-            runner.add_done_callback(self._runners.discard)
+            runner.add_done_callback(self._ended)
+
+    def _ended(self, runner: asyncio.Task[None]) -> None:
+        """A runner counts until the event loop says so: what came since has found no room."""
+        self._runners.discard(runner)
+        self._wake()
 
     async def _loop(self) -> None:
         turn_ends_s = self._clock.monotonic_s() + TURN_S
