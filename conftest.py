@@ -113,6 +113,12 @@ def server_root() -> Iterator[Path]:
     shutil.rmtree(root, ignore_errors=True)
 
 
+@pytest.fixture
+def scratch(server_root: Path) -> Path:
+    """An empty folder in there, of the test's own."""
+    return Path(tempfile.mkdtemp(dir=server_root))
+
+
 def _maker(
     start: Callable[..., ServerProcess], end: Callable[[ServerProcess], object], root: Path
 ) -> Iterator[Callable[..., ServerProcess]]:

@@ -18,10 +18,10 @@ def answers(asker: Asker) -> bool:
         return False
 
 
-def test_the_console_knows_the_password_and_ends_with_the_server(server_root: Path) -> None:
+def test_the_console_knows_the_password_and_ends_with_the_server(scratch: Path) -> None:
     port = free_port()
     words = ("--requirepass", "s e/cret", "--console", str(port))
-    server = start_forebay(server_root / "with-console", *words)
+    server = start_forebay(scratch, *words)
     try:
         asker = Asker(port)
         wait_until("the page is there", lambda: answers(asker))
@@ -41,11 +41,9 @@ def has(path: Path, word: bytes) -> bool:
         return False
 
 
-def test_a_console_does_not_outlive_a_server_that_is_killed(server_root: Path) -> None:
-    folder = server_root / "killed"
-    folder.mkdir()
+def test_a_console_does_not_outlive_a_server_that_is_killed(scratch: Path) -> None:
     port = free_port()
-    words = ["--port", str(free_port()), "--dir", str(folder), "--console", str(port)]
+    words = ["--port", str(free_port()), "--dir", str(scratch), "--console", str(port)]
     command = [sys.executable, "-m", "forebay", "serve", *words]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
         asker = Asker(port)

@@ -87,8 +87,8 @@ def test_every_module_of_the_core_is_c_with_its_types(new_python: Path) -> None:
 
 
 @pytest.fixture
-def installed_server(new_python: Path, server_root: Path) -> Iterator[ServerProcess]:
-    folder = server_root / "installed"
+def installed_server(new_python: Path, scratch: Path) -> Iterator[ServerProcess]:
+    folder = scratch / "installed"
     folder.mkdir(exist_ok=True)
     port = free_port()
     command = [str(new_python.with_name("forebay")), "serve", "--port", str(port)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,15 +25,14 @@ def block(language: str) -> list[str]:
 
 
 @pytest.fixture
-def folder(server_root: Path) -> Path:
+def folder(scratch: Path) -> Path:
     """What the page puts into /etc/forebay."""
-    folder = Path(tempfile.mkdtemp(dir=server_root))
-    Certificates(folder)
-    (folder / "users.acl").write_text("\n".join(block("acl")) + "\n")
+    Certificates(scratch)
+    (scratch / "users.acl").write_text("\n".join(block("acl")) + "\n")
     assert len(block("conf")) == 10
-    text = "\n".join(block("conf")).replace("/etc/forebay", str(folder))
-    (folder / "forebay.conf").write_text(text + "\n")
-    return folder
+    text = "\n".join(block("conf")).replace("/etc/forebay", str(scratch))
+    (scratch / "forebay.conf").write_text(text + "\n")
+    return scratch
 
 
 @pytest.fixture

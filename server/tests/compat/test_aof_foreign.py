@@ -6,7 +6,6 @@ is foreign, and both must hold the same: DEBUG DIGEST sees keys, values and expi
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from random import Random
 
@@ -91,10 +90,9 @@ def forget_foreign(redis: RawClient) -> None:
 
 @pytest.mark.parametrize("preamble", ["yes", "no"])
 @pytest.mark.parametrize("seed", range(6))
-def test_all_that_is_ours_comes_through(server_root: Path, seed: int, preamble: str) -> None:
-    folder = Path(tempfile.mkdtemp(dir=server_root))
+def test_all_that_is_ours_comes_through(scratch: Path, seed: int, preamble: str) -> None:
     options = "--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", preamble
-    redis = start_redis(folder, *options)
+    redis = start_redis(scratch, *options)
     try:
         with redis.client() as client:
             live(client, Random(seed), "first")
@@ -108,6 +106,6 @@ def test_all_that_is_ours_comes_through(server_root: Path, seed: int, preamble: 
             assert not isinstance(want, ReplyError)
     finally:
         redis.kill()
-    with DurableServer(folder, skip_foreign_types=True, enable_debug_command="yes") as server:
+    with DurableServer(scratch, skip_foreign_types=True, enable_debug_command="yes") as server:
         assert "Left out" in server.log()
         assert server.client()("DEBUG", "DIGEST") == want

@@ -99,15 +99,14 @@ def test_while_loading_it_ends_at_once_and_leaves_the_files_alone(tmp_path: Path
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_brings_all_data_to_disk(server_root: Path, number: int) -> None:
-    folder = server_root / f"signal{number}"
-    server = start_forebay(folder, "--appendfsync", "no")
+def test_a_signal_brings_all_data_to_disk(scratch: Path, number: int) -> None:
+    server = start_forebay(scratch, "--appendfsync", "no")
     with server.client() as client:
         for item in range(100):
             client("XADD", "s", "*", "n", item)
         server.process.send_signal(number)
         assert server.process.wait(30) == 0
-    server = start_forebay(folder)
+    server = start_forebay(scratch)
     try:
         with server.client() as client:
             assert client("XLEN", "s") == 100
@@ -115,10 +114,9 @@ def test_a_signal_brings_all_data_to_disk(server_root: Path, number: int) -> Non
         server.stop()
 
 
-def test_the_words_for_a_signal_come_from_the_settings(server_root: Path) -> None:
-    folder = server_root / "words"
-    server = start_forebay(folder, "--shutdown-on-sigterm", "save", "--appendonly", "no")
+def test_the_words_for_a_signal_come_from_the_settings(scratch: Path) -> None:
+    server = start_forebay(scratch, "--shutdown-on-sigterm", "save", "--appendonly", "no")
     with server.client() as client:
         client("SET", "a", "1")
     assert server.stop() == 0
-    assert (folder / "dump.rdb").exists()
+    assert (scratch / "dump.rdb").exists()

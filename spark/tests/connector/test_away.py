@@ -110,9 +110,9 @@ def test_a_query_and_an_archive_outlive_a_restart_and_ctrl_c_ends_a_wait(
 
 
 def test_a_query_goes_on_with_the_primary_that_a_failover_made(
-    spark: Any, server_root: Path, tmp_path: Path
+    spark: Any, scratch: Path, tmp_path: Path
 ) -> None:
-    with sentinel_pair(server_root / "spark") as pair:
+    with sentinel_pair(scratch / "spark") as pair:
         pair.before.add("s", 100)
         query = copying(spark, pair.url, pair.url, tmp_path)
         try:

@@ -177,11 +177,11 @@ def test_a_stream_that_moves_while_nodes_are_scanned_is_found(
 
 
 def test_a_stream_on_a_node_that_has_joined_later_is_found(
-    cluster_nodes: list[ServerProcess], cluster_client: redis.RedisCluster, server_root: Path
+    cluster_nodes: list[ServerProcess], cluster_client: redis.RedisCluster, scratch: Path
 ) -> None:
     server = Server(read_options({"url": cluster_url(cluster_nodes), "streams": "s"}, BATCH))
     assert state.discover(server, "orders:*") == []
-    with further_node(cluster_nodes, server_root / "later") as later:
+    with further_node(cluster_nodes, scratch / "later") as later:
         SlotMove(cluster_client, STREAMS[0], to=later).finish()
         fill(cluster_client)
         assert state.discover(server, "orders:*") == STREAMS
@@ -220,9 +220,9 @@ def test_a_cluster_that_does_not_answer_is_named() -> None:
         state.fetch(Server(read_options({"url": url, "streams": "s"}, BATCH)), "s")
 
 
-def test_sentinel_names_the_primary(redis_server: Any, tmp_path: Path, server_root: Path) -> None:
+def test_sentinel_names_the_primary(redis_server: Any, tmp_path: Path, scratch: Path) -> None:
     Target(redis_server).add("s", 20)
-    with watched_by_sentinel(redis_server, server_root / "sentinel") as port:
+    with watched_by_sentinel(redis_server, scratch / "sentinel") as port:
         url = f"redis+sentinel://127.0.0.1:{port}/{SERVICE}/0"
         reader = BatchReader(PLAIN, read_options({"url": url, "streams": "s"}, BATCH))
         assert numbers_of(read_tasks(reader, reader.partitions())) == list(range(20))

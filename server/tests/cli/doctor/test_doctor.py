@@ -178,14 +178,13 @@ def test_a_user_who_may_ask_for_nothing_is_told_so(make_redis: Make, doctor: Doc
 # No server
 
 
-def test_a_sentinel_is_told_from_a_server(server_root: Path, doctor: Doctor) -> None:
-    folder, port = server_root / "sentinel", free_port()
-    folder.mkdir()
-    config = folder / "sentinel.conf"
-    config.write_text(f"port {port}\nunixsocket {folder / 'sock'}\ndir {folder}\n")
+def test_a_sentinel_is_told_from_a_server(scratch: Path, doctor: Doctor) -> None:
+    port = free_port()
+    config = scratch / "sentinel.conf"
+    config.write_text(f"port {port}\nunixsocket {scratch / 'sock'}\ndir {scratch}\n")
     command = [find("redis-server"), str(config), "--sentinel"]
-    sentinel = ServerProcess("sentinel", command, folder, port)
-    findings = doctor.findings(sentinel.port, "--dir", folder)
+    sentinel = ServerProcess("sentinel", command, scratch, port)
+    findings = doctor.findings(sentinel.port, "--dir", scratch)
     sentinel.stop()
     assert findings["server"]["level"] == "problem"
     assert "is a Sentinel" in findings["server"]["sentence"]

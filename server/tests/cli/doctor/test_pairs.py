@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,8 +20,8 @@ Pair = tuple[Node, Node]
 
 
 @pytest.fixture
-def start(server_root: Path) -> Iterator[Start]:
-    with nodes_in(Path(tempfile.mkdtemp(dir=server_root))) as begin:
+def start(scratch: Path) -> Iterator[Start]:
+    with nodes_in(scratch) as begin:
         yield begin
 
 

@@ -278,10 +278,8 @@ def test_a_process_that_cannot_load_says_why_on_stderr_and_ends_with_1(tmp_path:
     assert "offset" in line
 
 
-def test_a_process_in_a_directory_that_is_taken_ends_with_1(
-    tmp_path: Path, server_root: Path
-) -> None:
-    server = start_forebay(server_root / "taken")
+def test_a_process_in_a_directory_that_is_taken_ends_with_1(tmp_path: Path, scratch: Path) -> None:
+    server = start_forebay(scratch)
     try:
         ended = serve(server.directory)
         assert ended.returncode == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,10 +13,10 @@ Start = Callable[..., Node]
 
 
 @pytest.fixture
-def start(server_root: Path) -> Iterator[Start]:
+def start(scratch: Path) -> Iterator[Start]:
     """start("forebay", appendonly="yes"), start("redis"): a node that is ready."""
     started: list[Node] = []
-    with nodes_in(Path(tempfile.mkdtemp(dir=server_root))) as begin:
+    with nodes_in(scratch) as begin:
 
         def make(kind: str, **directives: str | int) -> Node:
             node = begin(kind, **directives)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,14 +27,14 @@ def follows(node: Node) -> bool:
 
 @pytest.mark.parametrize("kinds", [("forebay", "forebay"), ("redis", "forebay")])
 def test_a_killed_primary_is_replaced_and_comes_back_as_a_replica(
-    start: Start, server_root: Path, kinds: tuple[str, str]
+    start: Start, scratch: Path, kinds: tuple[str, str]
 ) -> None:
     nodes = [start(kind, appendonly="yes") for kind in kinds]
     old, new = nodes
     fill(old)
     new.follow(old)
     wait_for_replicas(old, [new])
-    with Sentinels(Path(tempfile.mkdtemp(dir=server_root))) as sentinels:
+    with Sentinels(scratch) as sentinels:
         sentinels.monitor("orders", old.address)
         sentinels.wait_until_known("orders", replicas=1)
         ports = [("127.0.0.1", process.port) for process in sentinels.processes]
@@ -61,12 +60,12 @@ def test_a_killed_primary_is_replaced_and_comes_back_as_a_replica(
     assert f"{new.address[0]} {new.address[1]}" in (old.folder / "node.conf").read_text()
 
 
-def test_a_replica_with_priority_0_is_never_promoted(start: Start, server_root: Path) -> None:
+def test_a_replica_with_priority_0_is_never_promoted(start: Start, scratch: Path) -> None:
     primary = start("forebay")
     never, heir = start("forebay", replica_priority=0), start("forebay")
     for node in (never, heir):
         node.follow(primary)
-    with Sentinels(Path(tempfile.mkdtemp(dir=server_root))) as sentinels:
+    with Sentinels(scratch) as sentinels:
         sentinels.monitor("orders", primary.address)
         sentinels.wait_until_known("orders", replicas=2)
         mark = sentinels.mark()

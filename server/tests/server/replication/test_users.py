@@ -4,7 +4,6 @@ a Redis and a Forebay in either role.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -66,7 +65,7 @@ def test_a_replica_that_may_not_follow_says_why(start: Start) -> None:
 
 @pytest.mark.parametrize("kinds", PAIRS[:2])
 def test_sentinels_fail_over_as_a_user_of_their_own(
-    start: Start, server_root: Path, kinds: tuple[str, str]
+    start: Start, scratch: Path, kinds: tuple[str, str]
 ) -> None:
     old, new = (start(kind, appendonly="yes") for kind in kinds)
     for node in (old, new):
@@ -74,7 +73,7 @@ def test_sentinels_fail_over_as_a_user_of_their_own(
     fill(old)
     new.follow(old)
     wait_for_replicas(old, [new])
-    with Sentinels(Path(tempfile.mkdtemp(dir=server_root))) as sentinels:
+    with Sentinels(scratch) as sentinels:
         sentinels.monitor("orders", old.address)
         for number in range(3):
             login = ("auth-user", "watcher", "auth-pass", "sp")
