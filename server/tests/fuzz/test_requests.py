@@ -13,6 +13,7 @@ from random import Random
 
 import pytest
 
+from reliability.fuzz.mutations import mutated
 from testkit.compat.scripts import ScriptWriter
 from testkit.resp import RawClient, encode
 from testkit.servers import ServerProcess
@@ -65,25 +66,6 @@ def _without_waiting(words: list[str]) -> list[str]:
     ]
 
 
-def mutated(dice: Random, request: bytes) -> bytes:
-    """The request with a few of its bytes wrong."""
-    data = bytearray(request)
-    for _ in range(dice.randint(1, 4)):
-        at = dice.randrange(len(data) + 1)
-        match dice.randrange(5):
-            case 0 if at < len(data):
-                data[at] = dice.randrange(256)
-            case 1:
-                del data[at : at + dice.randint(1, 8)]
-            case 2:
-                data[at:at] = dice.randbytes(dice.randint(1, 8))
-            case 3:
-                data[at:at] = dice.choice((b"\r\n", b"$-1", b"*1000000\r\n", b"$536870912\r\n"))
-            case 4:
-                data[at:at] = data[: dice.randint(1, 40)]
-    return bytes(data)
-
-
 def still_answers(server: ServerProcess) -> bool:
     with server.client(unix=True) as client:
         answer: bool = client("PING") == "PONG"
@@ -120,7 +102,7 @@ def test_broken_bytes_hurt_nobody_but_their_own_connection(
             writer = ScriptWriter(number, deletes=True)
             good = b"".join(structured(dice, writer) for _ in range(3))
             with server.client(unix=True, timeout_s=5) as victim:
-                send_and_leave(victim, mutated(dice, good))
+                send_and_leave(victim, mutated(dice, good, [good]))
             if number % 100 == 0:
                 assert witness("XLEN", "witness") in (0, 1)
     assert still_answers(server)

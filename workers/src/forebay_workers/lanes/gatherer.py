@@ -8,11 +8,11 @@ be tried again comes back into the line after its pause.  The interface is that 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 
 from forebay_workers.clock import Clock, Timer
+from forebay_workers.lanes.runners import Runners
 from forebay_workers.message import Message
 
 #: Runs a batch; which of its messages come again, and after how long.
@@ -28,13 +28,11 @@ class Gatherer:
         self._run = run
         self._size = size
         self._within_s = within_s
-        self._concurrency = concurrency
         self._clock = clock
         self._line: list[Message] = []
         self._timer: Timer | None = None
         self._is_due = False
-        self._runners: set[asyncio.Task[None]] = set()
-        self._is_open = True
+        self._runners = Runners(concurrency, clock, self._wake)
         self.on_park: Callable[[int], None] = lambda _: None
 
     @property
@@ -49,7 +47,7 @@ class Gatherer:
 
     def _wake(self) -> None:
         """Start batches that are full or due, and a timer for the rest."""
-        while self._is_open and len(self._runners) < self._concurrency:
+        while self._runners.room > 0:
             if len(self._line) < self._size and not (self._is_due and self._line):
                 break
             self._start()
@@ -68,13 +66,7 @@ class Gatherer:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        runner = asyncio.create_task(self._batch(batch))
-        self._runners.add(runner)
-        runner.add_done_callback(self._ended)
-
-    def _ended(self, runner: asyncio.Task[None]) -> None:
-        self._runners.discard(runner)
-        self._wake()
+        self._runners.start(self._batch(batch))
 
     async def _batch(self, batch: list[Message]) -> None:
         for message, pause_s in await self._run([one for one in batch if not one.is_lost]):
@@ -83,7 +75,7 @@ class Gatherer:
 
     def _unpark(self, message: Message) -> None:
         self.on_park(-1)
-        if self._is_open:
+        if self._runners.is_open:
             self.put([message])
 
     def waiting(self) -> Iterator[Message]:
@@ -92,14 +84,6 @@ class Gatherer:
 
     async def close(self, grace_s: float) -> None:
         """Begin nothing more; let what runs end, and cancel what does not in time."""
-        self._is_open = False
         if self._timer is not None:
             self._timer.cancel()
-        running = set(self._runners)
-        if not running:
-            return
-        timer = self._clock.call_later(grace_s, lambda: [task.cancel() for task in running])
-        try:
-            await asyncio.wait(running)
-        finally:
-            timer.cancel()
+        await self._runners.close(grace_s)

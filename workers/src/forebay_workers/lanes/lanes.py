@@ -13,11 +13,11 @@ runner that finds work goes on, and gives way to others now and then.
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 
 from forebay_workers.clock import Clock, give_way
+from forebay_workers.lanes.runners import Runners
 from forebay_workers.message import Message
 
 #: A runner with handlers that never wait lets others run after so long.
@@ -44,12 +44,10 @@ class Lanes:
         """``run`` settles a message and returns None, or says after how long to run it again."""
         self._run = run
         self._key_of = key_of
-        self._concurrency = concurrency
         self._clock = clock
         self._ready: deque[Message | Lane] = deque()
         self._lanes: dict[bytes, Lane] = {}
-        self._runners: set[asyncio.Task[None]] = set()
-        self._is_open = True
+        self._runners = Runners(concurrency, clock, self._wake)
         #: Called when a message is parked (1) and when it is ready again (-1).
         self.on_park: Callable[[int], None] = lambda _: None
 
@@ -80,20 +78,12 @@ class Lanes:
 
     def _wake(self) -> None:
         """Start as many runners as there is work for."""
-        wanted = min(len(self._ready), self._concurrency - len(self._runners))
-        for _ in range(wanted if self._is_open else 0):
-            runner = asyncio.create_task(self._loop())
-            self._runners.add(runner)
-            runner.add_done_callback(self._ended)
-
-    def _ended(self, runner: asyncio.Task[None]) -> None:
-        """A runner counts until the event loop says so: what came since has found no room."""
-        self._runners.discard(runner)
-        self._wake()
+        for _ in range(min(len(self._ready), self._runners.room)):
+            self._runners.start(self._loop())
 
     async def _loop(self) -> None:
         turn_ends_s = self._clock.monotonic_s() + TURN_S
-        while self._ready and self._is_open:
+        while self._ready and self._runners.is_open:
             item = self._ready.popleft()
             message = item.queue[0] if isinstance(item, Lane) else item
             if not message.is_lost:
@@ -123,7 +113,7 @@ class Lanes:
 
     def _unpark(self, message: Message) -> None:
         self.on_park(-1)
-        if self._is_open:
+        if self._runners.is_open:
             self._ready.append(message.lane or message)
             self._wake()
 
@@ -137,12 +127,4 @@ class Lanes:
 
     async def close(self, grace_s: float) -> None:
         """Begin nothing more; let what runs end, and cancel what does not in time."""
-        self._is_open = False
-        running = set(self._runners)
-        if not running:
-            return
-        timer = self._clock.call_later(grace_s, lambda: [task.cancel() for task in running])
-        try:
-            await asyncio.wait(running)
-        finally:
-            timer.cancel()
+        await self._runners.close(grace_s)

@@ -30,7 +30,7 @@ from redis import exceptions
 from forebay_workers.clock import Clock
 from forebay_workers.errors import ConfigError
 from forebay_workers.servers.connect import settings, without_secret
-from forebay_workers.servers.link import Argument, Command, Link, Reply, done
+from forebay_workers.servers.link import Argument, Asker, Command, Link, Reply, done
 from forebay_workers.servers.slots import CLUSTER, key_of, slot_of
 from forebay_workers.servers.trouble import PASSING, REDIRECTIONS
 
@@ -169,7 +169,7 @@ def pieces(commands: Sequence[Command]) -> list[Piece]:
     return found
 
 
-class ClusterLink:
+class ClusterLink(Asker):
     """The same as ``Link``, for all nodes together."""
 
     def __init__(self, nodes: Nodes, *, is_by_slot: bool = False) -> None:
@@ -178,15 +178,7 @@ class ClusterLink:
         self._is_by_slot = is_by_slot
         self._links: dict[tuple[Address, int], Link] = {}
 
-    async def ask(self, *command: Argument, block_s: float = 0.0) -> Reply:
-        """One command and its reply; an error reply is raised."""
-        (reply,) = await self.ask_all([command], block_s=block_s)
-        if isinstance(reply, Exception):
-            raise reply
-        return reply
-
     async def ask_all(self, commands: Sequence[Command], *, block_s: float = 0.0) -> list[Reply]:
-        """The replies of many commands; error replies are among them."""
         replies: list[Reply] = [None] * len(commands)
         left = pieces(commands)
         for attempt in range(MOST_REDIRECTIONS):

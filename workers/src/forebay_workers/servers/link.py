@@ -17,6 +17,7 @@ those who know whether that is safe.
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -35,7 +36,22 @@ _pack: Callable[[Command], bytes] = hiredis.pack_command  # type: ignore[assignm
 ANSWER_TIMEOUT_S = 30.0
 
 
-class Link:
+class Asker(ABC):
+    """Asks a server, or a cluster of them."""
+
+    async def ask(self, *command: Argument, block_s: float = 0.0) -> Reply:
+        """One command and its reply; an error reply is raised."""
+        (reply,) = await self.ask_all([command], block_s=block_s)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    @abstractmethod
+    async def ask_all(self, commands: Sequence[Command], *, block_s: float = 0.0) -> list[Reply]:
+        """The replies of many commands; error replies are among them."""
+
+
+class Link(Asker):
     """A shared connection, opened on first use."""
 
     def __init__(self, open_connection: Open) -> None:
@@ -46,15 +62,7 @@ class Link:
         self._timeout_s = ANSWER_TIMEOUT_S
         self._is_stale = False
 
-    async def ask(self, *command: Argument, block_s: float = 0.0) -> Reply:
-        """One command and its reply; an error reply is raised."""
-        (reply,) = await self.ask_all([command], block_s=block_s)
-        if isinstance(reply, Exception):
-            raise reply
-        return reply
-
     async def ask_all(self, commands: Sequence[Command], *, block_s: float = 0.0) -> list[Reply]:
-        """The replies of many commands; error replies are among them."""
         packed = b"".join(map(_pack, commands))
         future: asyncio.Future[list[Reply]] = asyncio.get_running_loop().create_future()
         self._timeout_s = max(self._timeout_s, ANSWER_TIMEOUT_S + block_s)

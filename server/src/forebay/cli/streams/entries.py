@@ -32,7 +32,13 @@ LONGEST_PAGE = 5000
 
 
 def pages(
-    server: Server, stream: bytes, start: str, end: str, *, is_reverse: bool = False
+    server: Server,
+    stream: bytes,
+    start: str,
+    end: str,
+    *,
+    is_reverse: bool = False,
+    longest: int = LONGEST_PAGE,
 ) -> Iterator[list[Entry]]:
     """The entries between two bounds of XRANGE, a page at a time."""
     size = FIRST_PAGE
@@ -47,7 +53,7 @@ def pages(
             return
         last = f"({page[-1][0].decode()}"
         start, end = (start, last) if is_reverse else (last, end)
-        size = page_size(page)
+        size = min(longest, page_size(page))
 
 
 def page_size(page: list[Any]) -> int:

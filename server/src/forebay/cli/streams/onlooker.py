@@ -11,18 +11,19 @@ with whom it was at that moment, or that it was acknowledged already, stands bes
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from forebay.cli.output import json_of, text_of
 from forebay.cli.remote.facts import every_group, id_key
 from forebay.cli.remote.refusals import no_group
 from forebay.cli.remote.server import RefusedError, Server
-from forebay.cli.streams.entries import Entry, EntryWriter
+from forebay.cli.streams.entries import Entry, EntryWriter, pages
 from forebay.cli.words import held_for
 
 #: At so long intervals the group is asked how far it is.
 TURN_S = 0.25
+#: One XPENDING tells of so many entries, unless they were given to many consumers.
 PAGE = 200
 
 Reach = dict[bytes, str]
@@ -76,22 +77,11 @@ def tell(
     server: Server, name: bytes, group: bytes, start: str, end: str, writer: EntryWriter
 ) -> None:
     """The entries between two bounds, each with its consumer."""
-    for page in paged(server, name, start, end):
+    for page in pages(server, name, start, end, longest=PAGE):
         owners = owners_of(server, name, group, page)
         for entry in page:
             note, more = state_of(owners.get(entry[0]))
             writer.write(name, entry, note, more)
-
-
-def paged(server: Server, name: bytes, start: str, end: str) -> Iterator[list[Entry]]:
-    """Pages of a size for which one XPENDING is enough."""
-    while True:
-        reply = server.ask("XRANGE", name, start, end, "COUNT", PAGE)
-        if reply:
-            yield [(entry_id, words) for entry_id, words in reply]
-        if len(reply) < PAGE:
-            return
-        start = f"({reply[-1][0].decode()}"
 
 
 def owners_of(
