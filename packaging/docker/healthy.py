@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Exit code 0 if the server in this container answers; 1 if it does not, or still loads.
+"""Exit code 0 if the server in this container answers; 1 if it does not, or is still loading.
 
-It asks over the unix socket and needs no password: a server that wants one is well.
+It asks over the unix socket and needs no password: a server that asks for one is healthy.
 """
 
 import os
@@ -13,7 +13,7 @@ GOOD = (b"+PONG", b"-NOAUTH")
 
 
 def answer() -> bytes:
-    """What the server says to a PING; nothing if there is none."""
+    """The server's answer to a PING; empty if there is none."""
     try:
         with socket.socket(socket.AF_UNIX) as sock:
             sock.settimeout(2)

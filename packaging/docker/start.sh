@@ -1,8 +1,8 @@
 #!/bin/sh
-# The first start makes /data/forebay.conf, of the sample and of three variables; after that the
-# file belongs to the server, since a Sentinel lets it write its new role there.
+# The first start creates /data/forebay.conf from the sample and three variables.  After that the
+# file belongs to the server, because a Sentinel makes the server write its new role there.
 #
-#   FOREBAY_PASSWORD    what clients and replicas must give; without it, other machines are refused
+#   FOREBAY_PASSWORD    the password of clients and replicas; without it, other machines are refused
 #   FOREBAY_REPLICAOF   "host port": follow that server
 #   FOREBAY_ANNOUNCE    the name by which others reach this server
 #
