@@ -14,8 +14,7 @@ from typing import Any
 from forebay.cli.copying.files import FileError, Found, read_entries
 from forebay.cli.remote.facts import NO_ID, id_key, stream_of
 from forebay.cli.remote.link import Refusal, Word
-from forebay.cli.remote.refusals import sentence
-from forebay.cli.remote.server import RefusedError
+from forebay.cli.remote.refusals import refused
 from forebay_console.asking.asked import Asked, BadRequestError
 from forebay_console.servers.shown import fields
 from forebay_console.views.entries import checked, exact
@@ -49,14 +48,14 @@ def import_entries(asked: Asked) -> dict[str, Any]:
     added = sum(not isinstance(reply, Refusal) for reply in replies)
     for command, reply in zip(commands, replies, strict=True):
         if isinstance(reply, Refusal):
-            told = sentence(asked.server.link, command, reply)
-            raise RefusedError(f"{told}; {added} of {len(found)} entries were added")
+            more = f"; {added} of {len(found)} entries were added"
+            raise refused(asked.server.link, command, reply, more)
     asked.poller.look_at([asked.stream])
     return {"added": added}
 
 
 def checked_entries(asked: Asked) -> list[tuple[bytes, list[bytes]]]:
-    """The entries of the file that was sent, with the IDs that they will have."""
+    """The entries of the sent file, with the IDs that they will have."""
     kind, ids = word_of(asked, "kind", KINDS), word_of(asked, "ids", IDS)
     text = asked.given("text", str)
     if len(text) > MOST_BYTES:
@@ -68,7 +67,7 @@ def checked_entries(asked: Asked) -> list[tuple[bytes, list[bytes]]]:
 
 
 def read_file(text: str, kind: str) -> list[Found]:
-    """The entries of a text; BadRequestError names the line that is wrong."""
+    """The entries of a text; BadRequestError names the bad line."""
     file = io.StringIO(text, newline="")
     file.name = "the file"
     found: list[Found] = []
@@ -87,12 +86,12 @@ def read_file(text: str, kind: str) -> list[Found]:
 
 
 def with_ids(asked: Asked, found: list[Found]) -> list[tuple[bytes, list[bytes]]]:
-    """The entries with the IDs of the file, which go up from the newest of the stream on."""
+    """The entries with the IDs of the file; these must rise, from the stream's newest ID on."""
     kept: list[tuple[bytes, list[bytes]]] = []
     last = last_id(asked)
     for number, (entry_id, words) in enumerate(found, 1):
         if entry_id is None:
-            raise BadRequestError(f"entry {number} of the file has no ID; let the server make them")
+            raise BadRequestError(f"entry {number} of the file has no ID; choose new IDs")
         text = exact(checked(entry_id.decode("utf-8", "replace")))
         if id_key(text) <= id_key(last):
             raise BadRequestError(
@@ -104,7 +103,7 @@ def with_ids(asked: Asked, found: list[Found]) -> list[tuple[bytes, list[bytes]]
 
 
 def last_id(asked: Asked) -> str:
-    """The newest ID that the stream had; one that is not there takes any."""
+    """The newest ID that the stream had; a missing stream takes any ID."""
     if not asked.server.ask("EXISTS", asked.stream):
         return NO_ID
     return stream_of(asked.server, asked.stream).last_id
@@ -114,5 +113,5 @@ def word_of(asked: Asked, name: str, words: tuple[str, ...]) -> str:
     """A word of the body that must be one of these."""
     word: str = asked.given(name, str)
     if word not in words:
-        raise BadRequestError(f"{name} is one of {', '.join(words)}, not {word[:50]!r}")
+        raise BadRequestError(f"{name} must be one of {', '.join(words)}, not {word[:50]!r}")
     return word

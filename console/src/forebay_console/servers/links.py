@@ -1,10 +1,10 @@
-"""Connections of one user: lent to one thread at a time, and kept for the next.
+"""Connections of one user: lent to one thread at a time, and kept for the next one.
 
-    with links.lent() as server:          a connection that is logged in, of this call alone
+    with links.lent() as server:          a logged-in connection, for this call alone
         server.ask("XLEN", b"orders")
 
-A connection on which something went wrong is closed, not kept: a reply may still be on its way.
-A few are kept, so that a page with ten questions does not open ten connections each second.
+A connection with an error is closed, not kept: a reply may still be on its way.
+A few are kept: a page with ten questions must not open ten connections each second.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from contextlib import contextmanager
 
 from forebay.cli.remote.address import Address
 from forebay.cli.remote.link import Link, LinkError
-from forebay.cli.remote.server import NotReachedError, RefusedError, Server, told
+from forebay.cli.remote.refusals import RefusedError
+from forebay.cli.remote.server import NotReachedError, Server, told
 
 MOST_KEPT = 4
 PATIENCE_S = 5.0
 
 
 class NotLetInError(NotReachedError):
-    """The server is there, and refuses this user or this password."""
+    """The server answers, and refuses this user or this password."""
 
 
 class Links:
@@ -36,13 +37,13 @@ class Links:
 
     @contextmanager
     def lent(self) -> Iterator[Server]:
-        """A connection for a while; NotReachedError if there is no server."""
+        """Lend a connection; NotReachedError if no server answers."""
         try:
             server = self._take()
             try:
                 yield server
             except RefusedError:
-                self._keep(server)  # the conversation goes on: a refusal is a whole reply
+                self._keep(server)  # still usable: a refusal is a complete reply
                 raise
             except BaseException:
                 close(server)
@@ -52,7 +53,7 @@ class Links:
             raise NotReachedError(told(error)) from None
 
     def close(self) -> None:
-        """Close what is kept."""
+        """Close all kept connections."""
         with self._lock:
             kept, self._kept = self._kept, []
         for server in kept:
@@ -79,5 +80,5 @@ class Links:
 
 
 def close(server: Server) -> None:
-    """End a conversation."""
+    """Close a connection."""
     server.link.__exit__(None, None, None)

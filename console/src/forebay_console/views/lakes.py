@@ -1,18 +1,18 @@
-"""Whether an entry is in a lake: by the table itself where it is here, else by what its job told.
+"""Whether an entry is in a lake: from the table itself if it is local, else from its job's report.
 
     a report says     /data/lake has all of orders up to 1794900299019-0, its cut
-    the table says    the same as of now, which file has the entry, and that its row is there
+    the table says    the same for now, which file has the entry, and that its row exists
 
-A job that archives moves the cut of a stream in the commit that adds its files
-(docs/internals/pipeline.md).  So an entry up to the cut is in the lake, and one after it is not
-yet.  A table is opened if it is a folder of this machine and ``deltalake`` is installed.  Its log
-leaves few files, by their stream and their times; the row is asked for in these, never in the
-others.  A lake in a store or on another machine is known by reports alone: whoever may write them
-could otherwise send the console anywhere.
+An archiving job moves the cut of a stream in the commit that adds its files
+(docs/internals/pipeline.md).  So an entry up to the cut is in the lake, and a later one is not yet.
+A table is opened if it is a folder on this machine and ``deltalake`` is installed.  Its log selects
+a few files by stream and time; only these are searched for the row.  A lake in a store or on
+another machine is known from reports alone: otherwise any user who may write reports could send the
+console anywhere.
 
 archived      its row is in the table; by a report, it is not after the cut
-not_yet       the job has not come so far
-left_out      the job has, and the table has no such row: deleted before, or of a wrong form
+not_yet       the job has not read this far
+left_out      the job has, and the table has no such row: deleted before, or malformed
 unknown       ``why`` says why
 """
 
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forebay.cli.remote.facts import id_key
-from forebay.cli.remote.server import RefusedError
+from forebay.cli.remote.refusals import RefusedError
 from forebay.errors import ForebayError
 from forebay_console.asking.asked import Asked
 from forebay_console.views.pipelines import note_lake, reports
@@ -33,11 +33,11 @@ from forebay_console.views.pipelines import note_lake, reports
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-#: So many lakes are looked into for one entry, those that were told of last.
+#: At most this many lakes are searched for one entry: those reported last.
 MOST_LAKES = 5
-#: A table of more files takes long to open; what was told of it must do.
+#: A table of more files takes long to open; the report must do.
 MOST_FILES = 20_000
-#: So many files may be read to find the row, and so many are named.
+#: At most this many files are read to find the row, and this many are named.
 MOST_READ = 4
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 CUT = "forebay:cut"
@@ -47,21 +47,21 @@ LONGEST_ID = 41
 
 
 class AwayError(ForebayError):
-    """A table cannot be looked into from here; the text says why."""
+    """The console cannot read a table; the text says why."""
 
 
 class Lake(NamedTuple):
-    """A lake as its job told of it last."""
+    """A lake as its job last reported it."""
 
     path: str
     at_ms: int
     files: float | None
-    #: How far each stream is in it; None if that was not told.
+    #: How far it has each stream; None if the report does not say.
     cuts: Mapping[str, str] | None
 
 
 def lakes(asked: Asked, entry_id: str) -> list[dict[str, Any]] | None:
-    """What each lake of the stream has of an entry; None if reports may not be seen."""
+    """Where an entry is in each lake of the stream; None if reports may not be seen."""
     try:
         stream = asked.stream.decode()
         known = told_lakes(asked)
@@ -75,7 +75,7 @@ def lakes(asked: Asked, entry_id: str) -> list[dict[str, Any]] | None:
 
 
 def told_lakes(asked: Asked) -> list[Lake]:
-    """All lakes that jobs told of, the last first."""
+    """All lakes in reports, the last reported first."""
     found: dict[str, Lake] = {}
     for at_ms, told in reports(asked):
         if told.get("event") == "lake" and told.get("lake"):
@@ -87,7 +87,7 @@ def told_lakes(asked: Asked) -> list[Lake]:
 
 
 def cuts_of(text: str | None) -> dict[str, str] | None:
-    """How far each stream is, as a report says it; anybody may have written it."""
+    """How far each stream is, from a report; its text is not trusted."""
     try:
         told = json.loads(text or "null")
     except ValueError:
@@ -117,33 +117,33 @@ def place(lake: Lake, stream: str, entry_id: str) -> dict[str, Any] | None:
 
 
 def by_report(lake: Lake, stream: str, entry_id: str, away: str) -> dict[str, Any]:
-    """What the job has told."""
+    """The state by the job's report."""
     cut = (lake.cuts or {}).get(stream)
     if cut is None:
-        why = f"{away}, and its job did not tell how far it is"
+        why = f"{away}, and its job did not report how far it is"
         return {"by": "report", "state": "unknown", "cut": None, "why": why}
     state = "archived" if id_key(entry_id) <= id_key(cut) else "not_yet"
     return {"by": "report", "state": state, "cut": cut}
 
 
 def by_table(lake: Lake, stream: str, entry_id: str) -> dict[str, Any] | None:
-    """What the table says, if it is here and can be opened; AwayError if not."""
+    """The state by the table, if it is local and can be opened; AwayError if not."""
     if not is_here(lake.path):
-        raise AwayError("it is no folder of the console's machine")
+        raise AwayError("it is not a folder on the console's machine")
     if lake.files is None or lake.files > MOST_FILES:
-        raise AwayError("it has too many files to be opened for this")
+        raise AwayError("it has too many files to open")
     try:
         from deltalake import DeltaTable
     except ImportError:
-        raise AwayError("deltalake is not installed beside the console") from None
+        raise AwayError("deltalake is not installed with the console") from None
     try:
         return looked(DeltaTable(lake.path), stream, entry_id)
-    except Exception:  # noqa: BLE001 - what reads rows raises nothing more special
+    except Exception:  # noqa: BLE001 - the row reader raises nothing more specific
         raise AwayError("it cannot be read") from None
 
 
 def is_here(path: str) -> bool:
-    """Whether a path of a report is a table of this machine; anything may stand there."""
+    """Whether a path of a report is a table on this machine; the path is not trusted."""
     try:
         return Path(path).is_absolute() and (Path(path) / "_delta_log").is_dir()
     except OSError:
@@ -151,11 +151,11 @@ def is_here(path: str) -> bool:
 
 
 def looked(table: DeltaTable, stream: str, entry_id: str) -> dict[str, Any] | None:
-    """What a table has of an entry; None if nothing of its stream was ever archived there."""
+    """The state of an entry in a table; None if its stream was never archived there."""
     halves = [table.transaction_version(f"{CUT}:{half}:{stream}") for half in ("ms", "seq")]
     if None in halves:
         return None
-    ms, seq = ((half or 0) % (1 << 64) for half in halves)  # they are signed in the log
+    ms, seq = ((half or 0) % (1 << 64) for half in halves)  # the log has them signed
     cut = f"{ms}-{seq}"
     if id_key(entry_id) > id_key(cut):
         return {"by": "table", "state": "not_yet", "cut": cut}
@@ -169,7 +169,7 @@ def looked(table: DeltaTable, stream: str, entry_id: str) -> dict[str, Any] | No
 
 
 def files_of(table: DeltaTable, mark: str, stream: str, entry_id: str) -> list[str] | None:
-    """Files that may have the entry, by what the log says; None if its time is past all times."""
+    """Files that may have the entry, by the log; None if its time is later than any date."""
     try:
         moment = EPOCH + timedelta(milliseconds=id_key(entry_id)[0])
     except OverflowError:
@@ -180,7 +180,7 @@ def files_of(table: DeltaTable, mark: str, stream: str, entry_id: str) -> list[s
 
 
 def has_row(table: DeltaTable, mark: str, stream: str, entry_id: str) -> bool:
-    """Whether the row is there; files and row groups of other times are passed over."""
+    """Whether the row exists; files and row groups of other times are skipped."""
     from deltalake import QueryBuilder
 
     quoted = stream.replace("'", "''")

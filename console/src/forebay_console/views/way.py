@@ -1,12 +1,12 @@
-"""One entry followed through all groups, and into lakes: who has had it, where it ended.
+"""One entry followed through all groups, and into lakes: where it is, or where it ended.
 
-not_given     the group has not come so far
-pending       given to a consumer, and not acknowledged
-released      pending, and any consumer may have it
-done          acknowledged, or passed over: a group does not remember which
+not_given     not delivered to the group yet
+pending       delivered to a consumer, and not acknowledged
+released      pending, and any consumer may claim it
+done          acknowledged, or skipped: a group does not remember which
 dead          buried by a worker of this group; the letter says why
 
-views/lakes.py says what is known of it in lakes.
+views/lakes.py finds it in lakes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 from forebay.cli.remote.facts import GroupFacts, groups_of, id_key
-from forebay.cli.remote.server import RefusedError
+from forebay.cli.remote.refusals import RefusedError
 from forebay_console.asking.asked import Asked, NotThereError
 from forebay_console.servers.shown import key_of, name
 from forebay_console.views.entries import exact
@@ -23,7 +23,7 @@ from forebay_console.views.lakes import lakes
 from forebay_console.views.letters import SUFFIX, first_line, letters
 from forebay_workers.settle.letters import Letter
 
-#: The letter of an entry is looked for among the newest so many.
+#: The letter of an entry is searched among this many newest letters.
 MOST_LETTERS = 2_000
 MOST_GROUPS = 200
 
@@ -68,7 +68,7 @@ def step(group: GroupFacts, pending: list[Any] | None, letter: Letter | None) ->
 
 
 def letters_of(asked: Asked, entry_id: str) -> dict[str, Letter]:
-    """The letters that were made of the entry, by group; none where they may not be read."""
+    """The dead letters of the entry, by group; none if the user may not read them."""
     newest = letters(asked.server, asked.stream + SUFFIX, "+")
     stream = name(asked.stream)
     try:

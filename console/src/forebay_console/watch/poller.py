@@ -1,15 +1,15 @@
-"""The one that asks: a thread with one connection, a round each second, glances in between.
+"""The poller: a thread with one connection, a round each second, glances in between.
 
-    a round     INFO, TIME                  how the server is
-                a piece of SCAN             new streams; after a whole walk, those that have gone
-                XINFO STREAM, XINFO GROUPS  first for what somebody looks at, then the next of all
+    a round     INFO, TIME                  the state of the server
+                a piece of SCAN             new streams; after a whole walk, deleted ones
+                XINFO STREAM, XINFO GROUPS  first for streams on a screen, then the next of all
                 XRANGE (last + COUNT 1      the age of the next entry, for groups that wait for one
                 MEMORY USAGE                now and then
-    a glance    XINFO STREAM, XINFO GROUPS  for what somebody looks at, nothing else
+    a glance    XINFO STREAM, XINFO GROUPS  for streams on a screen, nothing else
 
-A round asks about MOST_STREAMS streams and a glance about MOST_GLANCED, whatever their number and
-that of the viewers: with ten thousand streams, those on a screen are new after a tenth of a second,
-and the others are a few seconds old.
+A round asks about MOST_STREAMS streams and a glance about MOST_GLANCED, however many streams and
+viewers there are: with ten thousand streams, the figures on a screen are a tenth of a second old,
+and the others a few seconds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from dataclasses import replace
 from forebay.cli.remote.facts import NO_ID, GroupFacts, every_group, id_key, ms_of
 from forebay.cli.remote.facts import stream_facts as facts_of_reply
 from forebay.cli.remote.link import Refusal
-from forebay.cli.remote.server import NotReachedError, RefusedError, Server
+from forebay.cli.remote.refusals import RefusedError
+from forebay.cli.remote.server import NotReachedError, Server
 from forebay_console.servers.links import Links
 from forebay_console.watch.board import LARGE, Board, Watched, WatchedGroup
 from forebay_console.watch.curves import Curve
@@ -31,18 +32,18 @@ from forebay_console.watch.walk import Walk
 
 log = logging.getLogger(__name__)
 
-#: Streams a round; up to four questions each, of about 3 microseconds of the server: below one
-#: per cent of a core.  Streams that were just found are asked about more quickly, once.
+#: Streams a round; up to four questions each, about 3 microseconds of the server's time each: below
+#: one per cent of a core.  New streams are asked about faster, once.
 MOST_STREAMS = 600
 MOST_NEW = 3_000
 ROUND_S = 1.0
-#: A change on a screen is seen within this time; nobody looks, nothing is asked.
+#: A change on a screen is seen within this time; without viewers nothing is asked.
 GLANCE_S = 0.1
 MOST_GLANCED = 120
-#: How long a stream is of interest after somebody has looked at it.
+#: How long a stream stays of interest after a viewer has looked at it.
 LOOKED_S = 5.0
 MEMORY_EVERY_S = 30.0
-#: Replies of XINFO with large entries come as seldom as if each second had so many bytes.
+#: XINFO replies with large entries are rare enough to stay below this rate.
 HEAVY_BYTES_A_S = 1 << 20
 INFO_CURVES = {
     "commands": "instantaneous_ops_per_sec",
@@ -77,7 +78,7 @@ class Poller:
         self._thread.join()
 
     def look_at(self, names: Iterable[bytes]) -> None:
-        """Somebody has these on a screen."""
+        """Note that a viewer has these on a screen."""
         until_s = time.monotonic() + LOOKED_S
         for name in names:
             self._looked[name] = until_s
@@ -92,7 +93,7 @@ class Poller:
                 self._stop.wait(max(0.02, GLANCE_S - (time.monotonic() - glanced_s)))
 
     def round(self) -> None:
-        """Ask once about everything; a server that is away may be back in the next round."""
+        """Ask once about everything; a server that does not answer may do so in the next round."""
         board = self._board
         self._try(self._ask_round)
         board.version += 1
@@ -101,7 +102,7 @@ class Poller:
         self._tell()
 
     def glance(self) -> None:
-        """Ask about what somebody looks at; he is told if something has changed."""
+        """Ask about streams on a screen; their viewers get the changes."""
         before, trouble = self._board.version, self._board.server.trouble
         if self._looked and trouble is None:
             self._try(self._ask_glance)
@@ -155,7 +156,7 @@ class Poller:
         return [name for name in names if name in streams and streams[name].facts.groups]
 
     def _chosen(self) -> list[bytes]:
-        """Whom to ask about now: what is looked at, what is new, then the next of all."""
+        """The streams to ask about now: those on a screen, new ones, then the next of all."""
         streams, now_s = self._board.streams, time.monotonic()
         found = dict.fromkeys(self._looked_at(MOST_STREAMS))
         if not self._queue:
@@ -168,7 +169,7 @@ class Poller:
         return [name for name in found if self._is_rested(name, now_s)]
 
     def _looked_at(self, most: int) -> list[bytes]:
-        """What is on a screen; if that is much, another part of it each time."""
+        """Streams on a screen; if they are many, another part of them each time."""
         now_s = time.monotonic()
         self._looked = {n: until_s for n, until_s in self._looked.copy().items() if until_s > now_s}
         names = [name for name in self._looked if self._is_rested(name, now_s)]
@@ -194,7 +195,7 @@ class Poller:
             watched = watched or Watched(facts, now_s, facts.added)
             watched.facts = facts
             watched.groups = watched.groups if facts.groups else {}
-            if is_other:  # told last: who looks now must not keep the old facts for new ones
+            if is_other:  # set last: a viewer must not keep the old facts as new ones
                 board.touch(watched)
                 board.streams[name] = watched
             if is_round:
@@ -204,7 +205,7 @@ class Poller:
     def _note_groups(
         self, server: Server, names: list[bytes], *, is_round: bool = False
     ) -> list[tuple[Watched, WatchedGroup]]:
-        """Ask about the groups of these streams; all of them."""
+        """Ask about the groups of these streams; return all of them."""
         found: dict[bytes, dict[bytes, GroupFacts]] = {name: {} for name in names}
         for facts in every_group(server, names):
             found[facts.stream][facts.name] = facts
@@ -246,7 +247,7 @@ class Poller:
 
 
 def note_rate(watched: Watched, now_s: float) -> None:
-    """What came in since the last round that asked about the stream."""
+    """The rate in since the last round that asked about the stream."""
     added, seconds = watched.facts.added, now_s - watched.at_s
     if added is not None and watched.added is not None and seconds > 0:
         watched.in_rate = max(0, added - watched.added) / seconds
@@ -257,7 +258,7 @@ def note_rate(watched: Watched, now_s: float) -> None:
 def note_groups(
     watched: Watched, groups: dict[bytes, GroupFacts], now_s: float, *, is_round: bool
 ) -> bool:
-    """New facts of the groups of a stream; whether they differ from the old ones."""
+    """Note new facts of a stream's groups; return whether they differ from the old ones."""
     before, fresh = watched.groups, {}
     for name, facts in groups.items():
         group = before.get(name) or WatchedGroup(facts, now_s, facts.read)
@@ -272,7 +273,7 @@ def note_groups(
 
 
 def note_out_rate(group: WatchedGroup, now_s: float) -> None:
-    """What was given to a group since the last round that asked about it."""
+    """The rate out since the last round that asked about the group."""
     read, seconds = group.facts.read, now_s - group.at_s
     if read is not None and group.read is not None and seconds > 0:
         group.out_rate = max(0, read - group.read) / seconds
@@ -281,13 +282,13 @@ def note_out_rate(group: WatchedGroup, now_s: float) -> None:
 
 
 def is_waiting(watched: Watched, group: WatchedGroup) -> bool:
-    """Whether a group has something to come."""
+    """Whether a group has entries left to read."""
     newest = watched.facts.newest_id or NO_ID
     return id_key(group.facts.last_id) < id_key(newest)
 
 
 def entry_bytes(reply: list[object]) -> int:
-    """How much of a reply of XINFO STREAM is its two entries."""
+    """How many bytes the two entries in a reply of XINFO STREAM have."""
     return sum(
         len(word)
         for part in reply

@@ -1,10 +1,10 @@
-"""Run a function for a request, in a thread, and put what it returns or raises into an answer.
+"""Run a function for a request, in a thread, and turn its result or its error into an answer.
 
-200 JSON                        what it returned
-400 {"error": sentence}         what was asked cannot be understood
-401                             nobody is signed in
-403                             the token is missing, the console only reads, the user may not
-404, 409, 429, 502              it is not there; the server refuses; too many guesses; no server
+200 JSON                        the result
+400 {"error": sentence}         the request cannot be understood
+401                             not signed in
+403                             the token is missing, the console is read-only, the user may not
+404, 409, 429, 502              not found; the server refuses; too many guesses; no server
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from forebay.cli.remote.server import NotReachedError, RefusedError
+from forebay.cli.remote.refusals import NO_STREAM, RefusedError
+from forebay.cli.remote.server import NotReachedError
 from forebay.cli.usage import LineError
 from forebay_console.asking.asked import BadRequestError, NotThereError
 from forebay_console.servers.links import NotLetInError
@@ -36,6 +37,7 @@ STATUS: dict[type[Exception], int] = {
     NotReachedError: 502,
     TooManyGuessesError: 429,
 }
+STATUS_OF_CODE = {"NOPERM": 403, "NOAUTH": 401, "NOGROUP": 404, NO_STREAM: 404}
 GUESSES = "too many wrong passwords; wait a second"
 
 
@@ -45,43 +47,37 @@ def failed(status: int, sentence: str) -> Response:
 
 
 async def not_answered(_: Request, error: Exception) -> Response:
-    """An address that nobody answers, or not in this way."""
+    """The answer for an unknown address or a method that it does not allow."""
     status = error.status_code if isinstance(error, HTTPException) else 500
-    known = {404: "there is nothing at this address", 405: "this cannot be asked in this way"}
+    known = {404: "there is nothing at this address", 405: "this method is not allowed here"}
     return failed(status, known.get(status, "the request cannot be understood"))
 
 
 def answered(function: Callable[[], Any]) -> Response:
-    """What a function says; its known errors are answers, others are told in the log alone."""
+    """The result of a function; known errors become answers, others appear only in the log."""
     try:
         return JSONResponse(function())
     except tuple(STATUS) as error:
         return failed(status_of(error), str(error) or GUESSES)
     except Exception:
         log.exception("a question could not be answered")
-        return failed(500, "the console has a fault of its own; its log says which")
+        return failed(500, "internal error in the console; its log has the details")
 
 
 def status_of(error: Exception) -> int:
-    """The number of an error."""
-    if isinstance(error, RefusedError):
-        text = str(error)
-        if "does not permit" in text:
-            return 403
-        if "wants a password" in text:
-            return 401
-        if text.startswith("there is no") or "has no group" in text:
-            return 404
+    """The HTTP status of an error."""
+    if isinstance(error, RefusedError) and error.code in STATUS_OF_CODE:
+        return STATUS_OF_CODE[error.code]
     return next(code for kind, code in STATUS.items() if isinstance(error, kind))
 
 
 def no_number(word: str) -> None:
-    """NaN and its kin are Python's JSON, and nobody else's."""
+    """Refuse NaN and the infinities: only Python takes them for JSON."""
     raise ValueError(word)
 
 
 async def body_of(request: Request) -> dict[str, Any]:
-    """The JSON object that was sent; BadRequestError if it is none."""
+    """The JSON object of the body; BadRequestError if it is not one."""
     if request.method == "GET":
         return {}
     if request.headers.get("content-type", "").partition(";")[0] != "application/json":
@@ -94,9 +90,9 @@ async def body_of(request: Request) -> dict[str, Any]:
         parts.append(part)
     try:
         found = json.loads(b"".join(parts) or b"{}", parse_constant=no_number)
-        json.dumps(found, ensure_ascii=False).encode()  # half a character cannot be kept
+        json.dumps(found, ensure_ascii=False).encode()  # half a surrogate pair cannot be stored
     except (ValueError, RecursionError):
-        raise BadRequestError("what was sent is no JSON") from None
+        raise BadRequestError("the body is not JSON") from None
     if not isinstance(found, dict):
-        raise BadRequestError("what was sent is no JSON object")
+        raise BadRequestError("the body is not a JSON object")
     return found

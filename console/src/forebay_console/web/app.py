@@ -1,4 +1,4 @@
-"""The app: files of the page, sign-in, the table of endpoints, events.
+"""The app: files of the page, sign-in, endpoints, events.
 
 /                    the page                    /metrics         for Prometheus
 /api/session         who am I; sign in, sign out /api/openapi     what there is
@@ -25,7 +25,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from forebay.cli.remote.address import Address
-from forebay.cli.remote.server import NotReachedError, RefusedError
+from forebay.cli.remote.refusals import RefusedError
+from forebay.cli.remote.server import NotReachedError
 from forebay_console.asking.asked import Asked, BadRequestError
 from forebay_console.metrics.exposition import exposition
 from forebay_console.servers.links import Links, NotLetInError
@@ -57,18 +58,18 @@ METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 @dataclass(frozen=True)
 class Settings:
-    """What the command line said."""
+    """The options of the command line."""
 
     address: Address
     may_write: bool = False
-    #: Names under which the console may be asked for, beside those of this machine.
+    #: Host names under which the console answers, besides those of this machine.
     hosts: tuple[str, ...] = ()
     #: Whether /metrics has series for each consumer.
     consumer_metrics: bool = False
 
 
 class Console:
-    """Everything that lives as long as the console does."""
+    """All state of a running console."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -120,11 +121,11 @@ class Console:
         return FileResponse(PAGE / "index.html")
 
     async def openapi(self, _: Request) -> Response:
-        """What can be asked."""
+        """The description of the API."""
         return JSONResponse(description(ENDPOINTS))
 
     async def metrics(self, request: Request) -> Response:
-        """For Prometheus: of what the user may see who is signed in, or in its basic_auth."""
+        """For Prometheus: what the signed-in user, or the user in its basic_auth, may see."""
         session = await self._session(request)
         user = user_of(request.headers.get("authorization", ""))
 
@@ -176,7 +177,7 @@ class Console:
         return self._with_cookie(name)
 
     async def _let_in(self) -> Response:
-        """A server that wants no password lets everybody in, and so do we."""
+        """Sign in without a password if the server needs none."""
         if not await self._is_open():
             return JSONResponse({"user": None, **self._about()})
         name = await run_in_threadpool(self.sessions.sign_in, "", "")
@@ -218,7 +219,7 @@ class Console:
         if endpoint.method != "GET" and request.headers.get(TOKEN) != session.token:
             return failed(403, "the token of the session is missing")
         if endpoint.changes and not self.settings.may_write:
-            return failed(403, "this console only reads; start it with --write to change things")
+            return failed(403, "this console is read-only; start it with --write to make changes")
         try:
             body = await body_of(request)
         except BadRequestError as error:
@@ -248,7 +249,7 @@ class Console:
     def _asker(
         self, endpoint: Endpoint, session: Session, request: Request, body: Mapping[str, Any]
     ) -> Callable[[], Any]:
-        """The question as a function that asks it."""
+        """A function that asks the question."""
         path = {name: str(value) for name, value in request.path_params.items()}
         query = dict(request.query_params)
 
@@ -262,7 +263,7 @@ class Console:
         return ask if endpoint.changes else lambda: once_more(ask)
 
     async def tail(self, request: Request) -> Response:
-        """Entries of a stream as they come."""
+        """Entries of a stream as they arrive."""
         session = await self._session(request)
         if session is None:
             return failed(401, "sign in first")
@@ -272,7 +273,7 @@ class Console:
 
 
 def user_of(header: str) -> tuple[str, str]:
-    """The user and password of basic authentication; nobody's if it is something else."""
+    """The user and password of basic authentication; empty for any other header."""
     kind, _, word = header.partition(" ")
     try:
         text = base64.b64decode(word, validate=True).decode() if kind.lower() == "basic" else ""
@@ -283,7 +284,7 @@ def user_of(header: str) -> tuple[str, str]:
 
 
 def once_more(ask: Callable[[], Any]) -> Any:
-    """A question that changes nothing, on another connection if the first had died meanwhile."""
+    """Ask a question that changes nothing; again on a new connection if the first was dead."""
     begun_s = time.monotonic()
     try:
         return ask()
@@ -291,5 +292,5 @@ def once_more(ask: Callable[[], Any]) -> Any:
         raise
     except NotReachedError:
         if time.monotonic() - begun_s > AT_ONCE_S:
-            raise  # a server that is silent is silent for everybody
+            raise  # a server that does not answer will not answer a second time
         return ask()

@@ -1,11 +1,11 @@
-"""Who looks: a session for each browser, with the user of the server that it signed in as.
+"""A session for each browser, with the user of the server that it signed in as.
 
     cookie   a random name of the session: HttpOnly, SameSite=Strict, for this console only
     token    sent by the page with every change; another site can neither read nor guess it
 
-A server that lets everybody in needs no sign-in.  Passwords stay in memory, inside of the addresses
-of their connections, until the session ends: after an hour without a question, or by signing out.
-Failed sign-ins are slowed down for everybody: guessing is pointless at one in a second.
+A server without a password needs no sign-in.  Passwords stay in memory, inside the addresses of
+their connections, until the session ends: after an hour without a question, or by signing out.
+Failed sign-ins slow down sign-ins for all: at one guess a second guessing is pointless.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ import time
 from dataclasses import dataclass, field, replace
 
 from forebay.cli.remote.address import Address
-from forebay.cli.remote.server import NotReachedError, RefusedError
+from forebay.cli.remote.refusals import RefusedError
+from forebay.cli.remote.server import NotReachedError
 from forebay_console.asking.permits import Permits
 from forebay_console.servers.links import Links
 
 IDLE_S = 3_600.0
 LONGEST_S = 12 * 3_600.0
 MOST_SESSIONS = 1_000
-#: So many wrong passwords in a row are answered at once.
+#: This many wrong passwords in a row are answered at once.
 FREE_GUESSES = 5
 PAUSE_S = 1.0
 
@@ -40,12 +41,12 @@ class Session:
     used_s: float = field(default_factory=time.monotonic)
 
     def is_over(self, now_s: float) -> bool:
-        """Whether its time is up."""
+        """Whether it has expired."""
         return now_s - self.used_s > IDLE_S or now_s - self.begun_s > LONGEST_S
 
 
 class TooManyGuessesError(Exception):
-    """Somebody guesses passwords."""
+    """Too many wrong passwords in a short time."""
 
 
 class Sessions:
@@ -60,7 +61,7 @@ class Sessions:
         self._next_guess_s = 0.0
 
     def find(self, name: str | None) -> Session | None:
-        """The session of a cookie, if it is still good."""
+        """The session of a cookie, if it is still valid."""
         now_s = time.monotonic()
         with self._lock:
             session = self._open.get(name or "")
@@ -70,11 +71,11 @@ class Sessions:
             return session
 
     def sign_in(self, user: str, password: str) -> str:
-        """A new session; the name for its cookie.  A server that refuses them raises."""
+        """Open a session; the name for its cookie.  Raises if the server refuses the user."""
         return self._add(self.visit(user, password))
 
     def visit(self, user: str, password: str) -> Session:
-        """A session for one question, which whoever asked for it closes."""
+        """A session for one question; the caller closes it."""
         self._slow_down()
         try:
             session = self._opened(user, password)

@@ -1,9 +1,9 @@
-"""Live tails: one reader for each stream that somebody watches, whatever the number of viewers.
+"""Live tails: one reader for each watched stream, however many viewers it has.
 
     XREAD BLOCK 1000 STREAMS orders 5-0   -->  every viewer's queue  -->  server-sent events
 
-A viewer that does not keep up loses entries and is told how many; neither the reader nor the others
-wait for it.  A reader ends a moment after its last viewer has left.
+A viewer that does not keep up loses entries and learns how many; neither the reader nor the others
+wait for it.  A reader ends shortly after its last viewer has left.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from collections import deque
 from typing import Any
 
 from forebay.cli.remote.facts import stream_of
-from forebay.cli.remote.server import NotReachedError, RefusedError
+from forebay.cli.remote.refusals import RefusedError
+from forebay.cli.remote.server import NotReachedError
 from forebay_console.servers.links import Links
 from forebay_console.servers.shown import size_of
 from forebay_console.views.entries import told
@@ -24,12 +25,12 @@ log = logging.getLogger(__name__)
 
 BLOCK_S = 1.0
 COUNT = 100
-#: A viewer has so many entries waiting, of so many bytes.
+#: The most entries that wait for a viewer, and their most bytes.
 MOST_WAITING, MOST_BYTES = 500, 4 << 20
 
 
 class Viewer:
-    """What waits for one browser."""
+    """The entries that wait for one browser."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -52,13 +53,13 @@ class Viewer:
         self._loop.call_soon_threadsafe(self._ready.set)
 
     def complain(self, trouble: str) -> None:
-        """Why nothing comes."""
+        """Say why no entries arrive."""
         if trouble != self._trouble:
             self._trouble = trouble
             self._loop.call_soon_threadsafe(self._ready.set)
 
     async def take(self) -> dict[str, Any]:
-        """All that came since the last time, and what stands in the way of more."""
+        """All entries since the last call, and the trouble that prevents more."""
         await self._ready.wait()
         self._ready.clear()
         with self._lock:

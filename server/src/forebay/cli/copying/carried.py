@@ -1,14 +1,14 @@
-"""Groups that go with their stream: how far they are, their consumers, and what is pending.
+"""Groups that are copied with their stream: position, consumers, and pending entries.
 
     XSETID ... ENTRIESADDED MAXDELETEDID      the counters from which lag is made
     XGROUP CREATE | SETID ... ENTRIESREAD     the group, at its last delivered ID
     XGROUP CREATECONSUMER                     its consumers
-    XCLAIM ... TIME RETRYCOUNT FORCE JUSTID   what is pending, with owner, time and count
-    XNACK ... RETRYCOUNT FORCE                the same for what was released (Redis 8.8)
-    XACK                                      what is no longer pending at the source
+    XCLAIM ... TIME RETRYCOUNT FORCE JUSTID   pending entries, with owner, time and count
+    XNACK ... RETRYCOUNT FORCE                the same for released entries (Redis 8.8)
+    XACK                                      entries that are no longer pending at the source
 
-Servers before 7.0 have no counters; they get the rest.  What is pending of an entry that the stream
-has no more cannot be taken along: it is counted and told.
+Servers before 7.0 have no counters; they get the rest.  Pending records of deleted entries cannot
+be copied; they are counted and reported.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Any
 
 from forebay.cli.remote.facts import GroupFacts, consumers_of, groups_of, stream_of
 from forebay.cli.remote.link import Refusal, Word
-from forebay.cli.remote.refusals import sentence
-from forebay.cli.remote.server import RefusedError, Server
+from forebay.cli.remote.refusals import refused
+from forebay.cli.remote.server import Server
 
 PAGE = 1000
-#: Who gets what was released, on a server that has no XNACK.
+#: The consumer that gets released entries, on a server that has no XNACK.
 NOBODY = b"released"
 
 
 class Carrier:
-    """Takes the groups of one stream along to another."""
+    """Copies the groups of one stream to another."""
 
     def __init__(self, source: Server, stream: bytes, target: Server, to: bytes) -> None:
         self.source, self.stream = source, stream
@@ -35,7 +35,7 @@ class Carrier:
         self.groups = self.pending = self.left_behind = 0
 
     def run(self) -> None:
-        """All groups, then the counters."""
+        """Copy all groups, then the counters."""
         facts = stream_of(self.source, self.stream)
         for group in groups_of(self.source, self.stream):
             self._carry_group(group)
@@ -53,7 +53,7 @@ class Carrier:
         reply = self.target.link.ask(*words)
         is_there = isinstance(reply, Refusal) and reply.code == "BUSYGROUP"
         if isinstance(reply, Refusal) and not is_there:
-            raise RefusedError(sentence(self.target.link, words, reply))
+            raise refused(self.target.link, words, reply)
         consumers = consumers_of(self.source, self.stream, group.name)
         self.target.ask_all(
             [("XGROUP", "CREATECONSUMER", self.to, group.name, each.name) for each in consumers]
@@ -66,12 +66,12 @@ class Carrier:
             self._acknowledge(group.name, wanted)
 
     def _set_place(self, group: GroupFacts) -> None:
-        """The place of a group, once the stream has its counters: they are its limit."""
+        """Set the position of a group, after the counters of the stream: they limit it."""
         read: list[Word] = [] if group.read is None else ["ENTRIESREAD", group.read]
         self._ask_with(["XGROUP", "SETID", self.to, group.name, group.last_id], read)
 
     def _ask_with(self, words: list[Word], more: list[Word]) -> None:
-        """A command with words that an older server does not know: then without them."""
+        """Send a command with words that an older server may not know; if so, without them."""
         reply = self.target.link.ask(*words, *more)
         if isinstance(reply, Refusal):
             self.target.ask(*words)
@@ -102,7 +102,7 @@ class Carrier:
     def _release(
         self, group: bytes, entry_id: bytes, deliveries: int, head: Sequence[Word]
     ) -> Sequence[Word]:
-        """What nobody owns: the same there, or with somebody who is nobody."""
+        """Copy entries without an owner: without one there too, or with the consumer NOBODY."""
         known = self.target.link.ask("COMMAND", "INFO", "XNACK")
         if isinstance(known, list) and known and known[0]:
             numbered = ("IDS", 1, entry_id, "RETRYCOUNT", deliveries, "FORCE")
@@ -110,7 +110,7 @@ class Carrier:
         return (*head, "TIME", 1, "RETRYCOUNT", deliveries, "FORCE", "JUSTID")
 
     def _acknowledge(self, group: bytes, wanted: set[bytes]) -> None:
-        """A second copy: what was acknowledged at the source since the first."""
+        """On a repeated copy: acknowledge what was acknowledged at the source since."""
         for page in self._pages(self.target, self.to, group):
             done = [row[0] for row in page if row[0] not in wanted]
             if done:

@@ -1,10 +1,10 @@
 """``forebay copy``: entries of streams, to streams and files, and back.
 
-A turn is all that the source held at one moment: it ends with the last ID that it had then.  Fewer
-entries than it had mean that some went meanwhile, by a trim or a deletion, and that is told.
+A turn copies all that the source held at one moment: it ends with the last ID of that moment.  If
+fewer entries arrive, some were trimmed or deleted meanwhile, and the report says so.
 
     turn 1      after the target's last ID, up to the source's
-    --follow    XREAD waits for more, and each wait ends with another turn
+    --follow    XREAD waits for more, and another turn follows each wait
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ A word that ends in .ndjson, .jsonl or .csv is a file, - is standard input or ou
 everything else is a stream.  SOURCE may be a pattern: then all streams that match are
 copied under their names.
 
-A copy that was stopped goes on when it is started again: the last ID of the target says
-where.  It takes what the source held when it began; --follow goes on with what comes,
+A copy that was stopped continues when it is started again, after the last ID of the
+target.  It copies what the source held when it began; --follow also copies new entries,
 until ctrl-c.
 """
 
@@ -51,13 +51,13 @@ examples:
   forebay copy orders --to-url redis://other:6379
   forebay copy 'orders:*' --to-url redis://other:6379 --groups
   forebay copy orders --to-url redis://other:6379 --follow
-  forebay copy orders orders.ndjson                 every bit; goes on after the last line
+  forebay copy orders orders.ndjson                 every bit; continues after the last line
   forebay copy orders orders.csv                    a column for each field
   forebay copy orders.ndjson orders
   forebay copy orders - | gzip > orders.ndjson.gz
 
-With --groups the groups go along: how far each is, consumers, and what is pending, with
-owner, time and delivery count.  Stop the consumers before, and start them at the target.
+With --groups the groups are copied too: how far each is, consumers, and pending entries
+with owner, time and delivery count.  Stop the consumers before, and start them at the target.
 """
 
 app = App(name="copy", help=HELP, help_epilogue=EPILOG)
@@ -85,14 +85,14 @@ ToUrl = Annotated[
         help="the server of the target (the same)",
     ),
 ]
-Groups = Annotated[bool, Parameter(help="take groups, consumers and pending entries along")]
-Follow = Annotated[bool, Parameter(alias="-f", help="go on with what comes")]
+Groups = Annotated[bool, Parameter(help="also copy groups, consumers and pending entries")]
+Follow = Annotated[bool, Parameter(alias="-f", help="go on with new entries")]
 Append = Annotated[
-    bool, Parameter(help="after the last ID of a target that holds something else, too")
+    bool, Parameter(help="copy after the last ID of a target that holds other entries, too")
 ]
 Format = Annotated[
     Literal["ndjson", "csv"] | None,
-    Parameter(help="how a file is written (its suffix says; - is ndjson)"),
+    Parameter(help="the format of a file (by its suffix; - is ndjson)"),
 ]
 
 
@@ -110,13 +110,13 @@ def copy(
     json: Json = False,
     url: Url = None,
 ) -> int:
-    """Copy, and say how much."""
+    """Copy, and report how much."""
     if follow and groups:
-        raise LineError("groups are copied once, at the end: --groups without --follow")
+        raise LineError("groups are copied once, at the end: use --groups without --follow")
     from_file = PIPE if source == PIPE else format_of(source)
     to_file = PIPE if target == PIPE else format_of(target) if target else None
     if from_file and (to_file or target is None):
-        raise LineError("a file is copied to a stream: forebay copy FILE STREAM")
+        raise LineError("a file can only be copied to a stream: forebay copy FILE STREAM")
     if ((from_file or to_file) and groups) or (from_file and follow):
         raise LineError("a file holds entries only: without --groups, and --follow only to it")
     if from_file and target is not None:
@@ -138,7 +138,7 @@ def copy(
 
 
 def names_in(server: Server, source: str, target: str | None) -> list[bytes]:
-    """The streams that are copied."""
+    """The streams to copy."""
     if target is not None and is_pattern(source):
         raise LineError("a pattern is copied under the names that match: leave out TARGET")
     return server.chosen([source])
@@ -178,7 +178,7 @@ class Job:
         self.seconds = 0.0
 
     def turn(self) -> None:
-        """Copy what the source holds at this moment and the end does not."""
+        """Copy the entries that the source holds at this moment and the end does not."""
         begun = time.monotonic()
         facts = stream_of(self.source, self.stream)
         if self.facts is None:
@@ -202,7 +202,7 @@ class Job:
             self.carrier.run()
 
     def held(self, facts: StreamFacts) -> int | None:
-        """How many entries this turn has to bring; None if that cannot be known."""
+        """How many entries this turn must copy; None if that cannot be known."""
         if self.facts is None:
             return facts.length if self.place == NO_ID else None
         if facts.added is None or self.facts.added is None:
@@ -211,7 +211,7 @@ class Job:
 
 
 def run(jobs: Sequence[Job], source: Server, *, is_following: bool, **told: bool) -> int:
-    """All jobs, one after the other; then what comes, if that is wanted."""
+    """Run all jobs, one after the other; then follow new entries, if asked."""
     for job in jobs:
         job.turn()
         tell_job(job, **told)
@@ -221,7 +221,7 @@ def run(jobs: Sequence[Job], source: Server, *, is_following: bool, **told: bool
 
 
 def follow_once(jobs: Sequence[Job], source: Server) -> None:
-    """Wait for more, for a while."""
+    """Wait for more entries, for a while."""
     waiting = {job.stream: job for job in jobs}
     places = [job.place for job in jobs]
     head = ("XREAD", "COUNT", 1, "BLOCK", round(WAIT_S * 1000), "STREAMS")
@@ -234,7 +234,7 @@ def follow_once(jobs: Sequence[Job], source: Server) -> None:
 
 
 def tell_job(job: Job, *, is_json: bool, is_quiet: bool) -> None:
-    """What was done; standard output may hold the entries themselves."""
+    """Report a job; standard output may hold the entries themselves."""
     if job.missing:
         complain(lost(job, job.missing))
     if is_json:
@@ -249,20 +249,20 @@ def tell_job(job: Job, *, is_json: bool, is_quiet: bool) -> None:
         lines.append(f"with {groups} and {pending} pending")
         if carrier.left_behind:
             gone = counted(carrier.left_behind, "pending entry")
-            lines.append(f"left behind: {gone}, of which the stream holds no more")
+            lines.append(f"left behind: {gone} whose entries the stream no longer holds")
     (sys.stderr if is_quiet else sys.stdout).write("".join(f"{line}\n" for line in lines))
 
 
 def lost(job: Job, count: int) -> str:
-    """That entries went before they could be copied."""
+    """The sentence about entries that were removed before they could be copied."""
     return (
-        f"{counted(count, 'entry')} of {text_of(job.stream)} went while it was copied, trimmed or "
-        f"deleted, and {'is' if count == 1 else 'are'} not in {job.end.name}"
+        f"{counted(count, 'entry')} of {text_of(job.stream)}, trimmed or deleted during the copy, "
+        f"{'is' if count == 1 else 'are'} not in {job.end.name}"
     )
 
 
 def rate(job: Job) -> str:
-    """How quickly, where that says something."""
+    """The rate, if anything was copied."""
     return f", {number(round(job.copied / job.seconds))} a second" if job.copied else ""
 
 

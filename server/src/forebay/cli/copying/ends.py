@@ -1,9 +1,9 @@
-"""Ends of a copy: a stream or a file that takes entries, each from where it stopped.
+"""Ends of a copy: a stream or a file that takes entries, from where it stopped.
 
     end.start()             the last ID that it holds, 0-0 if it is new
     end.take(after, last, tell)   the entries between two IDs; how many
 
-Both ends are asked in turns: a turn is what the source held at one moment (copy.py).
+Both work in turns: a turn is what the source held at one moment (copy.py).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class End(Protocol):
 
 
 class StreamEnd:
-    """Another stream, here or at another server."""
+    """Another stream, on the same or another server."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class StreamEnd:
         return self.pump.run(after, last_id, tell)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Nothing to close."""
 
 
 class FileEnd:
@@ -106,6 +106,6 @@ class FileEnd:
         return copied
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self.file is not None and self.name != "-":
             self.file.close()

@@ -1,13 +1,13 @@
 """Entries in files: NDJSON keeps every bit, CSV is for tables.
 
-    {"id": "1-0", "fields": {"item": "tea"}}     NDJSON: fields as ``range --json`` tells them
+    {"id": "1-0", "fields": {"item": "tea"}}     NDJSON: fields as ``range --json`` prints them
 
     id,item,price,_more            CSV: a column for each name of the first entries
     1-0,tea,3.20,                  an empty cell: the entry has no such field
-    2-0,milk,,[[note, <empty>]]    what has no cell stands in _more, as pairs in JSON
+    2-0,milk,,[[note, <empty>]]    fields without a column are in _more, as pairs in JSON
 
-A file that is written to again goes on after its last line; one that was cut off in the middle of
-a line loses that half line first.
+A later copy appends after the last line of the file; if that line is incomplete, it is removed
+first.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ NDJSON, CSV = "ndjson", "csv"
 SUFFIXES = {".ndjson": NDJSON, ".jsonl": NDJSON, ".csv": CSV}
 PIPE = "-"
 ID, MORE = "id", "_more"
-#: The names of so many entries become columns.
+#: The names in this many entries become columns.
 LOOK_AT = 1000
-#: No line of ours is longer; the end of a file is read so far back.
+#: No line of ours is longer; the end of a file is read this far back.
 LONGEST_LINE = 1 << 30
 
 
@@ -51,7 +51,7 @@ class Writer(Protocol):
 
 
 class NdjsonWriter:
-    """An object a line."""
+    """One object per line."""
 
     def __init__(self, file: IO[str]) -> None:
         self.file = file
@@ -64,7 +64,7 @@ class NdjsonWriter:
 
 
 class CsvWriter:
-    """A row an entry; the columns are fixed by the first page, or by the file that is there."""
+    """One row per entry; the first page, or the existing file, sets the columns."""
 
     def __init__(self, file: IO[str], columns: list[str] | None = None) -> None:
         self.rows = csv.writer(file, lineterminator="\n")
@@ -81,7 +81,7 @@ class CsvWriter:
 
 
 def columns_of(entries: list[Entry]) -> list[str]:
-    """The names of fields, in the order in which they come."""
+    """The names of fields, in order of appearance."""
     names: dict[str, None] = {}
     for _, words in entries[:LOOK_AT]:
         found = [json_of(name) for name in words[::2]]
@@ -90,7 +90,7 @@ def columns_of(entries: list[Entry]) -> list[str]:
 
 
 def row_of(entry: Entry, places: dict[str, int]) -> list[str]:
-    """The cells of an entry; what does not fit them stands in the last, as JSON."""
+    """The cells of an entry; fields without a column go into the last cell, as JSON."""
     entry_id, words = entry
     cells = [""] * len(places)
     more: list[list[Any]] = []
@@ -194,7 +194,7 @@ def open_to_append(word: str) -> IO[str]:
 
 
 def drop_half_line(path: Path) -> None:
-    """Cut off a last line that has no end: whoever wrote it was stopped."""
+    """Cut off an incomplete last line: its writer was interrupted."""
     if not path.exists():
         return
     with path.open("rb+") as file:
@@ -213,7 +213,7 @@ def drop_half_line(path: Path) -> None:
 
 
 def last_entry(word: str, kind: str) -> tuple[Entry | None, list[str] | None]:
-    """The last entry of a file that is there, and the columns of a CSV file."""
+    """The last entry of an existing file, and the columns of a CSV file."""
     if word == PIPE or not Path(word).exists():
         return None, None
     columns, last = None, None

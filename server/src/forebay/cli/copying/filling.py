@@ -1,4 +1,4 @@
-"""Entries of a file into a stream, in pipelines; those that are there already are passed over.
+"""Entries of a file into a stream, in pipelines; existing ones are skipped.
 
     file     1-0  2-0  3-0  4-0
     stream   1-0  2-0               3-0 and 4-0 are added, if 2-0 is in the file
@@ -57,7 +57,7 @@ class Filler:
         try:
             return id_key(entry_id)
         except ValueError:
-            raise FileError(f"{word} has an ID that is none: {text_of(entry_id)}") from None
+            raise FileError(f"{word} has an ID that is not valid: {text_of(entry_id)}") from None
 
     def _other(self, word: str, newest: str | None) -> OtherStreamError:
         return OtherStreamError(

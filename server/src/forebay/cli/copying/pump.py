@@ -1,12 +1,12 @@
-"""Entries from server to server: two connections, reads against writes.
+"""Entries from server to server: two connections, reads and writes at the same time.
 
     source   [page 1][page 2][page 3]            asked for before page 1 is sent on
     relay            [ 1 ]   [ 2 ]   [ 3 ]       replies into commands (relay.py)
     target                   [ 1 ]   [ 2 ]       answers are read when they are needed
 
-A page is about a megabyte, so that both servers have work while we are busy with the other one.
-The answers to XADD are only counted: an ID holds no line end, so two lines are one answer, and a
-line that begins with a dash is a refusal.
+A page is about a megabyte, so that each server has work while we talk to the other one.  The
+answers to XADD are only counted: an ID holds no line end, so two lines are one answer, and a line
+that begins with a dash is an error.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from collections.abc import Callable
 from forebay.cli.copying.relay import Relay
 from forebay.cli.output import text_of
 from forebay.cli.remote.link import Link, Refusal, packed
-from forebay.cli.remote.refusals import sentence
-from forebay.cli.remote.server import RefusedError
+from forebay.cli.remote.refusals import RefusedError, refused
 from forebay.errors import ProtocolError
 
 FIRST_PAGE = 200
 PAGE_BYTES = 1 << 20
 LONGEST_PAGE = 50_000
-#: So little room for received bytes is not worth a call.
+#: With less room for received bytes, a call is not worth it.
 LEAST_ROOM = 1 << 16
 LINES_A_REPLY = 2
 PATIENCE_S = 60.0
@@ -43,9 +42,9 @@ class Pump:
         self.in_flight = 0
 
     def run(self, after: str, last_id: str, tell: Tell) -> int:
-        """Copy what is after one ID, up to and with another; how many entries.
+        """Copy the entries after one ID, up to and including another; how many.
 
-        ``tell`` hears how many it is so far, after each page.
+        ``tell`` is called after each page, with the number so far.
         """
         self.source.socket.settimeout(PATIENCE_S)
         self.target.socket.settimeout(PATIENCE_S)
@@ -78,7 +77,7 @@ class Pump:
             raise self.source.not_our_protocol() from None
         if relay.refusal:
             refusal = Refusal(relay.refusal.decode("utf-8", "replace"))
-            raise RefusedError(sentence(self.source, ("XRANGE", self.stream), refusal))
+            raise refused(self.source, ("XRANGE", self.stream), refusal)
 
     def _send(self) -> int:
         entries = self.relay.entries
@@ -99,7 +98,7 @@ def next_count(relay: Relay) -> int:
 
 
 class Answers:
-    """What the target says to XADD; ``lines`` are still to come."""
+    """The target's answers to XADD; ``lines`` of them are missing."""
 
     def __init__(self, link: Link, stream: bytes) -> None:
         self.link = link
@@ -109,7 +108,7 @@ class Answers:
         self.room = bytearray(LEAST_ROOM)
 
     def wait(self, most: int) -> None:
-        """Read answers until at most so many lines are missing."""
+        """Read answers until at most ``most`` lines are missing."""
         with memoryview(self.room) as room:
             while self.lines > most:
                 data = self.end + room[: self.link.receive_into(room)]
@@ -123,7 +122,7 @@ class Answers:
         refusal = Refusal(line.decode("utf-8", "replace"))
         if refusal.startswith(TOO_SMALL):
             return RefusedError(
-                f"somebody else adds to {text_of(self.stream)} at {self.link.address} meanwhile, "
+                f"another client adds to {text_of(self.stream)} at {self.link.address} meanwhile, "
                 "so its IDs are no longer those of the source; stop that, or copy to another stream"
             )
-        return RefusedError(sentence(self.link, ("XADD", self.stream), refusal))
+        return refused(self.link, ("XADD", self.stream), refusal)

@@ -14,13 +14,13 @@ cdef class Relay:
     cdef bytearray buf, out
     cdef u8* p
     cdef u8* o
-    cdef Py_ssize_t at                  # first byte that is not in a command yet; of words, in an entry
+    cdef Py_ssize_t at                  # first byte not in a command yet; within an entry: its words
     cdef Py_ssize_t reached             # hopped over up to here
-    cdef Py_ssize_t end                 # end of the bytes that have come
+    cdef Py_ssize_t end                 # end of the received bytes
     cdef Py_ssize_t size                # of the commands
     cdef readonly Py_ssize_t entries    # commands of this page
     cdef readonly Py_ssize_t page_bytes
-    cdef Py_ssize_t left                # entries of this page that are not whole yet
+    cdef Py_ssize_t left                # entries of this page that are not complete yet
     cdef Py_ssize_t words_left, words   # of this entry
     cdef Py_ssize_t id_at, id_end
     cdef readonly bytes last_id

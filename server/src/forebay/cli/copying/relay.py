@@ -6,20 +6,20 @@
          v           v
     *7 $4 XADD $6 orders $3 1-0 $4 item $3 tea ...       the command
 
-The ID and the words are the same bytes in both, with their lengths in front.  So nothing is taken
-apart: the end of an entry is found by hopping from length to length, and three pieces are copied.
+The ID and the words are the same bytes in both, with their lengths in front.  So nothing is
+parsed: we find the end of an entry by hopping from length to length, and copy three pieces.
 
-How it is used: ``room`` gives free bytes to receive into, ``came`` says how many came, and what is
-whole of a page becomes commands at once.  When it ``is_whole``, its ``commands`` can be sent, and
-``begin`` is for the next page.
+Usage: ``room`` gives free bytes to receive into, ``came`` says how many arrived, and complete
+entries become commands at once.  When the page ``is_whole``, its ``commands`` can be sent, and
+``begin`` starts the next page.
 
-    buf   [ done | an entry that is not whole yet ... | free ]
+    buf   [ done | an incomplete entry ...            | free ]
                 at                    reached        end
 
 Rules
   1. How the bytes are cut into pieces never changes what comes out.
-  2. Nothing is hopped over twice: ``reached`` and ``words_left`` say where an entry goes on.
-  3. What is no page raises ProtocolError; an error reply is kept as ``refusal``.
+  2. No byte is hopped over twice: ``reached`` and ``words_left`` say where an entry continues.
+  3. Bytes that are no page raise ProtocolError; an error reply is kept as ``refusal``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from forebay.errors import ProtocolError
 
 STAR, DOLLAR, DASH, CR = b"*$-\r"
 FIRST_ROOM = 1 << 20
-#: Before the first line of a page or of an entry was read.
+#: The count before the first line of a page or of an entry was read.
 UNKNOWN = -1
 #: The longest line that announces a number, and the most that one line adds to a command.
 LONGEST_LINE = 32
@@ -59,22 +59,22 @@ class Relay:
         self.refusal = b""
 
     def begin(self) -> None:
-        """The next page; its commands come into the place of those of the last."""
+        """Start the next page; its commands replace those of the last one."""
         self.left = UNKNOWN
         self.size = 0
         self.entries = 0
         self.page_bytes = 0
 
     def is_whole(self) -> bool:
-        """Whether all of a page has come."""
+        """Whether the whole page has arrived."""
         return self.left == 0
 
     def commands(self) -> memoryview:
-        """The entries of the page as commands; good until the next page begins."""
+        """The entries of the page as commands; valid until the next page begins."""
         return memoryview(self.out)[: self.size]
 
     def room(self, least: int) -> memoryview:
-        """Free bytes to receive into, so many at least."""
+        """Free bytes to receive into, ``least`` or more."""
         if len(self.buf) - self.end < least:
             start = self.at if self.words_left == UNKNOWN else self.id_at
             held = self.end - start
@@ -88,7 +88,7 @@ class Relay:
         return memoryview(self.buf)[self.end :]
 
     def came(self, count: int) -> None:
-        """So many bytes were received: make commands of what is whole."""
+        """``count`` bytes were received: make commands of the complete entries."""
         if count < 0 or self.end + count > len(self.buf):
             raise ValueError("more than there was room for")
         self.end += count
@@ -104,7 +104,7 @@ class Relay:
         self.close_page()
 
     def close_page(self) -> None:
-        """All is whole: keep the last ID, and begin anew at the front of the buffer."""
+        """The page is complete: keep the last ID, and start again at the front of the buffer."""
         if self.entries:
             self.last_id = mem.to_bytes(self.p, self.id_at, self.id_end - self.id_at)
         if self.at == self.end:
@@ -113,7 +113,7 @@ class Relay:
             self.end = 0
 
     def open_page(self) -> bool:
-        """Read how many entries there are; False if that line is not whole."""
+        """Read how many entries there are; False if that line is incomplete."""
         if self.at == self.end:
             return False
         if self.p[self.at] == DASH:
@@ -131,7 +131,7 @@ class Relay:
         return True
 
     def open_entry(self) -> bool:
-        """Read up to the words of an entry; False if that is not whole."""
+        """Read up to the words of an entry; False if that part is incomplete."""
         if self.count_at(self.at, STAR) < 0:
             return False
         size = self.count_at(self.reached, DOLLAR)
@@ -144,12 +144,12 @@ class Relay:
             return False
         self.words = count
         self.words_left = count
-        # From here on ``at`` is where the words begin: what is before it is known.
+        # From here on ``at`` is where the words begin: everything before it is read.
         self.at = self.reached
         return True
 
     def pass_words(self) -> bool:
-        """Hop over the words of an entry; False if they are not whole."""
+        """Hop over the words of an entry; False if they are incomplete."""
         p = self.p
         at = self.reached
         while self.words_left > 0:
@@ -171,7 +171,7 @@ class Relay:
         return True
 
     def count_at(self, at: int, kind: int) -> int:
-        """The number of a line of this kind, with ``reached`` after it; -1 if it is not whole."""
+        """The number in a line of this kind; ``reached`` moves after it; -1 if incomplete."""
         stop = mem.find(self.p, at, min(self.end, at + LONGEST_LINE), CR)
         if stop < 0 and self.end - at >= LONGEST_LINE:
             raise ProtocolError("a line that is too long")
@@ -184,7 +184,7 @@ class Relay:
         return count
 
     def put_entry(self) -> None:
-        """Add the command for the entry that is whole."""
+        """Add the command for the complete entry."""
         id_size = self.id_end - self.id_at
         words_size = self.reached - self.at
         head_size = len(self.head)
@@ -215,7 +215,7 @@ class Relay:
         return o + 2
 
     def need(self, room: int) -> None:
-        """Make sure that so many more bytes of commands fit."""
+        """Make sure that ``room`` more bytes of commands fit."""
         if len(self.out) - self.size < room:
             self.out = mem.widened(self.o, 0, self.size, 2 * (self.size + room))
             self.o = self.out

@@ -1,10 +1,10 @@
 """Where a copy begins: after the last ID of the target, if it is the same stream.
 
     source   1-0  2-0  3-0  4-0  5-0
-    target   1-0  2-0  3-0               goes on after 3-0
+    target   1-0  2-0  3-0               continues after 3-0
                        ===               its newest entry is in the source, with the same fields
 
-A target that holds something else is refused: its IDs would decide what is left out.
+A target that holds other entries is refused: its last ID would decide which entries are skipped.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from __future__ import annotations
 from forebay.cli.output import text_of
 from forebay.cli.remote.facts import NO_ID, stream_facts
 from forebay.cli.remote.link import Refusal
-from forebay.cli.remote.refusals import sentence
-from forebay.cli.remote.server import RefusedError, Server
+from forebay.cli.remote.refusals import refused
+from forebay.cli.remote.server import Server
 from forebay.cli.streams.entries import Entry
 from forebay.errors import ForebayError
 
 
 class OtherStreamError(ForebayError):
-    """The target is no beginning of the source."""
+    """The target holds entries that are not those of the source."""
 
 
 def start_in(source: Server, stream: bytes, target: Server, to: bytes, *, is_append: bool) -> str:
-    """The ID after which to go on; 0-0 for a target that is new."""
+    """The ID after which to continue; 0-0 for a new target."""
     reply = target.link.ask("XINFO", "STREAM", to)
     if isinstance(reply, Refusal):
         if not reply.startswith("ERR no such key"):
-            raise RefusedError(sentence(target.link, ("XINFO", "STREAM", to), reply))
+            raise refused(target.link, ("XINFO", "STREAM", to), reply)
         return NO_ID
     facts = stream_facts(to, reply)
     if facts.newest_id is not None and not is_append:

@@ -1,7 +1,7 @@
-"""Where a server is: a URL taken apart, without its secret wherever it is shown.
+"""The address of a server: a URL taken apart; its secret is never shown.
 
 redis://[[user]:password@]host[:port][/database]       unix://[[user]:password@]/path[?db=database]
-rediss://...[?ssl_ca_certs=FILE]                       TLS; what stands after ? is for redis-py
+rediss://...[?ssl_ca_certs=FILE]                       TLS; the part after ? is for redis-py
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WANTED = "a server is redis://host:port, rediss://host:port for TLS, or unix:///
 class Address:
     """One server; ``path`` is set for a unix socket, ``host`` and ``port`` for TCP.
 
-    ``query`` holds options of redis-py, as ``ssl_ca_certs=ca.pem``.
+    ``query`` holds options of redis-py, such as ``ssl_ca_certs=ca.pem``.
     """
 
     host: str = "127.0.0.1"
@@ -40,7 +40,7 @@ class Address:
         return f"{'rediss' if self.is_tls else 'redis'}://{host}:{self.port}{database}"
 
     def command(self, *words: str) -> str:
-        """A line for a shell that sends a command there; it asks for a password if there is one."""
+        """A shell line that sends a command there; it asks for a password if there is one."""
         line = ["redis-cli"]
         line += ["-s", self.path] if self.path else ["-h", self.host, "-p", str(self.port)]
         line += ["--tls"] if self.is_tls else []
@@ -49,7 +49,7 @@ class Address:
         return shlex.join([*line, *words])
 
     def setting(self, name: str, value: str) -> str:
-        """A line for a shell that changes a setting of a running server."""
+        """A shell line that changes a setting of a running server."""
         return self.command("CONFIG", "SET", name, value)
 
 

@@ -1,7 +1,7 @@
-"""What a server says of its streams, groups and consumers, as records.
+"""The facts of a server about its streams, groups and consumers, as records.
 
-Replies of XINFO are pairs of a name and a value, and newer servers add names: a pair that is not
-known is passed over, one that is missing (Redis before 7.0 counts no entries) is None.
+Replies of XINFO are pairs of a name and a value, and newer servers add names: an unknown pair is
+skipped, a missing one (Redis before 7.0 counts no entries) is None.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def pairs(reply: Sequence[Any]) -> dict[str, Any]:
 
 
 def program(info: Mapping[str, str]) -> str:
-    """What a server is, by its INFO, with its version: ``Forebay 0.1.0``."""
+    """The program and version of a server, from its INFO: ``Forebay 0.1.0``."""
     for name, field in (("Forebay", "forebay_version"), ("Valkey", "valkey_version")):
         if info.get(field):
             return f"{name} {info[field]}"
@@ -43,7 +43,7 @@ def id_key(entry_id: str | bytes) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class StreamFacts:
-    """One stream; ``first_id`` and ``newest_id`` are those of entries, and None if it has none."""
+    """One stream; ``first_id`` and ``newest_id`` are IDs of entries, None if it has no entries."""
 
     name: bytes
     length: int
@@ -126,11 +126,11 @@ def groups_of(server: Server, name: bytes) -> list[GroupFacts]:
 
 
 def group_of(server: Server, name: bytes, group: bytes) -> GroupFacts:
-    """Ask about one group; a sentence with the others if it is not there."""
+    """Ask about one group; if it does not exist, the error names the others."""
     for facts in groups_of(server, name):
         if facts.name == group:
             return facts
-    server.ask("XINFO", "CONSUMERS", name, group)  # which says NOGROUP
+    server.ask("XINFO", "CONSUMERS", name, group)  # which answers NOGROUP
     raise AssertionError("a group that has consumers is in the list of groups")
 
 
@@ -151,7 +151,7 @@ def every_group(server: Server, names: Iterable[bytes]) -> list[GroupFacts]:
 
 
 def told_of(server: Server, what: str, names: Iterable[bytes]) -> list[tuple[bytes, Any]]:
-    """What XINFO says of many streams; one that has gone meanwhile is left out."""
+    """The answers of XINFO about many streams; one that was deleted meanwhile is left out."""
     listed = list(names)
     replies = server.link.ask_all([("XINFO", what, name) for name in listed])
     pairs_of = zip(listed, replies, strict=True)

@@ -3,9 +3,9 @@
     sockets.py   finds the host, opens the socket, TLS included
     hiredis      reads the replies; a reply is bytes, int, None or a list of replies
 
-It must never hang and never raise anything but LinkError: who looks for a fault is in no mood for a
-stack.  A refusal of one command (unknown, not permitted) is a value, ``Refusal``: a server that
-does not do one thing may still do another.
+It must never hang and never raise anything but LinkError: a user who looks for a fault does not
+want a traceback.  A refusal of one command (unknown, not permitted) is a value, ``Refusal``: a
+server that refuses one command may still run another.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from forebay.errors import ForebayError
 
 PATIENCE_S = 5.0
 READ_BYTES = 1 << 18
-#: So many commands are sent before their replies are read.
+#: This many commands are sent before their replies are read.
 PIPELINE = 500
 
 HELP = "export FOREBAY_URL='rediss://HOST:PORT?ssl_ca_certs=FILE'"
@@ -32,9 +32,9 @@ Word = bytes | str | int
 
 
 class LinkError(ForebayError):
-    """No conversation is possible; the text says why, ``do`` is a line for a shell to try.
+    """No connection is possible; the text says why, ``do`` is a shell line to try.
 
-    ``is_nobody``: there is no server, rather than one that does not want to talk.
+    ``is_nobody``: no server answers, rather than one that refuses.
     """
 
     def __init__(self, text: str, do: str, *, is_nobody: bool = False) -> None:
@@ -48,7 +48,7 @@ class Refusal(str):
 
     @property
     def code(self) -> str:
-        """Its first word, as in WRONGTYPE."""
+        """Its first word, such as WRONGTYPE."""
         return self.partition(" ")[0]
 
 
@@ -64,7 +64,7 @@ def packed(words: Sequence[Word]) -> bytes:
 class Link:
     """A connection to a server; a context manager.
 
-    ``is_text``: replies are text, with a mark where bytes are no UTF-8.
+    ``is_text``: replies are text, with a mark where bytes are not UTF-8.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Link:
         self.socket = self._connected()
         kind: dict[str, Any] = {"encoding": "utf-8", "errors": "replace"} if is_text else {}
         self._reader = hiredis.Reader(replyError=cast(Any, Refusal), **kind)
-        #: Bytes that came of a reply which is not whole yet.
+        #: Bytes of a reply that is not complete yet.
         self._unread = 0
 
     def __enter__(self) -> Link:
@@ -96,7 +96,7 @@ class Link:
         return bool(self.socket.getpeername()[0] == self.socket.getsockname()[0])
 
     def log_in(self) -> None:
-        """Say the password of the URL and choose its database, if it has them."""
+        """Send the password of the URL and choose its database, if it has them."""
         address = self.address
         if address.password:
             words = [word for word in (address.user, address.password) if word]
@@ -128,7 +128,7 @@ class Link:
         return found
 
     def send(self, data: bytes | bytearray | memoryview) -> None:
-        """Bytes as they are; what the server said before it hung up is still to be read."""
+        """Send raw bytes; the server's last words before a close can still be read."""
         try:
             self.socket.sendall(data)
         except TimeoutError:
@@ -137,7 +137,7 @@ class Link:
             pass
 
     def receive_into(self, room: memoryview) -> int:
-        """Some bytes as they are: how many."""
+        """Receive raw bytes; how many."""
         try:
             got = self.socket.recv_into(room)
         except TimeoutError:
@@ -149,13 +149,13 @@ class Link:
         return got
 
     def hung_up(self, reason: str) -> LinkError:
-        """The server ended the conversation."""
+        """The error if the server closed the connection."""
         return LinkError(
             f"{self.address} closed the connection ({reason})", self.address.command("PING")
         )
 
     def not_our_protocol(self) -> LinkError:
-        """Whatever answers there is no server of ours."""
+        """The error if the other side is no Redis server."""
         return LinkError(
             f"What answers at {self.address} does not speak the Redis protocol",
             "export FOREBAY_URL=redis://HOST:PORT",

@@ -1,10 +1,10 @@
 """The streams of a server, by name and by pattern.
 
-    orders         a name: taken as it is, there or not
+    orders         a name: taken as it is, whether it exists or not
     'orders:*'     a pattern: every stream whose name matches, in order
 
 SCAN walks over all keys of a database without stopping the server; ``TYPE stream`` leaves others
-out.  A key may be told twice, and is kept once.
+out.  SCAN may return a key twice; it is kept once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def is_pattern(name: str) -> bool:
 
 
 def name_of(word: str) -> bytes:
-    """A name as the shell gave it, to the byte; an escaped star is a star."""
+    """A name as the shell gave it, byte for byte; an escaped star is a star."""
     for char in "*?[":
         word = word.replace(f"\\{char}", char)
     return os.fsencode(word)

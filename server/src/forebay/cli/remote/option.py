@@ -13,14 +13,14 @@ URL_VARIABLE = "FOREBAY_URL"
 
 
 def address_of(_: Any, tokens: Sequence[Token]) -> Address | None:
-    """A server; an empty variable counts as none."""
+    """The address of a server; an empty variable counts as none."""
     return parse_url(tokens[0].value) if tokens[0].value else None
 
 
 def url_parameter(without: str = DEFAULT_URL) -> Parameter:
-    """Which server; the variable may hold a password, so its value is never printed.
+    """The option --url; the variable may hold a password, so its value is never printed.
 
-    ``without`` says what counts if neither is given.
+    ``without`` says which server is used if neither is given.
     """
     return Parameter(
         metavar="URL",

@@ -1,8 +1,9 @@
-"""What a server refused, in one sentence that says what to do next.
+"""A refusal of a server, as one sentence that says what to do next.
 
-A refusal has a code and words of the server's own.  The codes that a user can act on are put into
-our words, with names that the server knows: the nearest stream, the groups that there are.  The
-questions for them are asked here, after something went wrong, and never before.
+A refusal has a code and the server's own words.  For codes that a user can act on we write our own
+sentence, with names that the server knows: the nearest stream, the existing groups.  The queries
+for these names run only here, after an error.  RefusedError keeps the code: programs such as the
+console must not guess it from the sentence.
 """
 
 from __future__ import annotations
@@ -12,11 +13,28 @@ from collections.abc import Callable, Sequence
 from forebay.cli.output import text_of
 from forebay.cli.remote.link import Link, Refusal, Word
 from forebay.cli.remote.names import scanned
+from forebay.errors import ForebayError
 from forebay.server.config.nearest import did_you_mean, nearest
 
 CONTAINERS = ("XGROUP", "XINFO")
 NO_SUCH_KEY = ("ERR no such key", "ERR The XGROUP subcommand requires the key to exist")
 MOST_NAMED = 20
+#: A code of ours: Redis says only ERR if a stream does not exist.
+NO_STREAM = "NOSTREAM"
+
+
+class RefusedError(ForebayError):
+    """A server refused a command; the text says why, and what to do; ``code`` is for programs."""
+
+    def __init__(self, text: str, code: str = "") -> None:
+        super().__init__(text)
+        self.code = code
+
+
+def refused(link: Link, words: Sequence[Word], refusal: Refusal, more: str = "") -> RefusedError:
+    """The error for a refused command; ``more`` is added to its sentence."""
+    code = NO_STREAM if refusal.startswith(NO_SUCH_KEY) else refusal.code
+    return RefusedError(sentence(link, words, refusal) + more, code)
 
 
 def sentence(link: Link, words: Sequence[Word], refusal: Refusal) -> str:
@@ -29,14 +47,14 @@ def sentence(link: Link, words: Sequence[Word], refusal: Refusal) -> str:
         return no_stream(link, key_of(words)) + more
     if refusal.startswith("ERR unknown command"):
         return (
-            f"{link.address} does not know {words[0]!s}; it takes a Forebay, or a Redis or Valkey "
-            "from 6.2"
+            f"{link.address} does not know {words[0]!s}; this needs a Forebay, or a Redis or "
+            "Valkey from 6.2"
         )
     return f"{link.address} refuses {words[0]!s}: {refusal}"
 
 
 def word_at(words: Sequence[Word], at: int) -> bytes:
-    """A word of a command; empty if it has not so many."""
+    """A word of a command; empty if the command is shorter."""
     word = words[at] if len(words) > at else b""
     return word if isinstance(word, bytes) else str(word).encode()
 
@@ -52,7 +70,7 @@ def group_of(words: Sequence[Word]) -> bytes:
 
 
 def no_stream(link: Link, key: bytes) -> str:
-    """The stream is not there; perhaps another one is meant."""
+    """The stream does not exist; perhaps the user means another one."""
     found = scanned(link)
     names = [] if isinstance(found, Refusal) else [n.decode("utf-8", "replace") for n in found]
     told = f"there is no stream {text_of(key)} at {link.address}"
@@ -65,13 +83,13 @@ def no_stream(link: Link, key: bytes) -> str:
 
 
 def may_see(link: Link, name: str) -> bool:
-    """Whether this user may know of a stream; SCAN names others too."""
+    """Whether this user may read a stream; SCAN also names others."""
     reply = link.ask("XLEN", name)
     return not (isinstance(reply, Refusal) and reply.code == "NOPERM")
 
 
 def no_group(link: Link, key: bytes, group: bytes) -> str:
-    """The group is not there; these are."""
+    """The group does not exist; name those that do."""
     reply = link.ask("XINFO", "GROUPS", key)
     if isinstance(reply, Refusal):
         return no_stream(link, key)
@@ -112,7 +130,7 @@ def _not_permitted(link: Link, words: Sequence[Word], refusal: Refusal) -> str:
 
 def _denied(link: Link, _: Sequence[Word], __: Refusal) -> str:
     return (
-        f"{link.address} is in protected mode and talks to its own machine only; run this there, "
+        f"{link.address} is in protected mode and serves only its own machine; run this there, "
         "or set a password (requirepass)"
     )
 

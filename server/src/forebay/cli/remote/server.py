@@ -1,11 +1,11 @@
-"""A server that was met: a link that is logged in, and whose refusals are sentences.
+"""A connected server: a link that is logged in, and whose refusals are sentences.
 
     with connected(address) as server:
         server.ask("XLEN", b"orders")             -> 3, or RefusedError with what to do next
-        server.link.ask("XNACK", ...)             -> a reply or a Refusal, for who looks himself
+        server.link.ask("XNACK", ...)             -> a reply or a Refusal, for callers that check
         server.ask_all([("XLEN", name), ...])     -> pipelined
 
-Nothing else leaves ``connected`` but a ForebayError with one sentence.
+``connected`` raises only ForebayError, with one sentence.
 """
 
 from __future__ import annotations
@@ -17,16 +17,12 @@ from typing import Any
 from forebay.cli.remote.address import DEFAULT_URL, Address, parse_url
 from forebay.cli.remote.link import PATIENCE_S, Link, LinkError, Refusal, Word
 from forebay.cli.remote.names import is_pattern, name_of, scanned
-from forebay.cli.remote.refusals import sentence
+from forebay.cli.remote.refusals import RefusedError, refused
 from forebay.errors import ForebayError
 
 
-class RefusedError(ForebayError):
-    """A server refused a command; the text says why, and what to do."""
-
-
 class NotReachedError(ForebayError):
-    """There is no server, or none that talks to us; the text says what to do."""
+    """No server answers, or it refuses us; the text says what to do."""
 
 
 class Server:
@@ -44,7 +40,7 @@ class Server:
         """One command; a refusal is raised as a sentence."""
         reply = self.link.ask(*words, wait_s=wait_s)
         if isinstance(reply, Refusal):
-            raise RefusedError(sentence(self.link, words, reply))
+            raise refused(self.link, words, reply)
         return reply
 
     def ask_all(self, commands: Sequence[Sequence[Word]]) -> list[Any]:
@@ -52,18 +48,18 @@ class Server:
         replies = self.link.ask_all(commands)
         for words, reply in zip(commands, replies, strict=True):
             if isinstance(reply, Refusal):
-                raise RefusedError(sentence(self.link, words, reply))
+                raise refused(self.link, words, reply)
         return replies
 
     def streams(self, pattern: str = "*") -> list[bytes]:
         """All streams, or those that match, in order."""
         found = scanned(self.link, pattern)
         if isinstance(found, Refusal):
-            raise RefusedError(sentence(self.link, ("SCAN",), found))
+            raise refused(self.link, ("SCAN",), found)
         return found
 
     def chosen(self, words: Iterable[str]) -> list[bytes]:
-        """The streams that names and patterns stand for, each once; a pattern must match some."""
+        """The streams that names and patterns mean, each once; a pattern must match some."""
         found: dict[bytes, None] = {}
         for word in words:
             names = self.streams(word) if is_pattern(word) else [name_of(word)]
@@ -75,7 +71,7 @@ class Server:
         return list(found)
 
     def now_ms(self) -> int:
-        """The server's time, by which it makes IDs."""
+        """The server's time, from which it makes IDs."""
         seconds, micros = self.ask("TIME")
         return int(seconds) * 1000 + int(micros) // 1000
 
@@ -89,7 +85,7 @@ class Server:
 
 @contextmanager
 def connected(address: Address | None, patience_s: float = PATIENCE_S) -> Iterator[Server]:
-    """Meet a server; the usual one if none is named."""
+    """Connect to a server; to the default one if none is named."""
     try:
         with Link(address or parse_url(DEFAULT_URL), patience_s) as link:
             link.log_in()

@@ -1,9 +1,10 @@
 """From an address to an open socket.
 
     redis://host:port, unix:///path       the standard library
-    rediss://..., and what stands after ? redis-py, which has the options and knows what they mean
+    rediss://..., and options after ?     redis-py, which has the options and knows their meaning
 
-redis-py takes longer to import than a small command takes to run, so only who needs it does.
+redis-py takes longer to import than a small command takes to run, so it is imported only if
+needed.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from forebay.cli.remote.address import Address
 
 
 class BadOptionError(Exception):
-    """The URL asks for something that there is not."""
+    """The URL has an option that does not exist or cannot be used."""
 
 
 class NobodyError(Exception):
-    """Nobody answers there; the text says why."""
+    """No server answers there; the text says why."""
 
 
 def opened(address: Address, patience_s: float) -> socket.socket:
-    """A connection; it logs in nowhere and says nothing of its own."""
+    """A connection; it does not log in and sends nothing."""
     if address.is_tls or has_options(address):
         return _by_redis_py(address, patience_s)
     try:
@@ -48,7 +49,7 @@ def _at_path(path: str, patience_s: float) -> socket.socket:
 
 
 def has_options(address: Address) -> bool:
-    """Whether a URL says more than which database."""
+    """Whether a URL has options besides the database."""
     return any(part.partition("=")[0] != "db" for part in address.query.split("&") if part)
 
 
@@ -76,7 +77,7 @@ def _by_redis_py(address: Address, patience_s: float) -> socket.socket:
     except (RedisError, OSError, UnicodeError) as error:
         raise NobodyError(reason_of(error)) from None
     made: socket.socket = connection._sock
-    connection._sock = None  # it is ours now, and not closed when redis-py's object goes
+    connection._sock = None  # it is ours now; redis-py's object must not close it
     return made
 
 

@@ -2,7 +2,7 @@
 
     add.py                    forebay add          entries from words, or from standard input
     read_range.py             forebay range        entries between two IDs or moments
-    tail.py, onlooker.py      forebay tail         the last entries, and those that come
+    tail.py, onlooker.py      forebay tail         the last entries, and new ones
     info.py                   forebay info         a server in short, a stream, many streams
     groups.py, reset.py       forebay groups       list, describe, create, reset, delete
     consumers.py              forebay consumers    list, delete
@@ -12,6 +12,6 @@
     json_fields.py            lines of JSON as fields
     arguments.py              arguments that several of them take
 
-Each command asks for what it needs, tells it as a table or as JSON lines, and leaves the server as
-it was unless it says otherwise.  What deletes asks first (cli/asking.py).
+Each command asks for what it needs, prints a table or JSON lines, and changes nothing on the
+server unless it says otherwise.  Commands that delete ask first (cli/asking.py).
 """

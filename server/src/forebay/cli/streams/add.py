@@ -1,7 +1,7 @@
 """``forebay add``: entries from the words of the line, or many from standard input.
 
-Lines of standard input are JSON objects.  They are sent in pipelines, and a line that is wrong
-stops the work: what came before it is in the stream, and the sentence says where to go on.
+Lines of standard input are JSON objects.  They are sent in pipelines, and a wrong line stops the
+work: the lines before it are in the stream, and the error says where to continue.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ MaxLen = Annotated[
         name="--maxlen",
         metavar="N",
         converter=at_least_one,
-        help="let old entries go when there are about so many (MAXLEN ~ N)",
+        help="remove old entries when there are about this many (MAXLEN ~ N)",
     ),
 ]
 
@@ -78,7 +78,7 @@ def add(
     json: Json = False,
     url: Url = None,
 ) -> int:
-    """Add, and say under which ID."""
+    """Add, and print the ID."""
     limit: list[Word] = [] if maxlen is None else ["MAXLEN", "~", maxlen]
     head: list[Word] = ["XADD", stream, *limit, id]
     if fields == ("-",):
@@ -95,7 +95,7 @@ def add(
 
 
 def words_of(fields: Sequence[str]) -> list[bytes]:
-    """Names and values in turn, however they were written."""
+    """Names and values in turn, in either form of the line."""
     if not fields:
         raise LineError("an entry needs a field: write NAME=VALUE, or - for standard input")
     if "=" not in fields[0]:
@@ -109,7 +109,7 @@ def words_of(fields: Sequence[str]) -> list[bytes]:
 
 
 def add_lines(server: Server, stream: bytes, head: list[Word], *, is_json: bool) -> int:
-    """Add what standard input holds, in pipelines."""
+    """Add the lines of standard input, in pipelines."""
     batch = Batch(server, stream)
     for number, line in enumerate(sys.stdin.buffer, 1):
         if not line.strip():
@@ -141,13 +141,13 @@ class Batch:
         self.last_id: str | None = None
 
     def put(self, number: int, words: list[Word]) -> None:
-        """One more entry, from this line."""
+        """Add one more entry, from this line."""
         self.waiting.append((number, words))
         if len(self.waiting) == PIPELINE:
             self.send()
 
     def send(self) -> None:
-        """Send what waits; RefusedLineError names the first line that was refused."""
+        """Send the waiting entries; RefusedLineError names the first refused line."""
         replies = self.server.link.ask_all([words for _, words in self.waiting])
         refused = None
         for (number, words), reply in zip(self.waiting, replies, strict=True):
@@ -163,7 +163,7 @@ class Batch:
             raise RefusedLineError(self.told(number, sentence(self.server.link, words, reply)))
 
     def told(self, number: int, problem: str) -> str:
-        """What is wrong with a line, and how far the work came."""
+        """The sentence about a wrong line, with what was added before."""
         done = counted(self.added, "entry")
         verb = "was" if self.added == 1 else "were"
         return (

@@ -1,4 +1,4 @@
-"""Arguments that several commands take, as types: cyclopts reads them off signatures."""
+"""Arguments that several commands take, as types: cyclopts reads them from signatures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebay.cli.remote.names import name_of
 
 
 def plain_name(_: Any, tokens: Sequence[Token]) -> bytes:
-    """A name, to the byte."""
+    """A name, byte for byte."""
     return name_of(tokens[0].value)
 
 
@@ -25,7 +25,7 @@ def at_least_one(_: Any, tokens: Sequence[Token]) -> int:
 
 
 def parameter(name: str, told: str) -> Parameter:
-    """A name on the line, to the byte."""
+    """A name on the line, byte for byte."""
     shown = "NAME" if name.startswith("--") else None
     return _one_word(plain_name, name=name, metavar=shown, help=told)
 
@@ -47,13 +47,13 @@ def _one_word(converter: Any, **more: Any) -> Parameter:
 Stream = Annotated[bytes, parameter("STREAM", "a stream")]
 Group = Annotated[bytes, parameter("GROUP", "a consumer group")]
 Patterns = Annotated[
-    str, Parameter(name="STREAM", help="streams, by name or by pattern as 'orders:*'")
+    str, Parameter(name="STREAM", help="streams, by name or by pattern such as 'orders:*'")
 ]
 Json = Annotated[
     bool,
-    Parameter(help='JSON, one object a line; bytes that are no UTF-8 become {"base64": "..."}'),
+    Parameter(help='JSON, one object per line; bytes that are not UTF-8 become {"base64": "..."}'),
 ]
 Count = Annotated[
     int | None,
-    Parameter(alias="-n", metavar="N", converter=at_least_one, help="at most so many (all)"),
+    Parameter(alias="-n", metavar="N", converter=at_least_one, help="at most this many (all)"),
 ]

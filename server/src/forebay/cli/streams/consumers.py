@@ -1,10 +1,10 @@
-"""``forebay consumers``: the consumers of a group, and how one leaves without a loss.
+"""``forebay consumers``: the consumers of a group, and how to delete one without a loss.
 
-    XPENDING, XCLAIM JUSTID    all that it has goes to another consumer: owner changed, counts kept
-    MULTI                      what it was given meanwhile is read and the consumer deleted, in one
-    XCLAIM FORCE JUSTID        and that, if there is any, follows to the other consumer
+    XPENDING, XCLAIM JUSTID    its pending entries go to another consumer, with their counts
+    MULTI                      read entries that it was given meanwhile, and delete the consumer
+    XCLAIM FORCE JUSTID        those entries, if any, go to the other consumer too
 
-XGROUP DELCONSUMER by itself drops what is pending: nobody would ever be given it again.
+XGROUP DELCONSUMER alone drops its pending entries: no consumer would ever be given them again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CONSUMER_COLUMNS = ("consumer", "pending", "last seen", "last given")
 
 
 class NoConsumerError(ForebayError):
-    """The consumer is not there, or nobody can take over from it."""
+    """The consumer does not exist, or no other can take over from it."""
 
 
 @app.command(name="list", help_epilogue="examples:\n  forebay consumers list orders billing")
@@ -83,13 +83,13 @@ examples:
   forebay consumers delete orders billing worker-3 --to worker-4 --yes
   forebay consumers delete orders billing worker-3 --drop --yes
 
-What it has pending goes to another consumer first: the one that --to names, or else the one
-that was seen last.  It keeps its delivery counts and times.
+Its pending entries go to another consumer first: the one that --to names, or else the one
+that was seen last.  They keep their delivery counts and times.
 """
 
 Consumer = Annotated[bytes, parameter("CONSUMER", "a consumer")]
-To = Annotated[bytes | None, parameter("--to", "who takes over what is pending; made if missing")]
-Drop = Annotated[bool, Parameter(help="let what is pending go: nobody is given it again")]
+To = Annotated[bytes | None, parameter("--to", "who gets the pending entries; made if missing")]
+Drop = Annotated[bool, Parameter(help="drop the pending entries: no consumer gets them again")]
 
 
 @app.command(help_epilogue=DELETE_EXAMPLES)
@@ -104,7 +104,7 @@ def delete(
     yes: Yes = False,
     url: Url = None,
 ) -> int:
-    """Delete a consumer, after what it has pending was handed over."""
+    """Delete a consumer, after its pending entries were handed over."""
     if to is not None and drop:
         raise LineError("--to and --drop exclude each other: give one of them")
     with connected(url) as server:
@@ -114,10 +114,10 @@ def delete(
         if pending and heir is None and not drop:
             raise NoConsumerError(
                 f"{text_of(consumer)} has {counted(pending, 'pending entry')} and is alone; name "
-                "who takes over with --to NAME, or let them go with --drop"
+                "another consumer with --to NAME, or drop them with --drop"
             )
         if heir == consumer:
-            raise LineError("--to names the consumer that is to be deleted")
+            raise LineError("--to names the consumer that would be deleted")
         agree(deed(stream, group, consumer, pending, heir), yes=yes)
         moved = 0 if heir is None else hand_over(server, stream, group, consumer, heir)
         moved += leave(server, stream, group, consumer, heir)
@@ -127,7 +127,7 @@ def delete(
 
 
 def pending_of(found: Sequence[ConsumerFacts], group: bytes, consumer: bytes) -> int:
-    """How much a consumer has; it must be there."""
+    """The number of pending entries of a consumer; it must exist."""
     for facts in found:
         if facts.name == consumer:
             return facts.pending
@@ -144,17 +144,17 @@ def heir_of(found: Sequence[ConsumerFacts], consumer: bytes) -> bytes | None:
 
 
 def deed(stream: bytes, group: bytes, consumer: bytes, pending: int, heir: bytes | None) -> str:
-    """What is going to be done."""
+    """What will be done, for the question."""
     told = f"delete the consumer {text_of(consumer)} of {text_of(group)} of {text_of(stream)}"
     if not pending:
         return told
     if heir is None:
-        return f"{told} and let {counted(pending, 'pending entry')} go"
+        return f"{told} and drop {counted(pending, 'pending entry')}"
     return f"{told} after {counted(pending, 'pending entry')} went to {text_of(heir)}"
 
 
 def hand_over(server: Server, stream: bytes, group: bytes, consumer: bytes, heir: bytes) -> int:
-    """Give all that a consumer has to another one; how many entries."""
+    """Give all pending entries of a consumer to another one; how many."""
     moved, start = 0, "-"
     while True:
         page = server.ask("XPENDING", stream, group, start, "+", PAGE, consumer)
@@ -166,7 +166,7 @@ def hand_over(server: Server, stream: bytes, group: bytes, consumer: bytes, heir
 
 
 def leave(server: Server, stream: bytes, group: bytes, consumer: bytes, heir: bytes | None) -> int:
-    """Delete a consumer; what it was given at the last moment goes to the heir: how many."""
+    """Delete a consumer; entries that it was given at the last moment go to the heir: how many."""
     if heir is None:
         server.ask("XGROUP", "DELCONSUMER", stream, group, consumer)
         return 0
@@ -186,9 +186,9 @@ def claim(
     page: Sequence[Sequence[Any]],
     *force: str,
 ) -> None:
-    """Make another consumer the owner of what XPENDING told, with times and counts as they were.
+    """Make another consumer the owner of the entries of XPENDING, and keep times and counts.
 
-    What was acknowledged meanwhile stays so, unless it is claimed with FORCE.
+    Entries that were acknowledged meanwhile stay so, unless they are claimed with FORCE.
     """
     now_ms = server.now_ms()
     server.ask_all(

@@ -1,9 +1,9 @@
-"""Entries: read from a server in pages, and told to people and programs.
+"""Entries: read from a server in pages, and printed for people and programs.
 
     1794947610000-0  2026-11-17T20:33:30.000Z  item=tea price=3.20          a line for a person
     {"stream": "orders", "id": "1794947610000-0", "fields": {"item": "tea", "price": "3.20"}}
 
-In JSON the fields are an object.  If a name stands twice in an entry, or is no text, they are a
+In JSON the fields are an object.  If a name occurs twice in an entry, or is not text, they are a
 list of pairs instead, so that nothing is lost: [["item", "tea"], ["item", "milk"]].
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: An ID, and names and values in turn.
 Entry = tuple[bytes, list[bytes]]
 
-#: The first page is small, in case entries are large; then pages have about so many bytes.
+#: The first page is small, in case entries are large; then pages have about PAGE_BYTES.
 FIRST_PAGE = 50
 PAGE_BYTES = 1 << 20
 LONGEST_PAGE = 5000
@@ -80,12 +80,12 @@ def fields_text(words: list[bytes]) -> str:
 
 
 def moment_of_id(entry_id: bytes) -> str:
-    """When an entry was added, if its ID says so: an ID made by hand may be any number."""
+    """When an entry was added, if its ID says so: an ID that a user chose may be any number."""
     return iso(ms_of(entry_id.decode()))
 
 
 class EntryWriter:
-    """Tells entries, one a line; the stream is named if there are several."""
+    """Prints entries, one per line; the stream is named if there are several."""
 
     def __init__(self, *, is_json: bool, names_streams: bool = False) -> None:
         self.is_json = is_json
@@ -103,7 +103,7 @@ class EntryWriter:
         note: str = "",
         more: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        """One entry; ``note`` is what else is known of it for people, ``more`` for programs."""
+        """Print one entry; ``note`` is extra text for people, ``more`` extra facts for programs."""
         entry_id, words = entry
         if self.is_json:
             head = {"stream": json_of(stream), "id": entry_id.decode()}
@@ -115,7 +115,7 @@ class EntryWriter:
         self._write_line("  ".join(told), fields_text(words))
 
     def flush(self) -> None:
-        """What was written is seen now."""
+        """Flush standard output."""
         sys.stdout.flush()
 
     def _write_line(self, head: str, rest: str) -> None:

@@ -80,7 +80,7 @@ examples:
 
 @app.command(help_epilogue=DESCRIBE_EXAMPLES)
 def describe(stream: Stream, group: Group, /, *, json: Json = False, url: Url = None) -> int:
-    """Say how far a group is, what waits, and who works."""
+    """Show how far a group is, what waits, and its consumers."""
     with connected(url) as server:
         facts = group_of(server, stream, group)
         consumers = consumers_of(server, stream, group)
@@ -122,7 +122,7 @@ def group_lines(facts: GroupFacts, oldest: list[Any], behind_ms: int | None) -> 
 
 
 def behind_by_ms(server: Server, facts: GroupFacts) -> int | None:
-    """The age of the next entry that the group will be given; None if there is none."""
+    """The age of the next entry for the group; None if there is none."""
     reply = server.ask("XRANGE", facts.stream, f"({facts.last_id}", "+", "COUNT", 1)
     return max(0, server.now_ms() - ms_of(reply[0][0].decode())) if reply else None
 
@@ -131,8 +131,8 @@ def behind_by_ms(server: Server, facts: GroupFacts) -> int | None:
 
 CREATE_EXAMPLES = """\
 examples:
-  forebay groups create orders billing                     only what comes from now on
-  forebay groups create orders billing --from start        everything that is there
+  forebay groups create orders billing                     only new entries from now on
+  forebay groups create orders billing --from start        all entries that are there
   forebay groups create orders billing --from 2h
   forebay groups create later billing --make-stream
 """
@@ -146,7 +146,7 @@ From = Annotated[
         help="begin at start, end, a time (as 2h, 2026-11-17T09:30:00Z) or after an ID",
     ),
 ]
-MakeStream = Annotated[bool, Parameter(help="make the stream, empty, if it is not there")]
+MakeStream = Annotated[bool, Parameter(help="make the stream, empty, if it does not exist")]
 
 
 @app.command(help_epilogue=CREATE_EXAMPLES)
@@ -174,16 +174,16 @@ examples:
   forebay groups reset orders billing --to-time 2026-11-17T09:00:00Z
   forebay groups reset orders billing --to-id 1794900000000-0      after this one
   forebay groups reset orders billing --to-id 0                    from the start
-  forebay groups reset orders billing --to-id '$' --yes            skip all there is
+  forebay groups reset orders billing --to-id '$' --yes            skip all entries
 
-Set back, the group is given entries again; set forward, it never gets those between.  It
-says how many and asks, unless there is --yes.  What is pending stays pending: see
-forebay pending list.
+Moved back, the group is given entries again; moved forward, it never gets those between.
+The command says how many and asks, unless --yes is given.  Pending entries stay pending:
+see forebay pending list.
 """
 
-ToTime = Annotated[Moment | None, time_option("the first entry from this time on is the next")]
+ToTime = Annotated[Moment | None, time_option("go on with the first entry from this time on")]
 ToId = Annotated[
-    str | None, Parameter(metavar="ID", help="the entry after this ID is the next; $ is the end")
+    str | None, Parameter(metavar="ID", help="go on with the entry after this ID; $ is the end")
 ]
 DryRun = Annotated[bool, Parameter(help="only say what would be done")]
 
@@ -203,7 +203,7 @@ def reset(
 ) -> int:
     """Move a group to another place of its stream."""
     if (to_time is None) == (to_id is None):
-        raise LineError("say where to: --to-time TIME or --to-id ID")
+        raise LineError("give the new place: --to-time TIME or --to-id ID")
     with connected(url) as server:
         facts = group_of(server, stream, group)
         if to_time is not None:
@@ -230,8 +230,8 @@ examples:
   forebay groups delete orders billing
   forebay groups delete orders billing --yes
 
-The entries of the stream stay.  Its consumers, what is pending, and how far the group
-was are gone.
+The entries of the stream stay.  The consumers of the group, its pending entries and its
+place in the stream are lost.
 """
 
 

@@ -27,9 +27,9 @@ from forebay.cli.tables import show_table
 from forebay.cli.words import size, span, whole
 
 HELP = """\
-Say in short how a server is, or what is in a stream.
+Print a summary of a server, or of a stream.
 
-Of one stream: entries, first and last ID, groups and how far each is behind.  Several
+For one stream: entries, first and last ID, groups and how far each is behind.  Several
 names, or a pattern, give a table.
 """
 
@@ -40,7 +40,7 @@ examples:
   forebay info '*'                          every stream
   forebay info 'orders:*' --json | jq 'select(.length > 1000) | .stream'
 
-What is wrong with a server, and what to do: forebay doctor
+To see what is wrong with a server, and what to do: forebay doctor
 """
 
 app = App(name="info", help=HELP, help_epilogue=EPILOG)
@@ -48,7 +48,7 @@ app = App(name="info", help=HELP, help_epilogue=EPILOG)
 
 @app.default
 def info(*streams: Patterns, json: Json = False, url: Url = None) -> int:
-    """Ask, and tell."""
+    """Ask, and print."""
     with connected(url) as server:
         if not streams:
             tell_server(server, is_json=json)
@@ -63,7 +63,7 @@ def info(*streams: Patterns, json: Json = False, url: Url = None) -> int:
 
 
 def tell_server(server: Server, *, is_json: bool) -> None:
-    """A few lines about a server."""
+    """Print a few lines about a server."""
     facts = server_facts(server)
     if is_json:
         write_json(facts)
@@ -107,7 +107,7 @@ def server_facts(server: Server) -> dict[str, Any]:
 
 
 def tell_stream(server: Server, name: bytes, *, is_json: bool) -> None:
-    """All that is known of a stream."""
+    """Print all facts about a stream."""
     facts, groups = stream_of(server, name), groups_of(server, name)
     memory = server.link.ask("MEMORY", "USAGE", name)
     memory_bytes = None if isinstance(memory, Refusal) else memory
@@ -178,9 +178,9 @@ def group_row(facts: GroupFacts) -> list[str | int | None]:
 
 
 def tell_streams(server: Server, names: list[bytes], *, is_json: bool) -> None:
-    """A line for each."""
+    """Print a line for each stream."""
     found = every_stream(server, names)
-    if len(found) < len(names):  # one has just gone, or was never there
+    if len(found) < len(names):  # one was just deleted, or never existed
         missing = next(name for name in names if name not in {facts.name for facts in found})
         stream_of(server, missing)
     if is_json:

@@ -1,9 +1,9 @@
-"""Lines of JSON as fields of an entry, and back to the byte.
+"""Lines of JSON as fields of an entry, byte for byte.
 
     {"item": "tea", "price": 3.2, "tags": ["a"]}          a field for each member
     {"id": "5-1", "fields": {...} or [[name, value]]}     an entry of ``range --json``
 
-A value that is no text becomes what JSON writes for it; {"base64": "..."} becomes its bytes.
+A value that is not text becomes its JSON; {"base64": "..."} becomes its bytes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from forebay.errors import ForebayError
 
 
 class BadLineError(ForebayError):
-    """A line that is no entry; the text says why."""
+    """A line that is not an entry; the text says why."""
 
 
 def parsed_line(line: bytes | str) -> dict[str, Any]:
@@ -32,10 +32,10 @@ def parsed_line(line: bytes | str) -> dict[str, Any]:
 
 
 def unrepeated(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; a name that stands twice would be lost without a word."""
+    """An object; refuse a repeated name, which would be lost silently."""
     found = dict(members)
     if len(found) < len(members):
-        raise ValueError("a name stands twice in an object; write fields as a list of pairs")
+        raise ValueError("a name occurs twice in an object; write fields as a list of pairs")
     return found
 
 
@@ -46,7 +46,7 @@ def fields_of_line(line: bytes | str) -> list[bytes]:
 
 
 def is_entry(found: dict[str, Any]) -> bool:
-    """Whether an object is an entry with its ID, and not the fields of one."""
+    """Whether an object is an entry with its ID, and not just fields."""
     return isinstance(found.get("id"), str) and isinstance(found.get("fields"), dict | list)
 
 
@@ -71,5 +71,5 @@ def bytes_of(value: Any) -> bytes:
         try:
             return base64.b64decode(value["base64"], validate=True)
         except (binascii.Error, TypeError, ValueError):
-            raise BadLineError("a base64 that is none") from None
+            raise BadLineError("a base64 that is not valid") from None
     return json.dumps(value, ensure_ascii=False).encode()

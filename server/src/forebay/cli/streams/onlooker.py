@@ -1,11 +1,11 @@
-"""Looking on while a group works: what was delivered to it, and who has it.
+"""Looking on while a group works: the entries delivered to it, and which consumer has each.
 
     the stream   1-0   2-0   3-0 | 4-0   5-0        | is the group's last delivered ID
     shown        done  alice bob | not delivered yet
 
-Only XINFO, XRANGE and XPENDING are asked, so the group does not notice: nothing is delivered,
-claimed or acknowledged, and no consumer is made.  An entry is told once, when it was delivered;
-with whom it was at that moment, or that it was acknowledged already, stands beside it.
+Only XINFO, XRANGE and XPENDING are sent, so the group does not notice: nothing is delivered,
+claimed or acknowledged, and no consumer is made.  An entry is printed once, after its delivery,
+with the consumer that has it at that moment, or as acknowledged.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 
 from forebay.cli.output import json_of, text_of
 from forebay.cli.remote.facts import every_group, id_key
-from forebay.cli.remote.refusals import no_group
-from forebay.cli.remote.server import RefusedError, Server
+from forebay.cli.remote.refusals import RefusedError, no_group
+from forebay.cli.remote.server import Server
 from forebay.cli.streams.entries import Entry, EntryWriter, pages
 from forebay.cli.words import held_for
 
-#: At so long intervals the group is asked how far it is.
+#: The group is asked this often how far it is.
 TURN_S = 0.25
-#: One XPENDING tells of so many entries, unless they were given to many consumers.
+#: One XPENDING returns this many entries, unless they were given to many consumers.
 PAGE = 200
 
 Reach = dict[bytes, str]
@@ -39,10 +39,10 @@ def look_on(
     *,
     is_following: bool,
 ) -> None:
-    """Tell what a group was delivered, and what it is delivered."""
+    """Print past deliveries to a group, and new ones as they happen."""
     reached = reaches(server, names, group)
     if not reached:
-        raise RefusedError(no_group(server.link, names[0], group))
+        raise RefusedError(no_group(server.link, names[0], group), "NOGROUP")
     shown: Reach = {}
     for name, last_id in reached.items():
         after = f"({before(server, name, last_id, lines)}" if start_ms is None else str(start_ms)
@@ -66,7 +66,7 @@ def reaches(server: Server, names: Sequence[bytes], group: bytes) -> Reach:
 
 
 def before(server: Server, name: bytes, last_id: str, lines: int) -> str:
-    """The ID after which the last so many delivered entries come."""
+    """The ID before the last ``lines`` delivered entries."""
     if not lines:
         return last_id
     reply = server.ask("XREVRANGE", name, last_id, "-", "COUNT", lines + 1)
@@ -76,7 +76,7 @@ def before(server: Server, name: bytes, last_id: str, lines: int) -> str:
 def tell(
     server: Server, name: bytes, group: bytes, start: str, end: str, writer: EntryWriter
 ) -> None:
-    """The entries between two bounds, each with its consumer."""
+    """Print the entries between two bounds, each with its consumer."""
     for page in pages(server, name, start, end, longest=PAGE):
         owners = owners_of(server, name, group, page)
         for entry in page:
@@ -87,7 +87,7 @@ def tell(
 def owners_of(
     server: Server, name: bytes, group: bytes, page: Sequence[Entry]
 ) -> dict[bytes, Sequence[Any]]:
-    """What XPENDING says about the entries of a page, by ID."""
+    """The answers of XPENDING about the entries of a page, by ID."""
     first, last = page[0][0], page[-1][0]
     found: dict[bytes, Sequence[Any]] = {}
     while True:
@@ -99,7 +99,7 @@ def owners_of(
 
 
 def state_of(pending: Sequence[Any] | None) -> tuple[str, Mapping[str, Any]]:
-    """How a delivered entry is, for people and for programs."""
+    """The state of a delivered entry, for people and for programs."""
     if pending is None:
         return "acknowledged", {"state": "acknowledged"}
     _, consumer, idle_ms, deliveries = pending

@@ -1,9 +1,9 @@
-"""``forebay pending``: what a group was given and did not acknowledge.
+"""``forebay pending``: entries that a group was given and did not acknowledge.
 
-    list     what is pending, with whom, for how long, given how often
-    claim    to another consumer
-    ack      it is done: nobody is given it again
-    nack     it is free: whoever claims next gets it
+    list     pending entries, with consumer, age and delivery count
+    claim    give them to another consumer
+    ack      they are done: no consumer is given them again
+    nack     they are free: the next consumer that claims gets them
 
 All but ``list`` take IDs, or choose with --idle, --consumer and --all.
 """
@@ -23,8 +23,8 @@ from forebay.cli.moments import length_ms
 from forebay.cli.output import are, complain, counted, json_of, text_of, write_json
 from forebay.cli.remote.link import Refusal, Word
 from forebay.cli.remote.option import Url
-from forebay.cli.remote.refusals import sentence
-from forebay.cli.remote.server import RefusedError, Server, connected
+from forebay.cli.remote.refusals import refused
+from forebay.cli.remote.server import Server, connected
 from forebay.cli.streams.arguments import Count, Group, Json, Stream, parameter
 from forebay.cli.tables import show_table
 from forebay.cli.usage import LineError
@@ -54,7 +54,7 @@ class Choice:
         Parameter(
             metavar="TIME",
             converter=length_ms,
-            help="those that lie so long at least, as 5m",
+            help="those that are pending for this long at least, as 5m",
         ),
     ] = 0
     consumer: Annotated[bytes | None, parameter("--consumer", "those of this consumer")] = None
@@ -69,7 +69,7 @@ Every = Annotated[bool, Parameter(name="--all", help="all of them")]
 def chosen_rows(
     server: Server, stream: bytes, group: bytes, choice: Choice
 ) -> Iterator[Sequence[Any]]:
-    """What XPENDING says of the entries that are chosen, a page at a time."""
+    """The answers of XPENDING about the chosen entries, a page at a time."""
     start = "-"
     owner: list[Word] = [] if choice.consumer is None else [choice.consumer]
     while True:
@@ -90,11 +90,11 @@ def chosen_ids(
     *,
     every: bool,
 ) -> list[bytes]:
-    """The entries that a line is about; it must say which."""
+    """The entries that the line chooses; it must choose some."""
     is_choosing = every or choice.idle or choice.consumer is not None
     if bool(ids) == bool(is_choosing):
-        raise LineError("say which: IDs, or --idle TIME, --consumer NAME, or --all")
-    server.ask("XPENDING", stream, group)  # the group must be there
+        raise LineError("choose entries: IDs, or --idle TIME, --consumer NAME, or --all")
+    server.ask("XPENDING", stream, group)  # the group must exist
     if ids:
         return [entry_id.encode() for entry_id in ids]
     rows = islice(chosen_rows(server, stream, group, choice), choice.count)
@@ -102,7 +102,7 @@ def chosen_ids(
 
 
 def in_pages(ids: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    """So many IDs as fit one command."""
+    """As many IDs as fit one command, a page at a time."""
     for at in range(0, len(ids), PAGE):
         yield ids[at : at + PAGE]
 
@@ -121,7 +121,7 @@ examples:
 def list_pending(
     stream: Stream, group: Group, /, *, choice: Choice = ALL, json: Json = False, url: Url = None
 ) -> int:
-    """List what is pending, the oldest first."""
+    """List pending entries, the oldest first."""
     with connected(url) as server:
         found = list(islice(chosen_rows(server, stream, group, choice), choice.count))
     if json:
@@ -152,7 +152,7 @@ examples:
   forebay pending claim orders billing --to worker-4 --idle 5m
   forebay pending claim orders billing --to worker-4 --consumer worker-3
 
-The consumer is not told: it gets them when it reads its backlog (XREADGROUP with an ID).
+The consumer is not notified: it gets them when it reads its backlog (XREADGROUP with an ID).
 """
 
 To = Annotated[bytes, parameter("--to", "the consumer that gets them; made if missing")]
@@ -179,7 +179,7 @@ def claim(
 
 
 def tell(done: int, wanted: Sequence[bytes], deed: str, *, is_by_id: bool) -> int:
-    """How many; 1 if somebody named entries that are not pending."""
+    """Print how many; 1 if the user named entries that are not pending."""
     sys.stdout.write(f"{counted(done, 'entry')} {deed}\n")
     missing = len(wanted) - done
     if is_by_id and missing:
@@ -196,7 +196,7 @@ examples:
   forebay pending ack orders billing --consumer worker-3 --idle 1d
   forebay pending ack orders billing --all --yes
 
-Nobody of this group is given them again; the stream keeps them.
+No consumer of this group is given them again; the stream keeps them.
 """
 
 
@@ -211,7 +211,7 @@ def ack(
     yes: Yes = False,
     url: Url = None,
 ) -> int:
-    """Acknowledge pending entries in the place of their consumers."""
+    """Acknowledge pending entries on behalf of their consumers."""
     with connected(url) as server:
         wanted = chosen_ids(server, stream, group, ids, choice, every=every)
         if not ids and wanted:
@@ -228,13 +228,14 @@ examples:
   forebay pending nack orders billing 1794900000000-0
   forebay pending nack orders billing --consumer worker-3 --mode silent
 
-A server that has XNACK gives them to nobody, in front of all others; modes: fail counts
+A server with XNACK leaves them without a consumer, before all others; modes: fail counts
 the delivery, silent takes it back, fatal marks it as given too often.  Elsewhere they stay
-with their consumer, as old as can be: whoever claims what is idle gets them at once.
+with their consumer and look very old: the next claim of idle entries gets them.
 """
 
 Mode = Annotated[
-    Literal["fail", "silent", "fatal"], Parameter(show_default=True, help="how it is counted")
+    Literal["fail", "silent", "fatal"],
+    Parameter(show_default=True, help="how the delivery is counted"),
 ]
 
 
@@ -263,7 +264,7 @@ def released(server: Server, stream: bytes, group: bytes, ids: Sequence[bytes], 
     if not isinstance(reply, Refusal):
         return int(reply)
     if not reply.startswith("ERR unknown command"):
-        raise RefusedError(sentence(server.link, words, reply))
+        raise refused(server.link, words, reply)
     return age(server, stream, group, ids, mode)
 
 
@@ -279,7 +280,7 @@ def counted_anew(mode: str, deliveries: int) -> int:
 
 
 def age(server: Server, stream: bytes, group: bytes, ids: Sequence[bytes], mode: str) -> int:
-    """Where there is no XNACK: let entries look as old as can be, with their owner; how many."""
+    """Without XNACK: make entries look very old, with the same owner; how many."""
     asked = [("XPENDING", stream, group, entry_id, entry_id, 1) for entry_id in ids]
     rows = [row for reply in server.ask_all(asked) for row in reply]
     server.ask_all(

@@ -17,10 +17,10 @@ from forebay.cli.usage import LineError
 HELP = """\
 Print entries of a stream in order, from START to END, both included.
 
-They are IDs or times.  Without them it is the whole stream; it is read in pages, so its
+They are IDs or times.  Without them it prints the whole stream, page by page, so its
 size does not matter.
 
-A time is 10m (so long ago, by the server's clock), 2026-11-17T09:30:00Z, or milliseconds
+A time is 10m (this long ago, by the server's clock), 2026-11-17T09:30:00Z, or milliseconds
 since 1970.  An ID after ( is left out.
 """
 
@@ -83,5 +83,5 @@ def range_of(
 
 
 def insist_on(server: Server, stream: bytes) -> None:
-    """A stream that is not there is a mistake; one without entries is not."""
+    """A stream that does not exist is an error; one without entries is not."""
     server.ask("XINFO", "STREAM", stream)

@@ -1,12 +1,12 @@
-"""Moving a group: where to, what that means for it, and doing it.
+"""Moving a group: the new place, the consequences, and the move.
 
     the stream   1-0   2-0   3-0   4-0   5-0
     the group                  |                 last delivered 3-0
     --to-id 1-0    |  2-0 and 3-0 are given again
     --to-id 5-0                            |     4-0 and 5-0 are never given
 
-A group stands after an entry.  To stand before a moment is to stand after the greatest ID of the
-millisecond before it.
+The position of a group is after an entry.  The position before a moment is after the greatest ID
+of the millisecond before it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ PAGE = 5000
 
 
 def before_ms(ms: int) -> str:
-    """The place from which the entries of a millisecond come next."""
+    """The position from which the entries of a millisecond come next."""
     return f"{ms - 1}-{GREATEST_SEQ}" if ms else "0-0"
 
 
 def target_of(server: Server, stream: bytes, place: str) -> str:
-    """An ID for words: start, end, $, an ID, a moment."""
+    """The ID that a word means: start, end, $, an ID, a moment."""
     if place in ("end", "$"):
         reply = server.ask("XREVRANGE", stream, "+", "-", "COUNT", 1)
         return "$" if not reply else stream_of(server, stream).last_id
@@ -59,7 +59,7 @@ class Plan:
     skipped: int
 
     def carry_out(self, server: Server) -> None:
-        """Do it."""
+        """Move the group."""
         server.ask("XGROUP", "SETID", self.group.stream, self.group.name, self.target)
 
     def told(self) -> list[str]:
@@ -80,14 +80,14 @@ class Plan:
         return lines
 
     def deed(self) -> str:
-        """What somebody has to agree to."""
+        """What the user must agree to."""
         group = f"{text_of(self.group.name)} of {text_of(self.group.stream)}"
         if self.again:
             return f"give {many(self.again)} to {group} again"
-        return f"let {group} never have {many(self.skipped)}"
+        return f"make {group} skip {many(self.skipped)}"
 
     def facts(self) -> dict[str, Any]:
-        """For programs; counts end at a hundred thousand."""
+        """For programs; counts stop at a hundred thousand."""
         return {
             "stream": json_of(self.group.stream),
             "group": json_of(self.group.name),
@@ -100,14 +100,14 @@ class Plan:
 
 
 def many(count: int) -> str:
-    """So many entries; or more than can be counted in a moment."""
+    """A number of entries, or that there are too many to count."""
     if count >= MOST_COUNTED:
         return f"{number(MOST_COUNTED)} entries or more"
     return counted(count, "entry")
 
 
 def plan(server: Server, group: GroupFacts, target: str) -> Plan:
-    """Count the entries between where the group is and where it goes."""
+    """Count the entries between the old and the new place of the group."""
     if target == "$":
         target = stream_of(server, group.stream).last_id
     is_back = id_key(target) < id_key(group.last_id)
@@ -117,7 +117,7 @@ def plan(server: Server, group: GroupFacts, target: str) -> Plan:
 
 
 def count_between(server: Server, stream: bytes, after: str, last: str) -> int:
-    """How many entries are after one ID, up to and with another; stops where it has enough."""
+    """How many entries are after one ID, up to and including another; stops at MOST_COUNTED."""
     start, count = f"({after}", 0
     while count < MOST_COUNTED:
         page = server.ask("XRANGE", stream, start, last, "COUNT", PAGE)

@@ -1,10 +1,10 @@
-"""``forebay tail``: the last entries of some streams, and with ``-f`` those that come.
+"""``forebay tail``: the last entries of some streams, and with ``-f`` new ones.
 
     the last N of each stream, in the order of their IDs
-    then XREAD BLOCK over all of them, each from the last entry that was shown
-    a pattern is looked up again at every turn: a stream that appears is followed from its start
+    then XREAD BLOCK over all of them, each from its last shown entry
+    a pattern is looked up again in every turn: a new stream is followed from its start
 
-With ``--group`` deliveries to a group are followed, and not the streams (onlooker.py).
+With ``--group`` it follows deliveries to a group, not the streams (onlooker.py).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from forebay.cli.remote.facts import id_key
 from forebay.cli.remote.link import Refusal
 from forebay.cli.remote.names import is_pattern
 from forebay.cli.remote.option import Url
-from forebay.cli.remote.refusals import no_stream
-from forebay.cli.remote.server import RefusedError, Server, connected
+from forebay.cli.remote.refusals import NO_STREAM, RefusedError, no_stream
+from forebay.cli.remote.server import Server, connected
 from forebay.cli.streams.arguments import Json, Patterns, parameter
 from forebay.cli.streams.entries import Entry, EntryWriter, pages
 from forebay.cli.streams.onlooker import look_on
@@ -29,7 +29,7 @@ from forebay.cli.streams.read_range import Since
 from forebay.cli.usage import LineError
 
 HELP = """\
-Print the last entries of streams and, with -f, those that come, until ctrl-c.
+Print the last entries of streams and, with -f, new ones, until ctrl-c.
 
 A word with * ? [ is a pattern; with -f it also follows streams that appear later.
 
@@ -42,15 +42,15 @@ EPILOG = """\
 examples:
   forebay tail orders
   forebay tail -f orders payments
-  forebay tail -f 'orders:*' -n 0                 only what comes
+  forebay tail -f 'orders:*' -n 0                 only new entries
   forebay tail -f orders --since 10m --json | jq .fields
-  forebay tail -f orders --group billing          who gets what
+  forebay tail -f orders --group billing          which consumer gets what
 """
 
 app = App(name="tail", help=HELP, help_epilogue=EPILOG)
 
 USUAL_LINES = 10
-#: At so long intervals a pattern is looked up again.
+#: A pattern is looked up again this often.
 TURN_S = 1.0
 PAGE = 500
 
@@ -65,7 +65,7 @@ def none_or_more(_: Any, tokens: Sequence[Token]) -> int:
     return int(text)
 
 
-Follow = Annotated[bool, Parameter(alias="-f", help="go on with what comes")]
+Follow = Annotated[bool, Parameter(alias="-f", help="go on with new entries")]
 Lines = Annotated[
     int,
     Parameter(
@@ -73,12 +73,12 @@ Lines = Annotated[
         metavar="N",
         converter=none_or_more,
         show_default=True,
-        help="begin with so many of each stream",
+        help="begin with this many of each stream",
     ),
 ]
 OfGroup = Annotated[
     bytes | None,
-    parameter("--group", "what this group was delivered, and who has it; only looks on"),
+    parameter("--group", "entries delivered to this group, and who has them; only looks on"),
 ]
 
 
@@ -92,7 +92,7 @@ def tail(
     json: Json = False,
     url: Url = None,
 ) -> int:
-    """Print the end, and what comes."""
+    """Print the last entries, and new ones."""
     if not streams:
         raise LineError("tail needs a stream")
     with connected(url) as server:
@@ -121,7 +121,7 @@ def tail(
 
 
 def found(server: Server, patterns: Sequence[str]) -> list[bytes]:
-    """The streams that match now; none is no mistake while we wait for some."""
+    """The streams that match now; none is no error while we wait for some."""
     return [name for pattern in patterns for name in server.streams(pattern)]
 
 
@@ -136,7 +136,7 @@ def show(writer: EntryWriter, placed: Iterator[Placed], places: dict[bytes, byte
 def last_entries(
     server: Server, names: Sequence[bytes], lines: int, *, is_following: bool
 ) -> Iterator[Placed]:
-    """The last of each stream, in the order of their IDs; a stream that is waited for may lack."""
+    """The last entries of each stream, in the order of IDs; with -f a stream may be missing."""
     commands = [("XREVRANGE", name, "+", "-", "COUNT", max(lines, 1)) for name in names]
     replies = server.ask_all(commands)
     listed: list[Placed] = []
@@ -147,7 +147,7 @@ def last_entries(
             and not is_following
             and isinstance(server.link.ask("XINFO", "STREAM", name), Refusal)
         ):
-            raise RefusedError(no_stream(server.link, name))
+            raise RefusedError(no_stream(server.link, name), NO_STREAM)
         if not reply and is_following and not server.ask("EXISTS", name):
             complain(f"there is no stream {text_of(name)} yet; waiting for it")
     return iter(sorted(listed, key=lambda each: id_key(each[1][0])))
@@ -160,14 +160,14 @@ def newest(server: Server, names: Sequence[bytes]) -> dict[bytes, bytes]:
 
 
 def entries_since(server: Server, names: Sequence[bytes], start_ms: int) -> Iterator[Placed]:
-    """Everything from a moment on, one stream after the other."""
+    """All entries from a moment on, one stream after the other."""
     for name in names:
         for entry in chain.from_iterable(pages(server, name, str(start_ms), "+")):
             yield name, entry
 
 
 def come(server: Server, places: dict[bytes, bytes]) -> Iterator[Placed]:
-    """What has come since; waits for it, but not for ever."""
+    """New entries; waits for them, but not for ever."""
     names = list(places)
     wait_ms = round(TURN_S * 1000)
     head = ("XREAD", "COUNT", PAGE, "BLOCK", wait_ms, "STREAMS")

@@ -1,11 +1,11 @@
-"""``forebay trim``: remove the oldest entries, after saying what goes and who still needs it.
+"""``forebay trim``: remove the oldest entries, after a report of which groups still need them.
 
     1-0  2-0  3-0  4-0 | 5-0  6-0       kept from here on: ``--maxlen 2``, ``--before``
          pend      |
          billing   last delivered to reports
 
-Three things are told before anything goes: how many entries, which of them are pending in a group,
-and which groups have not been given some of them yet.
+Before anything is removed the report says three things: how many entries, which of them are
+pending in a group, and which groups have not been given some of them yet.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from forebay.cli.usage import LineError
 HELP = """\
 Remove the oldest entries of a stream: all but the newest N, or all before an ID or a time.
 
-It says first what would go, how much of it is pending in a group, and which groups were
-not given some of it yet; then it asks, unless there is --yes.
+It first says what would be removed, how much of it is pending in a group, and which
+groups were not given some of it yet; then it asks, unless --yes is given.
 """
 
 EPILOG = """\
@@ -58,16 +58,16 @@ def whole_number(_: Any, tokens: Sequence[Token]) -> int:
 
 MaxLen = Annotated[
     int | None,
-    Parameter(name="--maxlen", metavar="N", converter=whole_number, help="keep the newest so many"),
+    Parameter(name="--maxlen", metavar="N", converter=whole_number, help="keep the newest N"),
 ]
 Before = Annotated[
-    Place | None, place_option("remove what is older than this time or ID", metavar="PLACE")
+    Place | None, place_option("remove entries older than this time or ID", metavar="PLACE")
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """What a group still needs of the entries that go."""
+    """What a group still needs of the entries to remove."""
 
     group: GroupFacts
     pending: int
@@ -76,7 +76,7 @@ class Needed:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a trim removes: so many entries, up to and with ``last_id``."""
+    """What a trim removes: ``count`` entries, up to and including ``last_id``."""
 
     count: int
     first_id: str | None
@@ -96,9 +96,9 @@ def trim(
     json: Json = False,
     url: Url = None,
 ) -> int:
-    """Say what goes, ask, and remove it."""
+    """Say what would be removed, ask, and remove it."""
     if (maxlen is None) == (before is None):
-        raise LineError("say what stays: --maxlen N, or --before TIME or ID")
+        raise LineError("give what stays: --maxlen N, or --before TIME or ID")
     with connected(url) as server:
         facts = stream_of(server, stream)
         if maxlen is not None:
@@ -122,7 +122,7 @@ def trim(
     return 0
 
 
-# What goes
+# What to remove
 
 
 def older(server: Server, facts: StreamFacts, place: str) -> Loss:
@@ -138,7 +138,7 @@ def older(server: Server, facts: StreamFacts, place: str) -> Loss:
 
 
 def beyond(server: Server, facts: StreamFacts, maxlen: int) -> Loss:
-    """All but the newest; the border is looked for from the nearer end."""
+    """All but the newest; the border is searched from the nearer end."""
     going = max(0, facts.length - maxlen)
     if not going:
         return Loss(0, None, None, "0-0")
@@ -160,12 +160,12 @@ def nth(server: Server, name: bytes, count: int, *, is_reverse: bool) -> str:
 
 
 def after(entry_id: str) -> str:
-    """The next ID that there can be."""
+    """The next possible ID."""
     ms, seq = id_key(entry_id)
     return f"{ms}-{seq + 1}" if seq < (1 << 64) - 1 else f"{ms + 1}-0"
 
 
-# Who needs it
+# Groups that need it
 
 
 def need_of(server: Server, group: GroupFacts, loss: Loss) -> Needed:
@@ -188,7 +188,7 @@ def told(facts: StreamFacts, loss: Loss, needed: Sequence[Needed]) -> list[str]:
     """For people."""
     name = text_of(facts.name)
     if not loss.count:
-        return [f"{name} has {counted(facts.length, 'entry')}, and none of them goes"]
+        return [f"{name} has {counted(facts.length, 'entry')}, and none is removed"]
     left = facts.length - loss.count
     goes, stays = "goes" if loss.count == 1 else "go", "stays" if left == 1 else "stay"
     lines = [
