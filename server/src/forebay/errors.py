@@ -1,17 +1,18 @@
 """Every error that Forebay raises on purpose, as one family.
 
     ForebayError
-     +-- CommandError      the client asked for something that cannot be done;
+     +-- CommandError      the client's request cannot be carried out;
      |                     becomes one ``-CODE text`` reply, the connection lives
-     +-- OverrunError      a reply that is not finished, since nobody may be sent that much
+     +-- OverrunError      a reply larger than any client may be sent; it is not finished
      +-- ProtocolError     the bytes are not the protocol; answered, then closed
-     |    +-- WrongPortError  they are that of another port: an operator should see it
+     |    +-- WrongPortError  they belong to another port: an operator should see it
      +-- ConfigError       a directive is wrong; names file and line, exit code 1
-     +-- CorruptDataError  bytes from a disk or a peer do not hold together
-     +-- DiskError         the disk refused: which file, what we wanted, why not
+     +-- CorruptDataError  bytes from a disk or a peer are not consistent
+     +-- DiskError         the disk failed: the file, the operation, the reason
 
 A CommandError carries the whole line after the dash, code included, because
-clients match on those words: the texts below are Redis's own and are API.
+clients compare those words: the texts below are Redis's own, and part of the
+API.
 """
 
 from __future__ import annotations
@@ -38,23 +39,23 @@ class ProtocolError(ForebayError):
 
 
 class OverrunError(ForebayError):
-    """A reply larger than what its client may leave unread; the client is closed instead."""
+    """A reply larger than its client may leave unread; the client is closed instead."""
 
 
 class WrongPortError(ProtocolError):
-    """The client speaks what another port speaks: somebody has configured something wrong."""
+    """The client uses the protocol of another port: a configuration is wrong."""
 
 
 class ConfigError(ForebayError):
-    """A configuration that cannot be used; the message says where and what to do."""
+    """An unusable configuration; the message says where and what to do."""
 
 
 class CorruptDataError(ForebayError):
-    """Stored or received data that breaks its own rules."""
+    """Stored or received data that is not consistent."""
 
 
 class DiskError(ForebayError):
-    """The disk did not do what was asked; the data is where it was before."""
+    """The disk failed; the data is as it was before."""
 
     def __init__(self, path: str, action: str, reason: str) -> None:
         self.path, self.action, self.reason = path, action, reason

@@ -21,8 +21,8 @@ cdef extern from "<stdint.h>" nogil:
 cdef enum:
     SLACK = 16
     # Larger blocks always get a mapping of their own from glibc, so that advice about it ends with
-    # it.  The mapping is made of whole huge pages; the buffer is that much smaller, for what glibc
-    # writes before it.  Otherwise the kernel would have to cut them up to move them.
+    # it.  The mapping consists of whole huge pages; the buffer is smaller by the bytes that glibc
+    # writes before it.  Otherwise the kernel would have to split the pages to move them.
     HUGE_BYTES = 32 << 20
     HUGE_PAGE = 2 << 20
     BESIDE_BYTES = 64
@@ -317,8 +317,8 @@ cdef inline i64 eight_values(u64 digits) noexcept nogil:
 
 cdef inline (bint, double) parse_short_decimal(u64 text, int n, bint minus) noexcept nogil:
     # At most eight characters, the first in the lowest byte.  The point is the byte that is zero
-    # after an exclusive or with points; what stands after it moves one byte down.  Leading zeros
-    # come in from below, so that eight digits are left, or something else that a carry shows.
+    # after an exclusive or with points; the bytes after it move one byte down.  Leading zeros are
+    # shifted in from below, so that eight digits are left, or something else that a carry shows.
     cdef u64 other = text ^ <u64>0x2E2E2E2E2E2E2E2E
     cdef u64 zeros = (other - <u64>0x0101010101010101) & ~other & <u64>0x8080808080808080
     cdef int shift = __builtin_ctzll(zeros) & 56 if zeros else 64

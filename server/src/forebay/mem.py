@@ -1,10 +1,10 @@
 """Bytes and words at the lowest level: the one place where Python meets C.
 
-This module has two faces.  Interpreted, it is this file: plain Python over
-bytearrays, with an assertion on every range.  Compiled callers never import it
-at run time: ``mem.pxd`` gives the same names as inlined C functions.  So a
-caller writes ``from forebay import mem`` in its ``.py`` and ``from forebay
-cimport mem`` in its ``.pxd`` and means the same thing twice.
+This module has two forms.  Interpreted, it is this file: plain Python over bytearrays,
+with an assertion on every range.  Compiled callers never import it at run time:
+``mem.pxd`` gives the same names as inlined C functions.  So a caller writes ``from
+forebay import mem`` in its ``.py`` and ``from forebay cimport mem`` in its ``.pxd``
+and means the same thing twice.
 
 Rules
   1. A *pointer* is the buffer itself here and an ``unsigned char*`` there; it
@@ -21,7 +21,7 @@ import struct
 from array import array
 from typing import TypeAlias
 
-#: Where bytes are read and written, and where they are only read.
+#: Memory that is read and written, and memory that is only read.
 Pointer: TypeAlias = bytearray
 Source: TypeAlias = bytes | bytearray
 Words: TypeAlias = "array[int]"
@@ -34,7 +34,7 @@ I32_MAX = (1 << 31) - 1
 I32_MIN = -(1 << 31)
 MAX_UINT_DIGITS = 20
 DECIMAL_DIGITS = 15
-#: What copy_short() may touch beyond what it was asked to copy.
+#: The bytes that copy_short() may touch after the end of a copy.
 SLACK = 16
 
 
@@ -46,9 +46,10 @@ def copy(dst: Pointer, dst_at: int, src: Source, src_at: int, n: int) -> None:
 
 
 def copy_short(dst: Pointer, dst_at: int, src: Source, src_at: int, n: int) -> None:
-    """Copy n bytes, mostly few; both buffers have SLACK more bytes after them.
+    """Copy n bytes, usually few; both buffers have SLACK more bytes after them.
 
-    Compiled, it moves whole blocks of SLACK bytes and may spoil as many after the target.
+    Compiled, it moves whole blocks of SLACK bytes and may overwrite up to SLACK bytes
+    after the target.
     """
     assert 0 <= dst_at and dst_at + n + SLACK <= len(dst), "no slack after the target"
     assert 0 <= src_at and src_at + n + SLACK <= len(src), "no slack after the source"
@@ -91,9 +92,9 @@ def common(p: Source, a_at: int, b_at: int, limit: int) -> int:
 
 
 def repeat(p: Pointer, at: int, back: int, n: int) -> None:
-    """Write n bytes at ``at``, each as the one ``back`` before it; may spoil SLACK bytes more.
+    """Write n bytes at ``at``, each a copy of the one ``back`` before; may overwrite SLACK more.
 
-    Where n is greater than ``back`` the same bytes come again and again.
+    If n is greater than ``back``, the same bytes repeat.
     """
     assert 0 < back <= at and at + n + SLACK <= len(p), "no slack after the target"
     pattern = bytes(p[at - back : at])
@@ -120,11 +121,11 @@ def grown(p: Source, n: int, cap: int, wanted: int) -> bytearray:
 
 
 def lengthen(buf: bytearray, room: int) -> None:
-    """Make a buffer ``room`` bytes long, or somewhat longer; what is new in it may be anything.
+    """Make a buffer at least ``room`` bytes long; the content of the new part is undefined.
 
-    A large one is not copied: the kernel moves its pages, and gives new ones when they are used.
-    From 32 MB on they are huge pages, if the kernel can (compiled only): to give and to take
-    back single pages would cost more than to fill them.
+    A large one is not copied: the kernel moves its pages, and adds new ones when they are used.
+    From 32 MB on they are huge pages, if the kernel can (compiled only): single pages would cost
+    more to get and to return than to fill.
     """
     assert room >= len(buf), "no shorter than before"
     buf += bytes(room - len(buf))
@@ -142,7 +143,7 @@ def words(store: array[int]) -> Words:
 
 
 def push(store: array[int], word: int) -> None:
-    """Add a word at the end of an array('Q'); its words are to be fetched again afterwards."""
+    """Add a word at the end of an array('Q'); fetch its words again afterwards."""
     store.append(word)
 
 
@@ -157,7 +158,7 @@ def before(a_ms: int, a_seq: int, b_ms: int, b_seq: int) -> bool:
 
 
 def word_arrays(arrays: list[array[int]], addresses: array[int]) -> list[Words]:
-    """Several array('Q') as table[number][word].  Call it anew after the last one was
+    """Several array('Q') as table[number][word].  Call it again after the last one was
     replaced, or some were added or dropped at the end; ``addresses`` is its memory."""
     del addresses
     return arrays
@@ -240,7 +241,7 @@ def parse_decimal(p: Source, at: int, n: int) -> tuple[bool, float]:
 
     The buffer has SLACK more bytes after them: compiled, eight characters are read at once.
     Up to 15 digits are a whole number below 2**53, and so is the power of ten by which it is
-    divided: one division of the two gives the double next to what is written.
+    divided: one division of the two gives the double nearest to the decimal.
     """
     text = bytes(p[at : at + n])
     assert len(text) == n, "read past the end"

@@ -1,1 +1,1 @@
-"""The command line: one file for each command; nothing is imported which is not asked for."""
+"""The command line: one file for each command; only the requested command is imported."""

@@ -1,16 +1,16 @@
-"""Commands on cyclopts: from the words on the line to a call, and from its end to an exit code.
+"""Commands on cyclopts: from the words of the line to a call, and from its end to an exit code.
 
     words -> the root app -> the app of one command, imported now -> its function -> exit code
 
-The library reads options off the signatures of functions, prints ``--help`` with rich, and writes
-completions.  Ours are the words of every complaint (usage.py), the exit codes, and the end of
-those that somebody stops:
+The library reads options from the signatures of functions, prints ``--help`` with rich, and
+writes completions.  Our part are the texts of errors (usage.py), the exit codes, and the end of
+interrupted commands:
 
     2    the line could not be understood      130  ctrl-c (main.py, which also guards the imports)
-    1    a known error, told in one sentence   0    also for a reader that has seen enough (| head)
+    1    a known error, in one sentence        0    also for a reader that closes the pipe (| head)
 
-Only who runs a command other than ``serve`` imports this file: cyclopts takes longer to import
-than a server takes to start.
+Only commands other than ``serve`` import this file: cyclopts takes longer to import than a server
+takes to start.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ HELP_FLAGS = ("--help", "-h")
 
 
 def root(rows: Mapping[str, Row]) -> App:
-    """An app of these commands; none of them is imported before it is asked for."""
+    """An app of these commands; each is imported only when it is used."""
     usual = Parameter(negative=(), allow_repeating=True, show_default=False)
     app = App(
         name="forebay",
@@ -70,27 +70,27 @@ def run(app: App, words: Sequence[str]) -> int:
         complain(str(error))
         return 1
     except BrokenPipeError:
-        # Whatever is still buffered would fail again at exit.
+        # Buffered output would fail again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return code or 0
 
 
 def refuse(app: App, words: Sequence[str], told: str) -> int:
-    """Say what is wrong with a line, and where help is if no better word is known."""
+    """Say what is wrong with a line, and where help is if there is no better suggestion."""
     chain, _, _ = app.parse_commands(words)
     complain(told if told.endswith("?") else f"{told}; try: forebay {' '.join(chain)} --help")
     return 2
 
 
 def explain(app: App, command: Sequence[str], words: Sequence[str]) -> int:
-    """Print the help of a command; but 2 if nobody asked for it, and a word is missing."""
+    """Print the help of a command; 2 if it was not asked for, but a word is missing."""
     if not any(flag in words for flag in HELP_FLAGS):
         _, apps, _ = app.parse_commands(command)
         names = ", ".join(name for name in apps[-1] if not name.startswith("-"))
         return refuse(app, words, f"{' '.join(command)} needs one of these words: {names}")
     from rich.console import Console
 
-    # Soft: a line of an example stays one line, however narrow the terminal is.
+    # Soft: a line of an example stays one line, even on a narrow terminal.
     app.help_print(command, console=Console(soft_wrap=True, highlight=False))
     return 0

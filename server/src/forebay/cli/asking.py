@@ -1,8 +1,8 @@
-"""Nothing is deleted by accident: ``--yes``, or a question that is answered with y.
+"""Protection against accidents: ``--yes``, or a question that the user answers with y.
 
 --yes            it is done
-on a terminal    the question; anything but y or yes leaves all as it was
-elsewhere        nobody can answer, so it is refused with a sentence
+on a terminal    the question; any answer but y or yes changes nothing
+elsewhere        no user can answer, so it is refused with a sentence
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Yes = Annotated[bool, Parameter(alias="-y", help="do it without a question")]
 
 
 class NotAgreedError(ForebayError):
-    """Nobody said yes; nothing was done."""
+    """The user did not agree; nothing was done."""
 
 
 def agree(deed: str, *, yes: bool) -> None:
-    """Go on if somebody wants this; NotAgreedError if not."""
+    """Return if the user agrees; NotAgreedError if not."""
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):

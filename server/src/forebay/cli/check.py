@@ -1,9 +1,9 @@
 """``forebay check``: is this file, or this whole data directory, good?
 
-Judges with the eyes of the loader (persistence/verify.py), and then runs the commands
-of an AOF as a server does at its start (server/durability/rehearsal.py): what it calls good, a
-server loads.  Looks only, unless ``--fix`` is given; and ``--fix`` never deletes a
-byte: what it cuts off stays beside the file.
+Verifies with the code of the loader (persistence/verify.py), and then runs the commands
+of an AOF as a server does at its start (server/durability/rehearsal.py): a server loads what it
+calls good.  It changes nothing without ``--fix``; and ``--fix`` never deletes a
+byte: the bytes that it cuts off stay next to the file.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Stop the server first; check refuses while one runs there.
 """
 
 EPILOG = """\
-exit code: 0 a server loads all of it; 1 something is damaged, refused, only to be left out, or
+exit code: 0 a server loads all of it; 1 something is damaged, refused, must be left out, or
            could not be read; 2 wrong usage
 
 examples:
@@ -65,8 +65,8 @@ Fix = Annotated[
     bool,
     Parameter(
         help="repair an unfinished end, as a crash leaves it: the file is cut after its last good "
-        "record. The bytes that are cut off stay beside it, in FILE.corrupt-OFFSET; nothing is "
-        "ever deleted"
+        "record. The bytes that are cut off are kept in FILE.corrupt-OFFSET; nothing is ever "
+        "deleted"
     ),
 ]
 CutAt = Annotated[
@@ -74,16 +74,14 @@ CutAt = Annotated[
     Parameter(
         metavar="OFFSET",
         help="with --fix: also cut a file that is damaged in its middle. That loses good records, "
-        "so the offset must be said: it is the one that check reports. Files of the AOF that come "
-        "later are set aside as well",
+        "so the offset must be given: the one that check reports. Later files of the AOF are set "
+        "aside too",
     ),
 ]
-Quick = Annotated[bool, Parameter(help="look at the bytes only, and run nothing")]
+Quick = Annotated[bool, Parameter(help="verify the bytes only, and run nothing")]
 Databases = Annotated[
     int,
-    Parameter(
-        metavar="N", show_default=True, help="how many databases the server is going to have"
-    ),
+    Parameter(metavar="N", show_default=True, help="how many databases the server will have"),
 ]
 Json = Annotated[bool, Parameter(help="the same as one line of JSON; after a repair a second one")]
 
@@ -99,9 +97,9 @@ def check(
     databases: Databases = DATABASES,
     json: Json = False,
 ) -> int:
-    """Look, say, repair if that was asked for; 1 if it is not good in the end."""
+    """Verify, report, and repair if asked; 1 if it is not good in the end."""
     if cut_at is not None and not fix:
-        complain("--cut-at goes with --fix; try: forebay check --help")
+        complain("--cut-at needs --fix; try: forebay check --help")
         return 2
     disk = Disk()
     run_in = None if quick else databases
@@ -118,8 +116,8 @@ def check(
 
 
 def look(disk: Disk, path: str, databases: int | None) -> Report:
-    """Verify all that belongs to a path, with no server writing meanwhile, and run it in so many
-    databases; None runs nothing."""
+    """Verify everything that belongs to a path, while no server writes there, and run the
+    commands with this many databases; None runs nothing."""
     locks = lock(disk, path)
     bar = Bar("verifying")
     try:
@@ -146,8 +144,8 @@ def run_logs(disk: Disk, report: Report, databases: int, bar: Bar) -> None:
 
 
 def whole_log(disk: Disk, path: str) -> str:
-    """The manifest that names this file, if one does: a file of an AOF is repaired with the rest,
-    since what comes later makes no sense without what was cut."""
+    """The manifest that names this file, if any: a file of an AOF is repaired with the others,
+    because later files make no sense without the part that was cut."""
     if disk.is_folder(path) or path.endswith(MANIFEST):
         return path
     folder = parent(path)
@@ -160,7 +158,7 @@ def whole_log(disk: Disk, path: str) -> str:
 
 
 def lock(disk: Disk, path: str) -> list[Any]:
-    """Keep a server from writing under our eyes; ConfigError if one is there already.
+    """Keep a server from writing while we read; ConfigError if one runs already.
 
     A snapshot is replaced as a whole and never written to, so it needs no lock.
     """
@@ -169,11 +167,11 @@ def lock(disk: Disk, path: str) -> list[Any]:
     try:
         return lock_around(disk, path)
     except DiskError:
-        return []  # a disk that only lets itself be read: no server writes there either
+        return []  # a read-only disk: no server writes there either
 
 
 def repair(disk: Disk, report: Report, path: str, cut_at: int | None) -> list[str]:
-    """Cut what may be cut; what was done, and nothing if it needs another word."""
+    """Cut what may be cut; what was done; empty if it needs another option."""
     for part in report.parts:
         damage = part.damage
         if damage is not None and not damage.is_tail and cut_at != damage.offset:
@@ -183,16 +181,16 @@ def repair(disk: Disk, report: Report, path: str, cut_at: int | None) -> list[st
 
 
 def refusal(damage: Damage, cut_at: int | None) -> str:
-    """Why the middle of a file is not cut just so."""
+    """Why damage in the middle of a file is not cut without --cut-at."""
     if cut_at is not None:
         return f"{damage.path} is damaged at offset {damage.offset}, not at {cut_at}; not repaired"
     return (
         f"{damage.path} is damaged in its middle, and a cut loses good records; restore a copy, "
-        f"or say so: {damage.cure}"
+        f"or accept the loss: {damage.cure}"
     )
 
 
-# What is said
+# The report
 
 
 def tell(disk: Disk, report: Report, as_json: bool, done: list[str] | None = None) -> None:
@@ -254,7 +252,7 @@ def contents(part: PartReport) -> str:
 
 
 def loss(disk: Disk, damage: Damage) -> str:
-    """What lies after the damage."""
+    """How much comes after the damage."""
     records = records_behind(disk, damage)
     known = f", with {counted(records, 'record')} in them" if records else ""
     return (
@@ -264,7 +262,7 @@ def loss(disk: Disk, damage: Damage) -> str:
 
 
 def records_behind(disk: Disk, damage: Damage) -> int:
-    """How many checksum lines stand after the damage: each ends a record."""
+    """How many checksum lines come after the damage: each ends a record."""
     count, held = 0, b""
     with disk.open_read(damage.path) as file:
         file.seek(damage.offset)
@@ -281,10 +279,10 @@ def verdict(report: Report) -> str:
     if report.is_good and report.has_foreign:
         return (
             "good, but not all of it: a server starts only with skip-foreign-types yes, "
-            "without what it does not have"
+            "and leaves out types that it does not have"
         )
     if report.is_good and not report.is_run and any(part.commands for part in report.parts):
-        return "good: all of it is whole; whether a server can run the commands was not tried"
+        return "good: all bytes are intact; the commands were not run"
     if report.is_good:
         return "good: a server loads all of it"
     if report.is_loadable:

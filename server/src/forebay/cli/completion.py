@@ -1,7 +1,7 @@
 """``forebay completion``: a script with which a shell completes commands, options and values.
 
-The script holds all names, so that a press of TAB starts no Python.  It knows the packages that
-are installed when it is written: write it again after one came or went.
+The script holds all names, so that TAB starts no Python.  It knows the packages that are
+installed when it is written: write it again after a package was installed or removed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ HELP = """\
 Print a script that lets a shell complete commands, options and values of forebay.
 
 It completes the commands of the packages that are installed now; write it again after
-an installation brought others.
+you install others.
 """
 
 EPILOG = """\
@@ -33,7 +33,7 @@ app = App(name="completion", help=HELP, help_epilogue=EPILOG)
 
 Shell = Annotated[Literal["bash", "zsh", "fish"], Parameter(name="SHELL", help="which shell")]
 
-#: Where nothing of ours fits, bash goes on with the names of files.
+#: Where no name of ours fits, bash completes the names of files.
 PLAIN, WITH_FILES = "complete -F ", "complete -o bashdefault -o default -F "
 
 

@@ -1,4 +1,4 @@
-"""The place that ``check`` and ``dump`` look at, as an argument of a command."""
+"""The path that ``check`` and ``dump`` read, as an argument of a command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ or one file (an AOF file .aof or a snapshot .rdb, ours or of Redis)"""
 
 
 def path_of(_: Any, tokens: Sequence[Token]) -> Path:
-    """A path; an empty word is none, and not the current directory, as a Path takes it."""
+    """A path; an empty word is an error, although ``Path`` takes it as the current directory."""
     if not tokens[0].value:
         raise ValueError("an empty word is no path")
     return Path(tokens[0].value)

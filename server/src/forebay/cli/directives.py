@@ -1,7 +1,7 @@
-"""``forebay serve`` as a shell completes it: an option for each directive that a server acts on.
+"""``forebay serve`` for shell completion: an option for each directive that a server acts on.
 
-No server is started through this app: ``serve`` hands its words to the configuration, which reads
-them as it reads a redis.conf (serve.py).  Only the names, docs and values of the options count.
+This app starts no server: ``serve`` hands its words to the configuration, which reads them as it
+reads a redis.conf (serve.py).  Only the names, docs and values of the options matter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ app = App(name="serve", help="Start a server.")
 
 @app.default
 def serve() -> None:
-    """Stands for a server; its signature is made below."""
+    """A placeholder; its signature is made below."""
 
 
 def option(row: Directive) -> Argument:

@@ -1,6 +1,6 @@
 """``forebay dump``: what is inside an AOF or a snapshot, as text or as JSON lines.
 
-Reads with the loader's own eyes, so what it shows is what a server would load,
+Reads with the code of the loader, so it shows what a server would load,
 up to the first damage; keys are shown one by one and not kept, so that a file
 may be larger than memory.
 """
@@ -27,13 +27,13 @@ from forebay.persistence.rdb.snapshot import LoadOptions, SnapshotLoader
 from forebay.persistence.verify import DATABASES, Place, look_at
 
 HELP = """\
-Show what is inside of an AOF or a snapshot.
+Show what is inside an AOF or a snapshot.
 
-That is of an AOF every command with its offset, of a snapshot every key with its type,
+For an AOF it shows every command with its offset, for a snapshot every key with its type,
 length, expiry and groups.
 
 Nothing is changed, and a server may run there: then the end of its AOF may be
-seen unfinished.  Damage is one line on standard error, with the offset, after
+incomplete.  Damage is one line on standard error, with the offset, after
 everything before it was shown.
 """
 
@@ -70,7 +70,7 @@ Entries = Annotated[
     Parameter(
         metavar="N",
         converter=at_least_none,
-        help="show so many entries of a stream, items of a list or set (5, with --json all)",
+        help="show this many entries of a stream, items of a list or set (5, with --json all)",
     ),
 ]
 Json = Annotated[
@@ -82,7 +82,7 @@ Json = Annotated[
 def dump(
     path: DataPath, /, *, keys: Keys = None, entries: Entries = None, json: Json = False
 ) -> int:
-    """Every file that belongs to the path; 1 if one of them is not good to its end."""
+    """Show every file that belongs to the path; 1 if one of them is not good to its end."""
     disk = Disk()
     parts = parts_of(disk, str(path))
     teller = Teller(sum(part.size for part in parts), keys, entries, is_json=json)
@@ -129,7 +129,7 @@ def error_line(part: AofPart, error: Exception) -> str:
 
 
 class Teller:
-    """Writes what it is shown, in the form that was asked for."""
+    """Prints commands and keys, in the requested form."""
 
     def __init__(
         self, total: int, pattern: str | None, entries: int | None, *, is_json: bool
@@ -142,7 +142,7 @@ class Teller:
         #: Bytes of the files that are done.
         self.before = 0
         self.bar = Bar("reading")
-        # A bar between the lines would be in the way.
+        # On a terminal the bar would mix with the lines.
         self.bar.is_wanted = self.bar.is_wanted and not sys.stdout.isatty()
 
     def wants(self, key: bytes) -> bool:
@@ -208,7 +208,7 @@ class Teller:
             self.write(line)
 
     def tell_foreign(self, db: int, key: bytes | None, name: str, offset: int) -> None:
-        """Something that this server does not have, and leaves out or refuses."""
+        """A value of a type that this server does not support, and leaves out or refuses."""
         if self.is_json:
             known = None if key is None else json_of(key)
             write_json({"db": db, "key": known, "type": name, "offset": offset, "foreign": True})
@@ -226,7 +226,7 @@ class Visitor(SnapshotLoader):
         self.teller = teller
 
     def keep(self, key: bytes, value: Value | None, start: int) -> None:
-        """Instead of keeping it."""
+        """Show it, and do not keep it."""
         if value is not None and self.teller.wants(key):
             view = KeyView(
                 self.db.index,
@@ -239,7 +239,7 @@ class Visitor(SnapshotLoader):
             self.teller.tell_key(view)
 
     def leave_out(self, kind: int, name: str, key: bytes | None) -> None:
-        """Say that it is there, and step over it."""
+        """Show that it is there, and skip it."""
         offset = self.reader.offset
         super().leave_out(kind, name, key)
         if key is None or self.teller.wants(key):

@@ -1,4 +1,4 @@
-"""What ``forebay dump`` says of one key, as text and as JSON.
+"""One key in the output of ``forebay dump``, as text and as JSON.
 
 0 orders: stream, 3 entries, 1-1 to 3-0, 1 group, at offset 120
     1-1 item tea price 3.20
@@ -117,7 +117,7 @@ class KeyView:
         return list(ordered if self.limit == ALL else islice(ordered, self.limit))
 
     def more(self, there: int) -> Iterator[str]:
-        """That not all is shown."""
+        """A line that says how much is not shown."""
         if self.limit != ALL and there > self.limit:
             yield f"    ... {there - self.limit:,} more"
 
@@ -138,7 +138,7 @@ def written(ms: int, seq: int) -> str:
 
 
 def moment(time_ms: int) -> str:
-    """A time as people write it; a number if no calendar has it."""
+    """A time for people; a number if it is outside the calendar."""
     try:
         return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (ValueError, OverflowError, OSError):

@@ -26,7 +26,7 @@ def commands_in(reader: AofReader) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def keys_of(words: list[bytes]) -> list[bytes]:
-    """The keys that a command names; of one we do not know, its first argument."""
+    """The keys that a command names; for an unknown command, its first argument."""
     row = TABLE.get(words[0].lower())
     if row is not None and row.is_container and len(words) > 1:
         row = row.subcommands.get(words[1].lower())

@@ -5,9 +5,9 @@
     forebay check, add, ...       apps.py runs their apps, on cyclopts
     forebay sql, ...              the same, brought by another package (plugins.py)
 
-Start-up time is part of the product, so nothing is imported which is not asked for: a server
-starts without the library that reads the other commands' lines, and without a look at which
-packages are installed.
+Start-up time is part of the product, so only what is needed is imported: a server starts without
+the library that parses the other commands' lines, and without a look at which packages are
+installed.
 
 Exit codes: 0 all is well; 1 it could not be done, and one sentence on standard error says why;
 2 the line could not be understood.
@@ -27,13 +27,13 @@ from forebay.errors import ForebayError
 STREAM_COMMANDS: dict[str, Row] = {
     "add": ("forebay.cli.streams.add:app", "add entries to a stream"),
     "range": ("forebay.cli.streams.read_range:app", "print entries between two IDs or moments"),
-    "tail": ("forebay.cli.streams.tail:app", "print the last entries, and follow what comes"),
-    "info": ("forebay.cli.streams.info:app", "a server in short, or what is in its streams"),
+    "tail": ("forebay.cli.streams.tail:app", "print the last entries, and follow new ones"),
+    "info": ("forebay.cli.streams.info:app", "a summary of a server, or of its streams"),
     "groups": ("forebay.cli.streams.groups:app", "consumer groups: list, create, reset, delete"),
     "consumers": ("forebay.cli.streams.consumers:app", "consumers of a group: list, delete"),
     "pending": (
         "forebay.cli.streams.pending:app",
-        "what was not acknowledged: list, claim, ack, nack",
+        "unacknowledged entries: list, claim, ack, nack",
     ),
     "trim": ("forebay.cli.streams.trim:app", "remove the oldest entries of a stream"),
     "copy": (
@@ -54,7 +54,7 @@ COMMANDS: dict[str, Row] = {
     "completion": ("forebay.cli.completion:app", "let the shell complete commands and options"),
 }
 
-INTERRUPTED = 130  # what shells make of ctrl-c
+INTERRUPTED = 130  # the exit code of shells for ctrl-c
 
 HELP = """\
 Forebay, a stream server that speaks the Redis protocol.
@@ -63,7 +63,7 @@ usage: forebay COMMAND [...]
 
 {commands}
 
-  forebay COMMAND --help    what a command takes, with examples
+  forebay COMMAND --help    the options of a command, with examples
   forebay --version         the version, and whether the core runs compiled
 
 A first minute, with this command or any Redis client:
@@ -72,7 +72,7 @@ A first minute, with this command or any Redis client:
   forebay tail -f orders
   redis-cli XADD orders '*' item coffee price 4.10
 
-A redis.conf or valkey.conf is taken as it is:
+A redis.conf or valkey.conf works as it is:
   forebay serve /etc/redis/redis.conf
 """
 
@@ -91,14 +91,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def show_any_name() -> None:
-    """A path on a disk may hold bytes that are no text; they are shown as escapes."""
+    """Show bytes in paths that are not text as escapes."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def answer(args: list[str]) -> int:
-    """Run one command line; a known error may come out of it."""
+    """Run one command line; may raise a known error."""
     if not args or args[0] in ("-h", "--help", "help"):
         sys.stdout.write(help_text())
         return 0
@@ -113,7 +113,7 @@ def answer(args: list[str]) -> int:
 
 
 def run_app(args: list[str]) -> int:
-    """One command, ours or of another package."""
+    """Run one command, ours or of another package."""
     name = args[0]
     rows = COMMANDS if name in COMMANDS else commands()
     if name in rows:
@@ -134,7 +134,7 @@ def commands() -> dict[str, Row]:
 
 
 def meant_by(args: Sequence[str]) -> str:
-    """The line that somebody may have meant by one without a command; empty if none is near."""
+    """The line that the user may have meant by one without a command; empty if none is near."""
     from forebay.server.config.nearest import nearest
 
     if args[0].startswith("--") or args[0].endswith(".conf"):
@@ -144,7 +144,7 @@ def meant_by(args: Sequence[str]) -> str:
 
 
 def help_text() -> str:
-    """What ``forebay --help`` prints."""
+    """The text of ``forebay --help``."""
     rows, broken = COMMANDS, ""
     try:
         rows = commands()
@@ -159,7 +159,7 @@ def help_text() -> str:
 
 
 def version_text() -> str:
-    """What ``forebay --version`` prints."""
+    """The text of ``forebay --version``."""
     how = forebay.build()
     python = ".".join(str(part) for part in sys.version_info[:3])
     return f"forebay {forebay.__version__} ({how}, Python {python})"

@@ -1,9 +1,9 @@
 """Moments and lengths of time as people write them, and the places in a stream that they name.
 
-    10m, 1.5h, 7d, 250ms           so long ago, by the server's clock
-    2026-11-17T09:30:00Z           a moment, ISO 8601; UTC if it does not say
+    10m, 1.5h, 7d, 250ms           this long ago, by the server's clock
+    2026-11-17T09:30:00Z           a moment, ISO 8601; UTC if it names no zone
     1794900000000                  the same in milliseconds since 1970
-    1794900000000-3, (1-0, -, +    places: an ID, one that is left out, first and last of all
+    1794900000000-3, (1-0, -, +    places: an ID, an excluded ID, first and last of all
 
 The first part of an ID is the millisecond in which it was made, so a moment is a place too.
 """
@@ -21,7 +21,7 @@ from cyclopts import Token
 _UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)")
 _PLACE = re.compile(r"[-+]|\(?\d{1,20}(-\d{1,20})?")
-WANTED = "as 10m (so long ago), 2026-11-17T09:30:00Z, or milliseconds since 1970"
+WANTED = "as 10m (this long ago), 2026-11-17T09:30:00Z, or milliseconds since 1970"
 LATEST_MS = (1 << 64) - 1
 SHORTEST_S = 0.01
 
@@ -73,7 +73,7 @@ class Place:
     moment: Moment | None = None
 
     def bound(self, now_ms: Now) -> str:
-        """How XRANGE takes it."""
+        """The place as XRANGE takes it."""
         return self.words if self.moment is None else str(self.moment.at_ms(now_ms))
 
 
@@ -130,7 +130,7 @@ def place_of(_: Any, tokens: Sequence[Token]) -> Place:
 
 
 def iso(ms: int) -> str:
-    """A moment as it can be given back to an option; a number if no calendar has it."""
+    """A moment in a form that options accept; a number if it is outside the calendar."""
     try:
         moment = datetime.fromtimestamp(ms // 1000, UTC)
     except (ValueError, OverflowError, OSError):

@@ -1,7 +1,7 @@
-"""How the tools speak: text for people, JSON lines for programs, a bar for the patient.
+"""Output of the tools: text for people, JSON lines for programs, a bar for long work.
 
 standard output   the answer, and nothing else
-standard error    problems, one line each; the progress bar, if somebody watches
+standard error    problems, one line each; the progress bar, on a terminal
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-#: So much of one word is shown as text; JSON has all of it.
+#: At most this much of one word is shown as text; JSON has all of it.
 SHOWN_BYTES = 200
 BAR_EVERY_S = 0.1
 #: Work that is over sooner than this needs no bar.
@@ -39,12 +39,12 @@ def counted(value: int, noun: str) -> str:
 
 
 def are(value: int) -> str:
-    """The verb after so many."""
+    """The verb after a number: is or are."""
     return "is" if value == 1 else "are"
 
 
 def text_of(word: bytes, limit: int = SHOWN_BYTES) -> str:
-    """A word as a person reads it: plain if it can be, else in quotes with escapes."""
+    """A word for people: plain if possible, else in quotes with escapes."""
     text = word[:limit].decode("utf-8", "surrogateescape")
     if not text or not text.isprintable() or any(c in text for c in " \"'\\"):
         text = '"' + "".join(map(_escaped, text)) + '"'
@@ -73,7 +73,7 @@ def write_json(value: dict[str, Any], file: TextIO | None = None) -> None:
 
 
 class Bar:
-    """How far a long piece of work is; drawn only on a terminal, and wiped at the end.
+    """The progress of long work; drawn only on a terminal, and wiped at the end.
 
     verifying ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━  33% 12.1/36.4 MB 0:00:02
     orders ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━  33% 333,000/1,000,000 entries 412,345/s 0:00:02
@@ -89,7 +89,7 @@ class Bar:
         self.drawn: Progress | None = None
 
     def __call__(self, done: int, total: int | None) -> None:
-        """So much of so much, if that is known."""
+        """``done`` of ``total``, if the total is known."""
         if not self.is_wanted or time.monotonic() < self.next_s:
             return
         self.next_s = time.monotonic() + BAR_EVERY_S
@@ -98,14 +98,14 @@ class Bar:
         self.drawn.update(self.drawn.task_ids[0], completed=done, total=total, refresh=True)
 
     def wipe(self) -> None:
-        """Leave the line as it was found."""
+        """Clear the line."""
         if self.drawn is not None:
             self.drawn.stop()
         self.drawn = None
 
 
 def started_bar(what: str, unit: str) -> Progress:
-    """A bar of rich on standard error, which draws when it is told to and has no thread."""
+    """A bar of rich on standard error, which draws on demand and has no thread."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -120,7 +120,7 @@ def started_bar(what: str, unit: str) -> Progress:
     from rich.text import Text
 
     class RateColumn(ProgressColumn):
-        """So many of so many, and how quickly."""
+        """Done, total and rate."""
 
         def render(self, task: Task) -> Text:
             total = f"/{number(int(task.total))}" if task.total else ""

@@ -3,18 +3,18 @@
     [project.entry-points."forebay.commands"]
     spark = "forebay_spark.cli:COMMANDS"
 
-An entry point names a table: for each command where its app is, an ``App`` of cyclopts with the
-same name, and what it does in a few words.
+An entry point names a table: for each command the place of its app, an ``App`` of cyclopts with
+the same name, and what it does in a few words.
 
     COMMANDS = {"sql": ("forebay_spark.cli.sql:app", "SQL over streams and their lake")}
 
 The table's module imports nothing heavy, so ``forebay --help`` knows all commands without
-starting any.  A function of an app returns an exit code (None is 0), writes what it has to
-say, errors included, and raises only what is a fault of its own; a line that cannot be understood,
-``--help``, ctrl-c and a closed pipe are handled for it (apps.py).
+starting any.  A function of an app returns an exit code (None is 0), writes its own output,
+errors included, and raises only for its own bugs; apps.py handles a line that cannot be
+understood, ``--help``, ctrl-c and a closed pipe.
 
-Nothing is looked for when a server starts: packages are searched only for a command that is not
-one of the server's own.
+The start of a server searches no packages: only a command that is not one of the server's own
+does.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class PluginError(ForebayError):
 
 
 def found() -> dict[str, Row]:
-    """All commands of other packages that are installed."""
+    """All commands of other installed packages."""
     from importlib.metadata import entry_points
 
     rows: dict[str, Row] = {}
@@ -49,12 +49,12 @@ def found() -> dict[str, Row]:
             table: Mapping[str, Row] = point.load()
         except (ImportError, AttributeError) as error:
             raise PluginError(
-                f"the commands of {point.value} cannot be loaded ({error}); install it anew"
+                f"the commands of {point.value} cannot be loaded ({error}); install it again"
             ) from error
         rows |= table
     return rows
 
 
 def how_to_get(name: str) -> str:
-    """The sentence about a command that is known and not installed."""
+    """The sentence about a known command that is not installed."""
     return f"{name} is not installed; get it with: pip install 'forebay[{EXTRAS[name]}]'"

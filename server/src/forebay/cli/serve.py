@@ -1,4 +1,4 @@
-"""``forebay serve``: start a server, or say what it can be told."""
+"""``forebay serve``: start a server, or print help about its directives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ usage: forebay serve [FILE.conf | -] [--DIRECTIVE VALUE ...]
 
 Starts a server.  FILE.conf is in the syntax of redis.conf; a single - reads it
 from standard input.  Every directive can also be given as an option, which
-then wins over the file; a value stands after a space (--port 7000).
+then wins over the file; the value follows after a space (--port 7000).
 
   forebay serve --help DIRECTIVE   what a directive does, e.g. --help appendfsync
   forebay serve --help all         one line about each of them
@@ -22,10 +22,10 @@ The ones used most:
   --requirepass SECRET             clients must AUTH
   --protected-mode yes             without a password only local clients
   --maxclients 10000               further connections are turned away
-  --timeout 0                      close clients idle for so many seconds
-  --maxmemory 0                    refuse writes above, e.g. 512mb
+  --timeout 0                      close clients idle for this many seconds
+  --maxmemory 0                    refuse writes above this, e.g. 512mb
   --dir .                          where the files are; made if it is missing
-  --appendonly yes                 an AOF of every change: what was acknowledged is kept
+  --appendonly yes                 an AOF of every change: acknowledged writes are kept
   --appendfsync everysec           always: on disk before each reply; no: when the system likes
   --save ""                        snapshots, e.g. 3600 1 300 100
   --client-output-buffer-limit normal 1gb 0 0
@@ -49,7 +49,7 @@ replies that are under way; a second signal stops it at once.
 
 
 def run(args: list[str]) -> int:
-    """Start the server and stay until it ends."""
+    """Start the server and wait until it ends."""
     if args and args[0] == "-h":
         return explain(args[1:])
     if "--help" in args:
@@ -64,7 +64,7 @@ def run(args: list[str]) -> int:
 
 
 def explain(names: list[str]) -> int:
-    """What --help prints: the page, or what is known about some directives."""
+    """Print --help: the page, or the help of some directives."""
     if not names:
         sys.stdout.write(HELP)
         return 0

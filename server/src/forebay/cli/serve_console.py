@@ -1,10 +1,10 @@
 """``forebay serve --console PORT``: a console in a process of its own, until the server ends.
 
     server process  --stdin of the child-->  console process
-         |  dies, however it dies                 |  reads the end of its input, and ends
+         |  ends in any way                       |  reads the end of its input, and ends
 
-The address and the password of the server go to the child through its environment: a command line
-can be read by everybody on the machine.  The console waits for a server that is not there yet.
+The address and the password of the server go to the child through its environment: every user of
+the machine can read a command line.  The console waits for a server that is not up yet.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def without_console(args: Sequence[str]) -> tuple[list[str], str]:
 
 
 def config_of(words: Sequence[str]) -> Config:
-    """What the server will be; ConfigError if it cannot have a console beside it."""
+    """The configuration of the server; ConfigError if it cannot have a console."""
     if find_spec("forebay_console") is None:
         raise ConfigError(how_to_get("console"))
     if "-" in words:
@@ -62,7 +62,7 @@ def config_of(words: Sequence[str]) -> Config:
 
 @contextmanager
 def console_beside(config: Config, port: str) -> Iterator[None]:
-    """A console of a server, for a while."""
+    """Run a console for the server, during the ``with`` block."""
     child = subprocess.Popen(
         [sys.executable, "-m", "forebay", "console", "--port", port, "--until-eof"],
         stdin=subprocess.PIPE,
@@ -75,7 +75,7 @@ def console_beside(config: Config, port: str) -> Iterator[None]:
 
 
 def url_of(config: Config) -> str:
-    """Where the server will be: on this machine."""
+    """The URL of the server, on this machine."""
     settings = config.settings
     secret = f":{quote(settings.requirepass, safe='')}@" if settings.requirepass else ""
     if settings.port:

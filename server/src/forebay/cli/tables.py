@@ -1,7 +1,7 @@
 """Tables for a person: drawn by rich on a terminal, plain and aligned in a pipe.
 
-Names and numbers of a table are whole wherever they are copied from: nothing is cut in a pipe, and
-on a terminal a cell goes on in the next line.
+Names and numbers of a table are never cut, so that they can be copied: a pipe has no width, and on
+a terminal a cell continues in the next line.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 Cell = str | int | float | None
-#: No table is so wide; a pipe has no edge.
+#: Wider than any table; a pipe has no edge.
 PIPE_WIDTH = 100_000
 
 
@@ -35,7 +35,7 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
 
 
 def made_table(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table:
-    """The table of rich; numbers stand to the right."""
+    """The table of rich; numbers are aligned to the right."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -50,7 +50,7 @@ def made_table(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table:
 
 
 def cell_text(cell: Cell) -> str:
-    """One cell; what is not known is a dash."""
+    """One cell; an unknown value is a dash."""
     if cell is None:
         return "-"
     if isinstance(cell, int):

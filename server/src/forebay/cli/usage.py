@@ -1,4 +1,4 @@
-"""What is wrong with a line, in one sentence, with the word that was perhaps meant."""
+"""Errors of a line in one sentence, with a suggestion for a misspelled word."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ WANTED = {int: "a whole number", float: "a number", bool: "yes or no"}
 
 
 class LineError(ForebayError):
-    """Words that each are right and together make no sense; a command raises it for exit code 2."""
+    """Words that are right alone and wrong together; a command raises it for exit code 2."""
 
 
 def sentence(error: CycloptsError) -> str:
-    """The sentence; words that the library would use are only the last resort."""
+    """The sentence; the library's own words are only the last resort."""
     if isinstance(error, UnknownOptionError):
         word = error.token.keyword or error.token.value
         return _unknown_option(word, [n for a in error.argument_collection for n in a.names])
@@ -54,7 +54,7 @@ def _unknown_option(word: str, known: Iterable[str]) -> str:
 
 
 def _missing(error: MissingArgumentError, argument: Argument) -> str:
-    """Something must be given and is not: an option, its value, or what was misspelled."""
+    """Something is missing: an option, its value, or a misspelled option."""
     name = _name(argument)
     if error.keyword or argument.tokens:
         return f"argument {error.keyword or name}: a value is missing"

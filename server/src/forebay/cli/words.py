@@ -1,9 +1,9 @@
-"""Numbers out of texts, and back: 35 µs, 2.5 MB, 3 days, or 64mb as CONFIG SET takes it."""
+"""Numbers from texts, and back: 35 µs, 2.5 MB, 3 days, or 64mb as CONFIG SET takes it."""
 
 from __future__ import annotations
 
 MB = 1 << 20
-#: No entry lies so long (ten years); ``forebay pending nack`` lets it seem so.
+#: No entry is pending this long (ten years); ``forebay pending nack`` makes it look so.
 RELEASED_MS = 10 * 365 * 86_400_000
 
 _SIZES = ((1 << 40, "TB"), (1 << 30, "GB"), (MB, "MB"), (1 << 10, "KB"))
@@ -17,7 +17,7 @@ _SPANS_S = (
 
 
 def whole(text: str | None) -> int | None:
-    """A whole number out of a text, if it is one; no number of ours is longer than 20 digits."""
+    """A text as a whole number, if it is one; no number of ours is longer than 20 digits."""
     text = text or ""
     return int(text) if text.removeprefix("-").isdecimal() and len(text) <= 20 else None
 
@@ -39,7 +39,7 @@ def span(seconds: float) -> str:
 
 
 def held_for(idle_ms: int) -> str:
-    """How long a pending entry lies; one that was released has no time, or looks very old."""
+    """How long an entry has been pending; a released one has no time, or looks very old."""
     return "released" if idle_ms < 0 or idle_ms > RELEASED_MS else f"for {span(idle_ms / 1000)}"
 
 
@@ -49,12 +49,12 @@ def _short(value: float) -> str:
 
 
 def sysctl(name: str, value: int) -> str:
-    """A line for a shell that changes a setting of the kernel, now and for the next start."""
+    """A shell line that changes a setting of the kernel, now and for the next start."""
     return f"echo {name}={value} | sudo tee -a /etc/sysctl.d/forebay.conf && sudo sysctl --system"
 
 
 def directive_size(least: float) -> str:
-    """A size that is at least so large, as a directive takes it: a power of two in mb."""
+    """A size of at least ``least`` bytes, as a directive takes it: a power of two in mb."""
     size_mb = 1
     while size_mb * MB < least:
         size_mb *= 2

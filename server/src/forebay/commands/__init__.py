@@ -1,1 +1,1 @@
-"""What each command means: one table, and families of handlers of one shape."""
+"""The commands: one table, and families of handlers that all have the same shape."""

@@ -1,7 +1,7 @@
 """THE table of commands: every family's rows under their lower-case names.
 
-All that is known about a command is read here: by the dispatcher, COMMAND, key
-extraction, the documentation, and the test that every command is tested.
+The dispatcher, COMMAND, key extraction, the documentation, and the test that
+every command is tested read all facts about a command here.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ FAMILIES: tuple[list[Command], ...] = (
 
 
 def by_name(families: Iterable[list[Command]]) -> dict[bytes, Command]:
-    """All rows; a name may be taken once."""
+    """All rows; each name may be used only once."""
     table: dict[bytes, Command] = {}
     for rows in families:
         for row in rows:

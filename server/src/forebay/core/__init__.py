@@ -1,1 +1,1 @@
-"""The data and its invariants: knows no socket, no disk, no clock."""
+"""The data and its invariants: no sockets, no disk, no clock."""

@@ -1,8 +1,8 @@
 """Every invariant of the data, as functions that fail with a sentence.
 
-Tests call them after each step, and ``forebay check`` on what it has loaded.
-They look at a structure from outside, slowly and without trusting any counter:
-what can be counted is counted again.
+Tests call them after each step, and ``forebay check`` calls them on the loaded
+data.  They examine a structure from outside, slowly and without trusting any
+counter: everything that can be counted is counted again.
 
     check_rax       the radix tree: rules 1-5 of rax.py, both counters
     check_pending   the slab and its views: see pel.py
@@ -30,7 +30,7 @@ from forebay.core.view import View
 
 
 def check_rax(tree: Rax) -> None:
-    """The tree is sorted, compressed, and its two counters are true."""
+    """The tree is sorted and compressed, and its two counters are right."""
     keys = 0
     nodes = 0
     todo = [(tree.root, b"", False)]
@@ -118,7 +118,7 @@ def raw_key(pending: Pending, slot: int, by_time: bool) -> tuple[int, ...]:
 
 
 def sort_key(pending: Pending, slot: int, by_time: bool) -> tuple[int, ...]:
-    """What a view sorts a record by."""
+    """The sort key of a record in a view."""
     entry_id = pending.id_ms(slot), pending.id_seq(slot)
     if not by_time:
         return entry_id
@@ -146,7 +146,7 @@ def check_owners(pending: Pending, live: set[int]) -> None:
 
 
 def check_slots(pending: Pending, live: set[int]) -> None:
-    """Every slot is in use or in the chain of free ones; large counts are all in use."""
+    """Every slot is in use or in the chain of free ones; all large counts are in use."""
     records = pending.records
     free, slot = set[int](), records.free
     while slot != 0:
@@ -243,7 +243,7 @@ def check_stream(stream: Stream) -> None:
 
 
 def check_indexes(db: Database) -> None:
-    """The list of keys and the heap of deadlines know what the dictionaries hold."""
+    """The list of keys and the heap of deadlines agree with the dictionaries."""
     assert db.expires.keys() <= db.values.keys(), f"database {db.index}: a lost key expires"
     assert len(db.order) == len(db.values), f"database {db.index}: order has lost or kept keys"
     assert db.place.keys() == db.values.keys(), f"database {db.index}: place is not of the keys"
@@ -264,7 +264,7 @@ def check_members(members: Members) -> None:
 
 
 def check_keyspace(keyspace: Keyspace) -> None:
-    """Every stream of every database, and that the indexes speak of the keys that are there."""
+    """Check every stream of every database, and that the indexes name existing keys."""
     for db in keyspace.databases:
         check_indexes(db)
         for value in db.values.values():

@@ -1,16 +1,16 @@
 """A cursor over the live entries of a stream, forward or backward.
 
-    cursor.open(start, end, reverse)         where from, where to, both included
-    while cursor.next():                     stands on a live entry
+    cursor.open(start, end, reverse)         from start to end, both included
+    while cursor.next():                     is now on a live entry
         cursor.ms, cursor.seq                its ID
         cursor.pairs, cursor.same            how many fields; are they the master's
         cursor.values_at                     where its own elements begin in cursor.p
-        cursor.gather(spots, ids, ...)       this entry and those after it, if they are alike
+        cursor.gather(spots, ids, ...)       this entry and similar ones after it
 
-A reader that walks the elements of an entry anyway leaves the index after the
-last one in ``cursor.after``; so going on costs nothing.  Otherwise next() walks
-them itself.  Tombstones are never shown.  A cursor must not be kept over a change
-of the stream, except that the entry it stands on may be buried.
+A reader that walks the elements of an entry anyway stores the index after the
+last one in ``cursor.after``; then the next step costs nothing.  Otherwise next()
+walks them itself.  A cursor never shows tombstones.  It becomes invalid when the
+stream changes, except that its current entry may be buried.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from forebay.core.rax import Rax
 
 
 def deltas(p: mem.Source, at: int) -> tuple[int, int, int]:
-    """How far the ID of an entry is from its node's, in both halves; the index after them."""
-    # They are small numbers nearly always: those are read here, the others by a call.
+    """The difference of an entry's ID from its node's, in both halves; the index after them."""
+    # They are nearly always small numbers: those are read here, the others by a call.
     o = at + 4
     ms_delta = p[at + 2]
     if ms_delta >= SHORT_STRING:
@@ -54,7 +54,7 @@ class Cursor:
         self.start_ms = self.start_seq = self.end_ms = self.end_seq = 0
 
     def open(self, start_ms: int, start_seq: int, end_ms: int, end_seq: int, reverse: bool) -> None:
-        """Get ready to walk from start to end, both included; backward if reverse."""
+        """Prepare to walk from start to end, both included; backward if reverse."""
         self.start_ms = start_ms
         self.start_seq = start_seq
         self.end_ms = end_ms
@@ -73,9 +73,10 @@ class Cursor:
         return self.start_ms == node.ms and self.start_seq == node.seq
 
     def approach(self, node: Node) -> None:
-        """Stand before the first entry of the interval, coming from the nearer end of the node.
+        """Move before the first entry of the interval, from the nearer end of the node.
 
-        A reader at the tail of a stream wants the last entry or two of a hundred.
+        A reader at the tail of a stream wants the last one or two of a hundred
+        entries.
         """
         at = node.before(node.size - 1)
         self.read(at)
@@ -95,7 +96,7 @@ class Cursor:
         return self.seq - self.start_seq < self.start_seq - node.seq
 
     def enter(self, node: Node | None) -> None:
-        """Stand before the first entry of a node, or after the last going backward."""
+        """Move before the first entry of a node, or after the last one if backward."""
         self.node = node
         if node is not None:
             self.p = node.p
@@ -120,10 +121,10 @@ class Cursor:
         return False
 
     def gather(self, spots: mem.Words, ids: mem.Words, most: int, most_bytes: int) -> int:
-        """Where each value is of this entry and of those after it in its node, all of them SAME.
+        """Collect the places of the values of this entry and of SAME entries after it in its node.
 
-        At most so many entries, and none after so many bytes; how many there are.  ``ids`` gets two
-        words for each.  next() goes on after the last of them.
+        At most ``most`` entries, and none after ``most_bytes`` bytes; returns the number of
+        entries.  ``ids`` gets two words for each.  next() continues after the last of them.
         """
         node = self.node
         assert node is not None
@@ -161,7 +162,7 @@ class Cursor:
         return n
 
     def previous(self) -> bool:
-        """As next(), towards smaller IDs."""
+        """Like next(), towards smaller IDs."""
         while self.node is not None:
             at = self.at
             while at > self.node.entries_at:
@@ -203,15 +204,15 @@ class Cursor:
         return o
 
     def is_early(self) -> bool:
-        """Whether the entry comes before the interval."""
+        """Whether the entry is before the interval."""
         return self.ms < self.start_ms or (self.ms == self.start_ms and self.seq < self.start_seq)
 
     def is_late(self) -> bool:
-        """Whether the entry comes after the interval."""
+        """Whether the entry is after the interval."""
         return self.ms > self.end_ms or (self.ms == self.end_ms and self.seq > self.end_seq)
 
     def fields(self) -> list[bytes]:
-        """The entry's fields and values, flat."""
+        """The entry's fields and values, as a flat list."""
         flat = []
         p = self.p
         o = self.values_at
@@ -229,6 +230,6 @@ class Cursor:
         return flat
 
     def bury(self) -> None:
-        """Delete the entry it stands on; the cursor must be opened anew afterwards."""
+        """Delete the current entry; the cursor must be opened again afterwards."""
         assert self.node is not None
         self.node.bury(self.at)

@@ -1,27 +1,27 @@
 """A list: a deque of its elements that knows how Redis would have stored them.
 
 Redis keeps a short list in one listpack and a longer one in a quicklist, a chain
-of listpacks.  OBJECT ENCODING tells; nothing else here depends on it.
+of listpacks.  OBJECT ENCODING shows it; nothing else here depends on it.
 
-    packed_bytes   7 and more   a listpack of so many bytes
+    packed_bytes   7 and more   a listpack of this many bytes
                    QUICKLIST
-                   UNKNOWN      not asked yet: a list that was loaded or stored whole
+                   UNKNOWN      not computed yet: a list that was loaded or stored whole
 
-    adding more than fits                    listpack -> quicklist
-    taking until all fits in half of it      quicklist -> listpack
+    more is added than fits                  listpack -> quicklist
+    the rest fits in half a listpack         quicklist -> listpack
 
-What fits is `list-max-listpack-size`, here ``fill``: so many elements, or (below
-zero) one of five sizes in bytes.
+The limit is `list-max-listpack-size`, here ``fill``: a number of elements, or
+(negative) one of five sizes in bytes.
 
 Rules
-  1. A list is changed only through the methods here.
-  2. While it is packed a list is small, so only push and take keep the sum up
-     to date; whatever else changes the list measures it again.
-  3. A quicklist is measured only once enough of it has been taken that it might
-     fit (``excess``): to drain a long list costs no more than its length.
+  1. Only the methods here change a list.
+  2. A packed list is small, so only push and take keep the sum up to date; all
+     other changes measure the list again.
+  3. A quicklist is measured only after enough was taken that it might fit
+     (``excess``): draining a long list costs no more than its length.
 
-Redis asks more for the way back, that all is in one node of the chain; the nodes
-are not modelled.
+For the way back Redis also requires that all elements are in one node of the
+chain; the nodes are not modelled here.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from forebay.core import listpack
 QUICKLIST = -1
 UNKNOWN = -2
 
-#: What a fill of -1, -2, ... -5 means.
+#: The meaning of a fill of -1, -2, ... -5.
 SIZES = (4096, 8192, 16384, 32768, 65536)
-#: However many elements are allowed, a listpack does not get larger.
+#: The maximum size of a listpack, however many elements are allowed.
 SAFE_BYTES = 8192
 #: An empty listpack: total size, count, end mark.
 EMPTY_BYTES = 7
-#: What an element takes beside its own bytes, at least (with them) and at most.
+#: The size of the smallest element, and the largest overhead of an element.
 SMALLEST_ENTRY = 2
 OVERHEAD_MAX = 10
 UNLIMITED = 1 << 62
@@ -58,7 +58,7 @@ def limits(fill: int) -> tuple[int, int]:
 
 
 def entry_bytes(element: bytes) -> int:
-    """What an element takes in a listpack."""
+    """The size of an element in a listpack."""
     is_number, value = mem.parse_int(element, 0, len(element))
     if is_number:
         return listpack.int_size(value)
@@ -75,11 +75,11 @@ class Elements(deque[bytes]):
     def __init__(self, elements: Iterable[bytes] = ()) -> None:
         super().__init__(elements)
         self.packed_bytes = UNKNOWN
-        #: How many bytes a quicklist must lose before it is worth a look.
+        #: How many bytes a quicklist must lose before it is measured.
         self.excess = 0
 
     def copy(self) -> Elements:
-        """An equal list, stored alike."""
+        """An equal list with the same encoding."""
         twin = Elements(self)
         twin.packed_bytes = self.packed_bytes
         return twin
@@ -92,7 +92,7 @@ class Elements(deque[bytes]):
         self.extendleft(elements) if left else self.extend(elements)
 
     def take(self, count: int, left: bool, fill: int) -> list[bytes]:
-        """Remove up to so many elements from one end; they are returned."""
+        """Remove and return up to ``count`` elements from one end."""
         self.settle(fill)
         pop = self.popleft if left else self.pop
         taken = [pop() for _ in range(min(count, len(self)))]
@@ -116,7 +116,7 @@ class Elements(deque[bytes]):
         self.insert(index, element)
 
     def keep(self, start: int, end: int, fill: int) -> int:
-        """Remove all but elements[start:end]; how many went."""
+        """Remove all but elements[start:end]; how many were removed."""
         self.settle(fill)
         size = len(self)
         if end - start < size // 2:
@@ -132,7 +132,7 @@ class Elements(deque[bytes]):
         return size - len(self)
 
     def drop_equal(self, element: bytes, count: int, fill: int) -> int:
-        """Remove the first ``count`` that are equal, from the tail if it is below 0, all if 0."""
+        """Remove the first ``count`` equal elements, from the tail if negative, all if 0."""
         self.settle(fill)
         left = abs(count) or len(self)
         kept: deque[bytes] = deque()
@@ -152,7 +152,7 @@ class Elements(deque[bytes]):
     # Looking
 
     def between(self, start: int, end: int) -> list[bytes]:
-        """elements[start:end], walked to from the nearer end."""
+        """elements[start:end], reached from the nearer end."""
         size = len(self)
         if start <= size - end:
             return list(islice(self, start, end))
@@ -161,19 +161,19 @@ class Elements(deque[bytes]):
         return found
 
     def is_packed(self, fill: int) -> bool:
-        """Whether Redis would hold it in one listpack."""
+        """Whether Redis would store it in one listpack."""
         self.settle(fill)
         return self.packed_bytes >= 0
 
     # How it would be stored
 
     def settle(self, fill: int) -> None:
-        """Decide for a list that came whole."""
+        """Compute the encoding of a list that was stored whole."""
         if self.packed_bytes == UNKNOWN:
             self.packed_bytes = self._measure(*limits(fill))
 
     def make_room(self, added: list[bytes], fill: int) -> None:
-        """These might be added: if they are too much for a listpack it is one no longer."""
+        """These might be added: if they are too much for a listpack, it becomes a quicklist."""
         self.settle(fill)
         if self.packed_bytes < 0:
             return
@@ -199,7 +199,7 @@ class Elements(deque[bytes]):
         self.packed_bytes = self._measure(max_bytes, max_count // 2)
 
     def _measure_again(self, lost: int, fill: int) -> None:
-        """The list was changed anywhere; a quicklist lost so many bytes at most."""
+        """The list changed anywhere; a quicklist lost at most this many bytes."""
         if self.packed_bytes >= 0:
             self.packed_bytes = EMPTY_BYTES + sum(map(entry_bytes, self))
         else:
@@ -207,7 +207,7 @@ class Elements(deque[bytes]):
             self.shrink(fill)
 
     def _measure(self, max_bytes: int, max_count: int) -> int:
-        """The bytes of one listpack with all elements, QUICKLIST if that is too much."""
+        """The size of one listpack with all elements; QUICKLIST if that is too large."""
         size = len(self)
         if size > max_count or EMPTY_BYTES + size * SMALLEST_ENTRY > max_bytes:
             return QUICKLIST

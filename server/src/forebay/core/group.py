@@ -1,14 +1,14 @@
-"""A consumer group: how far it has read, who reads, and what each still owes.
+"""A consumer group: its position, its consumers, and their pending entries.
 
-    Group -- last_ms, last_seq   the last ID given to anybody
-        |-- entries_read         how many entries that is, -1 if not known
+    Group -- last_ms, last_seq   the last ID given to any consumer
+        |-- entries_read         how many entries that is, -1 if unknown
         |-- consumers            Rax: name -> Consumer
-        +-- pending              what was delivered and not acknowledged
+        +-- pending              entries delivered and not acknowledged
 
-entries_read and the lag.  An entry's number in the history of its stream is
-not stored.  A group counts while it reads, and where its counter is not known
-an ID can still be numbered if nothing was deleted on one side of it: see
-estimate().  Where neither works the lag is unknown, and Redis answers nil.
+entries_read and the lag.  An entry's number in the history of its stream is not
+stored.  A group counts while it reads.  If its counter is unknown, an ID can
+still be numbered if nothing was deleted on one side of it: see estimate().  If
+neither works, the lag is unknown, and Redis answers nil.
 
 References.  An entry is *referenced* as long as a group has not read it or
 still has it pending.  There is no index from entries to groups: a stream has a
@@ -30,8 +30,8 @@ from forebay.core.rax import Rax
 from forebay.core.stream import Stream
 from forebay.core.view import View
 
-#: What group and consumer cost beside names, records and slots, with their places in a tree, as
-#: measured in the compiled build.
+#: The size of a group and of a consumer without names, records and slots, with their places in a
+#: tree, as measured in the compiled build.
 GROUP_BYTES = 2150
 CONSUMER_BYTES = 800
 
@@ -68,7 +68,7 @@ class Group:
     # -- consumers --------------------------------------------------------------
 
     def consumer(self, name: bytes) -> Consumer | None:
-        """The consumer of that name."""
+        """The consumer with that name."""
         found: Consumer | None = self.consumers.find(name)
         return found
 
@@ -84,7 +84,7 @@ class Group:
         return consumer
 
     def delete_consumer(self, name: bytes) -> int:
-        """Remove a consumer and all that it has pending; how many entries that was."""
+        """Remove a consumer with all its pending entries; how many those were."""
         consumer = self.consumer(name)
         if consumer is None:
             return 0
@@ -93,11 +93,11 @@ class Group:
         return self.pending.close_owner(consumer.number)
 
     def consumer_by_number(self, number: int) -> Consumer | None:
-        """Whose number it is; None for 0, which is nobody's."""
+        """The consumer with this number; None for 0, which means no owner."""
         return self.numbered[number]
 
     def owner_name(self, slot: int) -> bytes:
-        """The name of the consumer that holds a pending entry, empty for nobody."""
+        """The name of the consumer that holds a pending entry, empty if there is none."""
         owner = self.numbered[self.pending.owner_no(slot)]
         return b"" if owner is None else owner.name
 
@@ -108,8 +108,8 @@ class Group:
     ) -> None:
         """Give an entry above the group's last ID to a consumer.
 
-        After the group was set back the entry may be pending already: then it
-        changes hands and its deliveries are counted anew.
+        If the group was set back, the entry may already be pending: then it
+        gets a new owner, and its delivery count starts again.
         """
         self.advance(stream, ms, seq)
         if not noack:
@@ -136,12 +136,12 @@ class Group:
         self.last_seq = seq
 
     def claim(self, slot: int, consumer: Consumer, now_ms: int, time_ms: int) -> None:
-        """Hand a pending entry to a consumer, as if delivered at ``time_ms``."""
+        """Give a pending entry to a consumer, as if delivered at ``time_ms``."""
         consumer.active_ms = now_ms
         self.pending.give(slot, consumer.number, time_ms)
 
     def ack(self, ms: int, seq: int) -> bool:
-        """The entry is dealt with; whether it was pending."""
+        """Remove the entry from the pending ones; whether it was pending."""
         slot = self.pending.find(ms, seq)
         if slot < 0:
             return False
@@ -164,7 +164,7 @@ class Group:
             other.active_ms = consumer.active_ms
             numbers[consumer.number] = other.number
         records = self.pending.records
-        # The unowned ones in the order of their release, then the others by ID.
+        # Records without an owner in the order of their release, then the others by ID.
         unowned = self.pending.by_time.slots()[: self.pending.nacked]
         owned = [slot for slot in self.pending.by_id.slots() if records.owner_no(slot) != NOBODY]
         for slot in unowned + owned:
@@ -178,14 +178,14 @@ class Group:
         return twin
 
     def used_bytes(self) -> int:
-        """Memory of the group, near enough for MEMORY USAGE."""
+        """Memory of the group, roughly, for MEMORY USAGE."""
         total = GROUP_BYTES + len(self.name) + self.pending.used_bytes()
         for consumer in self.consumers.values():
             total += CONSUMER_BYTES + len(consumer.name)
         return total
 
 
-# -- how far a group is -----------------------------------------------------------
+# -- progress of a group ----------------------------------------------------------
 
 
 def tombstones_ahead(stream: Stream, ms: int, seq: int) -> bool:
@@ -196,10 +196,11 @@ def tombstones_ahead(stream: Stream, ms: int, seq: int) -> bool:
 
 
 def estimate(stream: Stream, ms: int, seq: int) -> int:
-    """The number of entries ever added up to and with this ID, or -1 if unknown.
+    """The number of entries ever added up to and including this ID, or -1 if unknown.
 
-    Known are the ends: everything below the first live entry is gone, unless an
-    entry was deleted in the middle; and the last ID is the number of all added.
+    The ends are known: everything below the first live entry was removed,
+    unless an entry was deleted in the middle; and the last ID has the number of
+    all entries added.
     """
     added: int = stream.entries_added
     if added == 0:
@@ -242,13 +243,13 @@ def lag(stream: Stream, group: Group) -> int | None:
     return None if number == UNKNOWN else added - number
 
 
-# -- who still needs an entry -----------------------------------------------------
+# -- references to an entry -------------------------------------------------------
 
 
 def min_last_id(stream: Stream) -> tuple[int, int]:
-    """The smallest last ID over the groups: all have read what is not above it.
+    """The smallest last ID of all groups: every group has read all entries up to it.
 
-    The greatest ID of all if there is no group: nobody waits for anything.
+    The greatest possible ID if there is no group.
     """
     low_ms = low_seq = mem.U64_MAX
     for group in stream.groups.values():
@@ -260,7 +261,7 @@ def min_last_id(stream: Stream) -> tuple[int, int]:
 def is_referenced(stream: Stream, ms: int, seq: int, low_ms: int, low_seq: int) -> bool:
     """Whether a group has yet to read the entry or has it pending.
 
-    ``low`` is min_last_id(stream), asked for once for a whole command.
+    ``low`` is min_last_id(stream), computed once per command.
     """
     if mem.before(low_ms, low_seq, ms, seq):
         return True
@@ -271,7 +272,7 @@ def is_referenced(stream: Stream, ms: int, seq: int, low_ms: int, low_seq: int) 
 
 
 def drop_references(stream: Stream, ms: int, seq: int) -> int:
-    """Acknowledge the entry in every group; in how many it was pending."""
+    """Acknowledge the entry in every group; in how many groups it was pending."""
     dropped = 0
     for group in stream.groups.values():
         dropped += group.ack(ms, seq)

@@ -1,20 +1,20 @@
 """The idempotency map of a stream: which message of which producer became which entry.
 
 A producer that does not know whether its XADD arrived sends it again, with the
-same producer ID and the same idempotent ID; the map answers with the entry
-that the first attempt made.
+same producer ID and the same idempotent ID; the map returns the entry of the
+first attempt.
 
     producers   b"orders-1" -> { iid -> (ms, seq), ... oldest first }
                 b"orders-2" -> { ... }
 
 Rules
-  1. The iids of a producer stand in the order in which they came; the oldest
-     goes first when there are more than the stream's maximum.
+  1. The iids of a producer are in order of arrival; the oldest is removed first
+     when there are more than the stream's maximum.
   2. A producer without iids is not kept.
-  3. A lookup never looks at the clock: an entry is forgotten by expire(), which
-     the periodic job calls, and by nothing else.  Its age is that of the
-     stream entry it points at.
-  4. Deleting or trimming that entry does not forget it.
+  3. A lookup never looks at the clock: only expire(), which the periodic job
+     calls, forgets old messages.  The age of a message is that of its stream
+     entry.
+  4. Deleting or trimming that entry does not forget the message.
   5. IDMP and IDMPAUTO share the map: an automatic iid is just sixteen bytes.
 """
 
@@ -26,7 +26,7 @@ import xxhash
 
 from forebay import mem
 
-#: What XCFGSET takes: for so long, and so many, at most.
+#: The limits of XCFGSET: seconds, and number of messages.
 DURATION_MAX_S = 86400
 MAXSIZE_MAX = 10000
 
@@ -44,22 +44,22 @@ class Idmp:
 
     @property
     def pids(self) -> int:
-        """How many producers are known."""
+        """The number of known producers."""
         return len(self.producers)
 
     @property
     def iids(self) -> int:
-        """How many messages are known, over all producers."""
+        """The number of known messages of all producers."""
         return sum(map(len, self.producers.values()))
 
     def lookup(self, pid: bytes, iid: bytes) -> tuple[bool, int, int]:
-        """Whether this message came before, and the entry that it became."""
+        """Whether this message was added before, and its entry."""
         iids = self.producers.get(pid)
         entry = iids.get(iid) if iids is not None else None
         return (False, 0, 0) if entry is None else (True, *entry)
 
     def record(self, pid: bytes, iid: bytes, ms: int, seq: int, maxsize: int) -> None:
-        """Remember a new message; the oldest of this producer make room for it."""
+        """Remember a new message; the oldest ones of this producer make room for it."""
         iids = self.producers.setdefault(pid, {})
         iids.pop(iid, None)
         iids[iid] = (ms, seq)
@@ -69,8 +69,9 @@ class Idmp:
     def expire(self, now_ms: int, duration_s: int) -> int:
         """Forget the messages whose entries are older than ``duration_s``; how many.
 
-        Of each producer the oldest stand in front, so the look ends at the first young one.
-        (XIDMPRECORD may record an older entry later; it then waits for those before it.)
+        Each producer's oldest messages are first, so the search ends at the first young
+        one.  (XIDMPRECORD may record an older entry later; it is then forgotten after those
+        before it.)
         """
         newest_expired_ms = now_ms - duration_s * 1000
         expired = 0

@@ -1,13 +1,12 @@
-"""The periodic job that makes streams forget the messages of long ago.
+"""The periodic job that makes streams forget old messages.
 
     databases   [ k k S k S ] [ ] [ S k ] ...        S = a stream with messages
                       ^ where the last run ended
 
-Lookups never look at the clock (idmp.py), so somebody must.  A run looks at
-the next keys in the dense list of each database, a bounded number of them, and
-goes on there the next time.  No list of streams with messages is kept: it would
-have to follow every rename, copy and swap, for a job where being some seconds
-late does no harm.
+Lookups never look at the clock (idmp.py), so this job must.  A run looks at a
+bounded number of keys in the dense lists of the databases, and the next run
+continues there.  There is no list of streams with messages: it would have to
+follow every rename, copy and swap, for a job that may be some seconds late.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from __future__ import annotations
 from forebay.core.keyspace import Keyspace
 from forebay.core.stream import Stream
 
-# A few tens of microseconds; ten runs a second see ten thousand keys.
+# A few tens of microseconds; ten runs a second look at ten thousand keys.
 KEYS_PER_RUN = 1000
 PERIOD_MS = 100
 
@@ -30,13 +29,13 @@ class IdmpCycle:
         self.ran_ms = 0
 
     def tick(self, now_ms: int) -> None:
-        """Run if it is time again; the clock may have been set back."""
+        """Run if it is due; the clock may have been set back."""
         if not 0 <= now_ms - self.ran_ms < PERIOD_MS:
             self.ran_ms = now_ms
             self.run(now_ms)
 
     def run(self, now_ms: int, budget: int = KEYS_PER_RUN) -> int:
-        """Look at the next keys, at most all of them once; how many messages were forgotten."""
+        """Look at the next keys, at most once at each; how many messages were forgotten."""
         forgotten = 0
         for _ in range(min(budget, sum(map(len, self.databases)))):
             stream = self._next_value()

@@ -9,7 +9,7 @@ order of the bytes is the order of the IDs.
     key     00 00 01 63 .. 37     16 bytes, big-endian, sortable
     number  (1526919030474, 55)   everywhere else
 
-What may stand where an ID is expected differs by place:
+The forms of an ID depend on the command:
   strict    ms or ms-seq                     (XADD, XREAD, XACK ...)
   bound     strict, or '-' or '+'            (XGROUP SETID)
   interval  bound, or '(' before a strict ID (XRANGE, XPENDING ...)
@@ -20,7 +20,7 @@ from __future__ import annotations
 from forebay import mem
 from forebay.errors import INVALID_ID, CommandError
 
-MAX_TEXT = 127  # a longer argument is refused, as Redis does
+MAX_TEXT = 127  # a longer argument is refused, as in Redis
 BAD_START = b"ERR invalid start ID for the interval"
 BAD_END = b"ERR invalid end ID for the interval"
 _BLANKS = b" \t\n\v\f\r"
@@ -65,7 +65,7 @@ def predecessor(ms: int, seq: int) -> tuple[bool, int, int]:
 
 
 def parse(p: mem.Source, at: int, n: int, default_seq: int) -> tuple[bool, int, int]:
-    """A strict ID; ``default_seq`` stands in where only the ms part is given."""
+    """A strict ID; ``default_seq`` is used if only the ms part is given."""
     dash = mem.find(p, at, at + n, 45)
     if n > MAX_TEXT:
         return False, 0, 0
@@ -83,7 +83,7 @@ def parse(p: mem.Source, at: int, n: int, default_seq: int) -> tuple[bool, int, 
 
 
 def _parse_odd(raw: bytes, default_seq: int) -> tuple[bool, int, int]:
-    """The forms that C's strtoull lets through: blanks, a sign, a NUL that ends the text."""
+    """The forms that C's strtoull accepts: blanks, a sign, a NUL that ends the text."""
     head, dash, tail = raw.split(b"\0", 1)[0].partition(b"-")
     ms = _parse_odd_part(head)
     seq = _parse_odd_part(tail) if dash else default_seq
@@ -117,7 +117,7 @@ def parse_bound(p: mem.Source, at: int, n: int, default_seq: int) -> tuple[bool,
 
 
 def interval_start(p: mem.Source, at: int, n: int) -> tuple[int, int]:
-    """The first ID of an interval; '(' leaves the given ID out."""
+    """The first ID of an interval; '(' excludes the given ID."""
     if n > 0 and p[at] == 40:
         ok, ms, seq = parse(p, at + 1, n - 1, 0)
         if not ok:
@@ -133,7 +133,7 @@ def interval_start(p: mem.Source, at: int, n: int) -> tuple[int, int]:
 
 
 def interval_end(p: mem.Source, at: int, n: int) -> tuple[int, int]:
-    """The last ID of an interval; an ID without sequence means all of that millisecond."""
+    """The last ID of an interval; an ID without a sequence includes all of that millisecond."""
     if n > 0 and p[at] == 40:
         ok, ms, seq = parse(p, at + 1, n - 1, mem.U64_MAX)
         if not ok:

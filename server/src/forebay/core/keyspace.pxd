@@ -13,7 +13,7 @@ cdef class Database:
     cdef public dict values, expires, place, waiting, watchers
     cdef public list ready, order, deadlines
     cdef public object tracker
-    # Goes up whenever a key lets go of a stream, list or set; caches compare it.
+    # Increases whenever a key drops a stream, list or set; caches compare it.
     cdef public unsigned long long version
     cpdef put(self, bytes key, object value)
     cpdef bint remove(self, bytes key) except -1

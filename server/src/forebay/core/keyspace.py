@@ -1,4 +1,4 @@
-"""Names to values: sixteen databases, expiry times, and who must hear of a change.
+"""Names to values: sixteen databases, expiry times, and clients to notify of a change.
 
     Keyspace -- databases[0..15] -- values   key -> Value: a stream, a string, a list, a set
                      |              expires  key -> unix time in ms
@@ -6,20 +6,21 @@
                      |              deadlines heap of (time, key), stale ones included
                      |              waiting  key -> clients blocked on it
                      |              watchers key -> clients that WATCH it
-                     |              tracker  hears of each change if clients cache what they read
-                     +-- ready      of ``waiting``: signalled since the last look
+                     |              tracker  is notified of each change if clients cache keys
+                     +-- ready      those of ``waiting`` signalled since the last look
 
 Rules
-  1. Every change of what a key holds goes through put() or remove(); so
-     nobody who waits on or watches a key can be forgotten.
-  2. touch() says "the value changed" (WATCH, caches); signal() says "somebody who
-     waits may now be served".  A plain append does both.
-  3. Expiry is not decided here: the clock is an argument of the caller.
-  4. An expiry time is set by expire_at() and taken away by persist(), never in
-     ``expires`` itself: the heap must hold a pair for each time that is set.
-  5. In ``order`` a key's index only ever goes down while the key lives (the
-     last key fills the hole of a removed one).  SCAN walks from the top to 0,
-     so a key that stays cannot slip past it.
+  1. Every change of a key's value goes through put() or remove(); so no client
+     that waits on or watches a key can be forgotten.
+  2. touch() says "the value changed" (WATCH, caches); signal() says "a waiting
+     client may now be served".  A plain append does both.
+  3. Expiry is not decided here: the caller knows the time.
+  4. Only expire_at() sets an expiry time and only persist() removes it, never
+     code that writes to ``expires`` itself: the heap must hold a pair for each
+     time that is set.
+  5. In ``order`` a key's index only ever goes down while the key exists (the
+     last key takes the place of a removed one).  SCAN walks from the top to 0,
+     so it cannot miss a key that stays.
 """
 
 from __future__ import annotations
@@ -31,34 +32,34 @@ from forebay.core.elements import Elements
 from forebay.core.members import Members
 from forebay.core.stream import Stream
 
-#: Stale pairs the heap of deadlines may hold before it is built anew, beside one per live pair.
+#: Stale pairs that the heap of deadlines may hold, besides one per live pair, before it is rebuilt.
 STALE_DEADLINES = 64
 
 
-#: What a key may hold.
+#: The possible values of a key.
 Value: TypeAlias = Stream | bytes | bytearray | Elements | Members
 
 
 class Watcher(Protocol):
-    """A client that watches a key: told that it changed, or what SWAPDB put in its place."""
+    """A client that watches a key: notified of a change, and of the value that SWAPDB put there."""
 
     def invalidate(self) -> None: ...
     def exchange(self, was_there: bool, is_past: bool) -> None: ...
 
 
 class Tracker(Protocol):
-    """Client side caching: told of every change while somebody caches."""
+    """Client side caching: notified of every change while a client caches."""
 
     def changed(self, key: bytes) -> None: ...
 
 
 class Waiting:
-    """The clients that wait for one key; who they are is the business of engine/blocking.py."""
+    """The clients that wait for one key; engine/blocking.py knows them."""
 
     def __init__(self, db: Database, key: bytes) -> None:
         self.db = db
         self.key = key
-        #: Stands in ``ready``.
+        #: Whether it is in ``ready``.
         self.is_signalled = False
 
 
@@ -75,7 +76,7 @@ class Database:
         self.deadlines: list[tuple[int, bytes]] = []
         self.waiting: dict[bytes, Waiting] = {}
         self.watchers: dict[bytes, dict[Watcher, None]] = {}
-        #: None as long as no client caches what it reads.
+        #: None as long as no client caches keys.
         self.tracker: Tracker | None = None
         self.version = 0
 
@@ -87,7 +88,7 @@ class Database:
         return self.values.get(key)
 
     def put(self, key: bytes, value: Value) -> None:
-        """Create or replace the value; an expiry time that was set stays."""
+        """Create or replace the value; an existing expiry time stays."""
         before = self.values.get(key)
         if before is None:
             self.place[key] = len(self.order)
@@ -99,7 +100,7 @@ class Database:
         self.signal(key)
 
     def remove(self, key: bytes) -> bool:
-        """Delete key and expiry; false if it was not there."""
+        """Delete key and expiry; false if it did not exist."""
         before = self.values.pop(key, None)
         if before is None:
             return False
@@ -116,7 +117,7 @@ class Database:
         return True
 
     def expire_at(self, key: bytes, when_ms: int) -> None:
-        """Let the key, which must be there, expire at this unix time."""
+        """Let an existing key expire at this unix time."""
         self.expires[key] = when_ms
         if len(self.deadlines) > 2 * len(self.expires) + STALE_DEADLINES:
             self.deadlines = [(when, name) for name, when in self.expires.items()]
@@ -125,11 +126,11 @@ class Database:
             heappush(self.deadlines, (when_ms, key))
 
     def persist(self, key: bytes) -> bool:
-        """Take the expiry time away; false if there was none."""
+        """Remove the expiry time; false if there was none."""
         return self.expires.pop(key, None) is not None
 
     def clear(self) -> int:
-        """Forget every key and tell clients that watch or wait on one; how many there were."""
+        """Remove every key and notify clients that watch or wait on one; how many there were."""
         gone = self.values
         self.version += 1
         self.values, self.expires = {}, {}
@@ -141,7 +142,7 @@ class Database:
         return len(gone)
 
     def exchange(self, other: Database, now_ms: int) -> None:
-        """Swap the keys of two databases; who watches or waits stays and is told."""
+        """Swap the keys of two databases; watching and waiting clients stay and are notified."""
         self.version += 1
         other.version += 1
         self.values, other.values = other.values, self.values
@@ -153,7 +154,7 @@ class Database:
         other._tell_exchange(self.values, now_ms)
 
     def _tell_exchange(self, before: dict[bytes, Value], now_ms: int) -> None:
-        """Tell clients that watch or wait on a key that is here now, or was before."""
+        """Notify clients that watch or wait on a key that exists now, or did before."""
         for key, watchers in self.watchers.items():
             if key in before or key in self.values:
                 is_past = now_ms > self.expires.get(key, now_ms)
@@ -168,7 +169,7 @@ class Database:
                 self.signal(key)
 
     def touch(self, key: bytes) -> None:
-        """Tell clients that WATCH the key, or have cached it, that its value changed."""
+        """Notify clients that WATCH the key, or have cached it, that its value changed."""
         if self.watchers:
             for watcher in self.watchers.get(key, ()):
                 watcher.invalidate()
@@ -190,5 +191,5 @@ class Keyspace:
     def __init__(self, count: int = 16) -> None:
         self.ready: list[Waiting] = []
         self.databases = [Database(i, self.ready) for i in range(count)]
-        #: Reads that found their key, and that did not.
+        #: Reads that found their key, and reads that did not.
         self.hits = self.misses = 0

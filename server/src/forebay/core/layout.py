@@ -11,14 +11,14 @@ from forebay import mem
 END = 255
 #: First bytes of elements: below are small integers, from here short strings, then longer heads.
 SHORT_STRING, WIDE = 128, 192
-MANY = 65535  # the element count says "not counted" from here on
+MANY = 65535  # from here on the element count means "not counted"
 
-# A node (core/node.py): flags of an entry, and where the count element stands.
+# A node (core/node.py): flags of an entry, and the position of the count element.
 DELETED = 1
 SAME = 2
 COUNT_AT = 6
 
-#: Stands after a listpack that is read by copy_short().
+#: The bytes that must follow a listpack for copy_short().
 PADDING = bytes(mem.SLACK)
 
 # An ID as a key.
@@ -31,6 +31,6 @@ KEY_WORDS = 3
 NOBODY = 0
 DELIVERIES_MAX = mem.I64_MAX
 
-# Groups (core/group.py): a consumer that was never served, a counter that cannot be known.
+# Groups (core/group.py): a consumer that was never served, an unknown counter.
 NEVER = -1
 UNKNOWN = -1

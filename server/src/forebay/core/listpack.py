@@ -16,9 +16,10 @@
 These are functions over a buffer and an index, not a class: a stream node owns
 the bytes and knows where its elements are.  Rules
   1. A string that is a canonical 64-bit decimal is stored as that integer.
-  2. Writers are given room by the caller: at most HEAD_MAX + BACK_MAX bytes
-     beyond the string itself.
-  3. Readers trust their bytes; foreign bytes are checked before they come here.
+  2. The caller makes room for writers: at most HEAD_MAX + BACK_MAX bytes beyond
+     the string itself.
+  3. Readers trust their bytes; bytes from outside are checked before they get
+     here.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def int_size(value: int) -> int:
 
 
 def put_backlen(p: mem.Pointer, at: int, size: int) -> int:
-    """Write how long the element before is, so that it can be read backwards."""
+    """Write the length of the element before, so that it can be read backwards."""
     if size <= 127:
         p[at] = size
         return at + 1
@@ -95,7 +96,7 @@ def put_backlen(p: mem.Pointer, at: int, size: int) -> int:
 
 
 def backlen_size(size: int) -> int:
-    """Bytes that the backlen of an element of ``size`` bytes takes."""
+    """The size of the backlen of an element of ``size`` bytes."""
     if size <= 127:
         return 1
     if size < 16383:
@@ -148,7 +149,7 @@ def read_int(p: mem.Source, at: int) -> tuple[int, int]:
 
 
 def read_string(p: mem.Source, at: int) -> tuple[int, int]:
-    """A string element: where its bytes start, and how many they are."""
+    """A string element: where its bytes begin, and how many there are."""
     head: int = p[at]
     if head < 192:
         return at + 1, head & 63

@@ -1,24 +1,24 @@
 """A set: a Python set of its members, with an order on demand.
 
-    the set itself    who is a member                            always
-    order, place      every member once, dense; member -> index  once somebody asked
+    the set itself    its members                                always
+    order, place      every member once, dense; member -> index  once it was needed
     form              how Redis would have stored it             for OBJECT ENCODING
 
-SPOP, SRANDMEMBER and SSCAN need a member by its number, which a Python set cannot
-give.  The first of them on a large set makes ``order`` and ``place``, in one walk
-over the set; from then on every change keeps them, so that each further call costs
-as much as it answers, and a set popped one by one is not walked again.  Other sets
-do not pay for it.  A removed member's place is taken by the last
-one: a member's index only ever goes down, which is what SSCAN builds upon.
+SPOP, SRANDMEMBER and SSCAN need a member by its number, which a Python set does
+not have.  The first of them on a large set makes ``order`` and ``place``, in one
+walk over the set.  From then on every change updates them, so that the cost of a
+call depends only on the size of its answer, and a set popped one by one is not
+walked again.  Other sets do not pay for it.  The last member takes the place of a
+removed one: a member's index only ever goes down, and SSCAN relies on this.
 
     INTSET      all are numbers, up to set-max-intset-entries
     LISTPACK    short ones, up to set-max-listpack-entries
     HASHTABLE   the rest; there is no way back
 
 Rules
-  1. A set is changed only through include() and exclude().
-  2. A form only ever rises.  UNKNOWN is a set that came whole (loaded, stored):
-     settle() decides by what it holds before the first change.
+  1. Only include() and exclude() change a set.
+  2. A form only ever rises.  UNKNOWN is a set that was loaded or stored whole:
+     settle() decides by its members before the first change.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from forebay import mem
 
 UNKNOWN, INTSET, LISTPACK, HASHTABLE = range(4)
 
-#: Up to here a list of all members, made for one call, is cheaper than an order that is kept.
+#: Up to this size a list of all members, made for one call, is cheaper than a permanent order.
 SMALL = 512
 
 
@@ -43,7 +43,7 @@ class Limits(Protocol):
 
 
 def is_number(text: bytes) -> bool:
-    """Whether it is a 64-bit number as one would print it."""
+    """Whether it is a 64-bit number in canonical form."""
     found, _ = mem.parse_int(text, 0, len(text))
     return bool(found)
 
@@ -85,7 +85,7 @@ class Members(set[bytes]):
         return len(self) - before
 
     def exclude(self, members: list[bytes], limits: Limits) -> int:
-        """Remove members; how many were there."""
+        """Remove members; how many existed."""
         before = len(self)
         if before and self.form == UNKNOWN:
             self.settle(limits)
@@ -117,14 +117,14 @@ class Members(set[bytes]):
     # By number
 
     def ordered(self) -> list[bytes]:
-        """Every member at its index, kept from now on; not to be changed."""
+        """Every member at its index, kept up to date from now on; do not change the list."""
         if self.order is None:
             self.order = list(self)
             self.place = {member: i for i, member in enumerate(self.order)}
         return self.order
 
     def listed(self) -> list[bytes]:
-        """Every member once, in an order that holds until the next change."""
+        """Every member once, in an order that is valid until the next change."""
         if self.order is None and len(self) <= SMALL:
             return list(self)
         return self.ordered()
@@ -132,13 +132,13 @@ class Members(set[bytes]):
     # The form
 
     def form_of(self, limits: Limits) -> int:
-        """How it would be stored."""
+        """How Redis would store it."""
         if self.form == UNKNOWN:
             self.settle(limits)
         return self.form
 
     def settle(self, limits: Limits) -> None:
-        """Decide by what the set holds."""
+        """Decide by the members of the set."""
         size = len(self)
         if size <= limits.set_max_intset_entries and all(map(is_number, self)):
             self.form = INTSET
@@ -147,7 +147,7 @@ class Members(set[bytes]):
             self.fit_listpack(limits)
 
     def fit_listpack(self, limits: Limits) -> None:
-        """A listpack if that holds it, else a hash table."""
+        """A listpack if the members fit, else a hash table."""
         fits = len(self) <= limits.set_max_listpack_entries
         if fits and max(map(len, self), default=0) <= limits.set_max_listpack_value:
             self.form = LISTPACK
@@ -155,7 +155,7 @@ class Members(set[bytes]):
             self.form = HASHTABLE
 
     def _expect(self, members: list[bytes], limits: Limits) -> None:
-        """So many members are about to come: a new set gets its form, a small one may rise."""
+        """Prepare for new members: a new set gets its form, a small one may rise."""
         coming = len(members)
         if not self and self.form == UNKNOWN:
             self.form = INTSET if is_number(members[0]) else LISTPACK
@@ -169,7 +169,7 @@ class Members(set[bytes]):
             self.form = HASHTABLE
 
     def _include_packed(self, member: bytes, limits: Limits) -> None:
-        """Add a member to a set that is no hash table yet."""
+        """Add a member to a set that is not a hash table yet."""
         if member in self:
             return
         numbers = self.form == INTSET

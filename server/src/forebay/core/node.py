@@ -6,18 +6,18 @@
     entry  =  flags  ms-delta  seq-delta  value..  lp-count               (SAME)
            |  flags  ms-delta  seq-delta  nfields  field value..  lp-count
 
-``flags`` is SAME (the entry has the master's fields, only values are stored)
-and DELETED (a tombstone: skipped by readers, kept until the node goes).  Deltas
-are wrapping differences to the node's ID, which is the ID of its first entry.
-``lp-count`` is the number of elements of the entry before it, so that a reader
-that goes backwards knows how far to step back.
+``flags`` is SAME (the entry has the master's fields, only values are stored) and
+DELETED (a tombstone: skipped by readers, kept until the node goes).  Deltas are
+wrapping differences to the node's ID, which is the ID of its first entry.
+``lp-count`` is the number of elements of the entry before it; a reader that goes
+backwards needs it.
 
 Invariants
-  1. The bytes up to ``size`` are a valid listpack at any moment between calls.
+  1. Between calls the bytes up to ``size`` are always a valid listpack.
   2. count and deleted are the first two elements; count + deleted entries follow.
   3. At least SLACK bytes follow them, so that readers can copy in blocks.
   4. A sealed node's buffer is immutable ``bytes``; writing to one copies it first.
-     So nothing above may care where the bytes of a sealed node live.
+     So no code above may depend on where the bytes of a sealed node are.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Node:
         o = self.fields_at
         for i in range(2 * first, 2 * (first + 2 * pairs), 4):
             n = w[i + 1]
-            # A short string, nearly always: its head is its length.
+            # Nearly always a short string: its head is its length.
             if n <= SHORT and p[o] == SHORT_HEAD | n and mem.equal(p, o + 1, src, w[i], n):
                 o += n + 2
             elif listpack.same_string(p, o, src, w[i], n):
@@ -142,7 +142,7 @@ class Node:
         self.hold(self.blob() + PADDING)
 
     def hold(self, sealed: bytes) -> None:
-        """Let the buffer be this; nobody writes to it before unseal()."""
+        """Use this buffer; no code writes to it before unseal()."""
         self.buf = sealed
         self.p = self.buf  # type: ignore[assignment]
         self.cap = len(sealed)
@@ -180,7 +180,7 @@ class Node:
         listpack.put_int(self.p, at, value)
 
     def bury(self, at: int) -> None:
-        """Turn the entry whose flags stand at ``at`` into a tombstone."""
+        """Turn the entry whose flags are at ``at`` into a tombstone."""
         self.unseal()
         self.p[at] = self.p[at] | DELETED
         self.set_counts(self.count - 1, self.deleted + 1)
@@ -193,7 +193,7 @@ class Node:
         return mem.wrap(self.ms + ms_delta), mem.wrap(self.seq + seq_delta)
 
     def before(self, end: int) -> int:
-        """Where the entry starts that ends at ``end``."""
+        """The start of the entry that ends at ``end``."""
         p = self.p
         at = listpack.back(p, end)
         steps, _ = listpack.read_int(p, at)

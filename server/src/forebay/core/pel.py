@@ -1,22 +1,22 @@
-"""The pending entries of one group: who was given what, when, how often.
+"""The pending entries of one group: consumer, time and number of deliveries of each.
 
     by_id     every record, by ID                      XPENDING, XCLAIM, XACK
     by_time   unowned records, then owned by time      XREADGROUP ... CLAIM
     owners    per consumer its records, by ID          history, XPENDING consumer
 
-One record (slab.py) is in by_id, in by_time and, if somebody owns it, in that
+One record (slab.py) is in by_id, in by_time and, if it has an owner, in the
 owner's view; the views (view.py) hold slots only.  So an entry costs 32 bytes
 for the record and four for each view, and nothing is allocated per entry.
 
 Rules
   1. A *slot* names a record from add() until remove(); it does not change when
-     others come and go.  Walk by after(slot); if the record is to be removed or
-     given away on the way, ask for the next one before.
-  2. Owners are numbers from 1 up, made by open_owner(); 0 means nobody.  Numbers
-     are used again after close_owner().
-  3. Records without an owner make the NACK zone, the head of by_time, first
-     released first.  Their delivery time reads as 0.
-  4. Of one millisecond, what was delivered first comes first (slab.py, rule 1).
+     other records are added or removed.  Walk by after(slot); to remove a record
+     or change its owner on the way, ask for the next one first.
+  2. Owners are numbers from 1 up, made by open_owner(); 0 means no owner.
+     Numbers are reused after close_owner().
+  3. Records without an owner are the NACK zone, the head of by_time, in the
+     order of their release.  Their delivery time reads as 0.
+  4. Within one millisecond the first delivery is first (slab.py, rule 1).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Pending:
         self.owners: list[View | None] = [None]
         self.free_numbers: list[int] = []
         self.nacked = 0
-        #: No ID and no time word among the records is above these.
+        #: No ID and no time word of the records is above these.
         self.top_ms = self.top_seq = self.top_time = 0
 
     @property
@@ -49,7 +49,7 @@ class Pending:
     # -- owners -----------------------------------------------------------------
 
     def open_owner(self) -> int:
-        """A number for a new owner, who has nothing yet."""
+        """A number for a new owner, which has no records yet."""
         view = View(self.records, by_time=False)
         if self.free_numbers:
             number: int = self.free_numbers.pop()
@@ -59,7 +59,7 @@ class Pending:
         return len(self.owners) - 1
 
     def close_owner(self, owner_no: int) -> int:
-        """Drop all records of an owner and free its number; how many they were."""
+        """Drop all records of an owner and free its number; how many there were."""
         view = self.owner(owner_no)
         dropped = view.count
         while view.count > 0:
@@ -81,7 +81,7 @@ class Pending:
         time = first_turn(time_ms)
         is_last = mem.before(self.top_ms, self.top_seq, ms, seq)
         if owner_no != 0 and is_last and last_turn(time) >= self.top_time:
-            # The last one in every order, in the turn that others of its millisecond have.
+            # The last one in every order, in the same turn as the others of its millisecond.
             self.top_ms, self.top_seq = ms, seq
             self.top_time = max(self.top_time, time)
             slot = self.records.add(ms, seq, owner_no, self.top_time)
@@ -159,7 +159,7 @@ class Pending:
         self.records.set_deliveries(slot, n)
 
     def count_delivery(self, slot: int) -> None:
-        """One delivery more; the number stops at its greatest value."""
+        """Add one delivery; the number stops at its greatest value."""
         n = self.records.deliveries(slot)
         if n < DELIVERIES_MAX:
             self.records.set_deliveries(slot, n + 1)
@@ -175,7 +175,7 @@ class Pending:
         return self.records.id_seq(slot)
 
     def time_ms(self, slot: int) -> int:
-        """When it was last delivered; 0 if nobody owns it."""
+        """When it was last delivered; 0 if it has no owner."""
         return self.records.time_ms(slot)
 
     def deliveries(self, slot: int) -> int:
@@ -183,7 +183,7 @@ class Pending:
         return self.records.deliveries(slot)
 
     def owner_no(self, slot: int) -> int:
-        """Whose it is, 0 for nobody's."""
+        """The number of its owner, 0 if it has none."""
         return self.records.owner_no(slot)
 
     # -- searches and walks; every answer is a slot, or -1 ----------------------

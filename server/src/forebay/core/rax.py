@@ -16,7 +16,7 @@ Rules
      of single children is one long label.
   4. A key's value is never None: None is the answer for "not here".
   5. No branch knows its parent.  Searches remember the last place where they
-     could have turned off, which is where the neighbour of a missing key lies.
+     could have branched off; the neighbour of a missing key is there.
 
 ``node_count`` is the number that Redis would show as ``radix-tree-nodes`` for
 the same keys.  There the label belongs to the upper end of an edge: an only
@@ -33,7 +33,7 @@ from typing import Any
 from forebay import mem
 from forebay.core.layout import ID_SIZE
 
-# An ID that is looked for is written here, so that a search makes no object.
+# A search writes its ID here, so that it makes no object.
 id_buffer = bytearray(ID_SIZE)
 id_pointer = id_buffer
 
@@ -119,7 +119,7 @@ class Rax:
         return new
 
     def remove(self, key: bytes) -> bool:
-        """Take ``key`` out; whether it was there."""
+        """Remove ``key``; whether it existed."""
         parent = branch = self.root
         grandparent = self.root
         n = len(key)
@@ -148,7 +148,7 @@ class Rax:
     # -- changes of shape -------------------------------------------------------
 
     def attach(self, branch: Branch, i: int, leaf: Branch) -> None:
-        """Hang a new leaf on a branch, as its child number i."""
+        """Add a new leaf to a branch, as its child number i."""
         if len(branch.children) == 1:
             self.node_count += own_node(branch.children[0].label)
         if len(branch.children) > 0:
@@ -158,7 +158,7 @@ class Rax:
         branch.children.insert(i, leaf)
 
     def split(self, parent: Branch, i: int, at: int) -> Branch:
-        """Cut the edge to child number i after ``at`` bytes; the branch put in there."""
+        """Cut the edge to child number i after ``at`` bytes; the new branch between."""
         child = parent.children[i]
         middle = Branch(child.label[:at], None, None)
         if len(parent.children) > 1:
@@ -395,12 +395,12 @@ def rightmost(branch: Branch | None) -> Branch | None:
 
 
 def pair(branch: Branch | None) -> tuple[bytes, Any] | None:
-    """What a branch holds, as key and value."""
+    """The key and value of a branch."""
     if branch is None or branch.key is None:
         return None
     return branch.key, branch.value
 
 
 def value_of(branch: Branch | None) -> Any:
-    """The value that a branch holds, or None."""
+    """The value of a branch, or None."""
     return None if branch is None else branch.value

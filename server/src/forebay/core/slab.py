@@ -15,15 +15,16 @@ of such numbers in some order.  Its words:
 
 Rules
   1. (time, ms, seq) compared as numbers is the order by time: unowned records
-     come first, in the order in which they were released, then the owned ones
-     in that of their delivery.  Within one millisecond a delivery in the order
-     of IDs needs no turn of its own; one that goes back begins the next turn.
-     Should the turns of a millisecond run out, the rest of it is ordered by ID.
+     are first, in the order of their release, then the owned ones in the order
+     of their delivery.  Within one millisecond a delivery in the order of IDs
+     needs no turn of its own; a delivery with a smaller ID begins the next
+     turn.  If the turns of a millisecond run out, the rest of it is ordered by
+     ID.
   2. A delivery count that does not fit in 32 bits is in ``large``; the low half
      then holds its greatest value.
   3. Free slots are a chain: the first word of one names the next, 0 ends it.
-  4. Slot 0 is never given away.  A search for a key that no record has writes
-     the key there, so that all searches look for a slot.
+  4. Slot 0 is never used for a record.  A search for a key that no record has
+     writes the key there, so that all searches look for a slot.
   5. The first page begins small and doubles up to the full size, so that a
      group with one pending entry costs 256 bytes here and not 8 KiB.
 """
@@ -35,14 +36,14 @@ from array import array
 from forebay import mem
 from forebay.core.layout import KEY_WORDS, RECORD_WORDS
 
-# As page_of and word_of have it.
+# As in page_of and word_of.
 PAGE_RECORDS = 256
 FIRST_RECORDS = 8
 
 OWNED = 1 << 63
 TURN_BITS = 18
 TURNS = (1 << TURN_BITS) - 1
-#: The year 3084: a time above it (a payload may hold any number) is kept as this one.
+#: The year 3084: a later time (a payload may hold any number) is stored as this one.
 TIME_MAX_MS = (1 << 45) - 1
 OWNER_SHIFT = 32
 
@@ -50,7 +51,7 @@ ZEROS = array("Q", bytes(8 * RECORD_WORDS * PAGE_RECORDS))
 
 
 def page_of(slot: int) -> int:
-    """The number of the page in which a record lies."""
+    """The number of the page of a record."""
     return slot >> 8
 
 
@@ -70,14 +71,14 @@ def last_turn(time: int) -> int:
 
 
 def next_turn(time: int) -> int:
-    """The time word of the turn after this one; the last turn goes on for ever."""
+    """The time word of the turn after this one; the last turn is its own successor."""
     return time + 1 if time & TURNS != TURNS else time
 
 
 def is_key_below(
     w: mem.Words, at: int, ms: int, seq: int, time: int, by_time: bool, if_same: bool
 ) -> bool:
-    """Whether the words ms, seq, time at w[at:] sort below a key; ``if_same`` if they are it."""
+    """Whether the words ms, seq, time at w[at:] sort below a key; ``if_same`` if they are equal."""
     if by_time and w[at + 2] != time:
         return w[at + 2] < time
     if w[at] != ms:
@@ -101,7 +102,7 @@ class Slab:
         self.empty()
 
     def empty(self) -> None:
-        """No record is left: start afresh, with one page at most."""
+        """No record is left: start again, with one page at most."""
         if len(self.pages) != 1:
             self.pages = [ZEROS[: RECORD_WORDS * FIRST_RECORDS]]
             self.room = FIRST_RECORDS
@@ -149,14 +150,14 @@ class Slab:
         self.free = slot
 
     def probe(self, ms: int, seq: int, time: int) -> None:
-        """Write a key that is looked for into slot 0."""
+        """Write the key of a search into slot 0."""
         w = self.table[0]
         w[0] = ms
         w[1] = seq
         w[2] = time
 
     def own(self, slot: int, owner_no: int, time: int) -> None:
-        """Change owner and time word; number 0 releases to the end of the unowned."""
+        """Change owner and time word; number 0 moves it to the end of the unowned records."""
         w = self.table[page_of(slot)]
         at = word_of(slot)
         w[at + 2] = time
@@ -179,7 +180,7 @@ class Slab:
         return (word ^ OWNED) >> TURN_BITS if word & OWNED != 0 else 0
 
     def time_word(self, slot: int) -> int:
-        """What the order by time goes by: rule 1."""
+        """The sort key of the order by time: rule 1."""
         return self.table[page_of(slot)][word_of(slot) + 2]
 
     def owner_no(self, slot: int) -> int:

@@ -11,10 +11,10 @@ Invariants (core/check.py holds them as functions)
   3. first_id is the ID of the first live entry, 0-0 if there is none.
   4. last_id and max_deleted_id never fall by appends and deletions;
      entries_added >= length.
-  5. Every node but the tail is sealed, unless it was written to since.
+  5. Every node but the tail is sealed, unless it was written to later.
 
 The stream does not know its groups' type: deliveries and references are in
-group.py and trim.py, above.
+group.py and trim.py, one layer above.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from forebay.core.rax import Rax
 if TYPE_CHECKING:
     from forebay.core.idmp import Idmp
 
-#: No node grows beyond this, whatever the settings say: offsets stay 32-bit.
+#: No node grows beyond this size, whatever the settings say: offsets stay 32-bit.
 NODE_BYTES_MAX = 1 << 30
-#: XSETID can bring the counter here; beyond, no reply and no record could say it.
+#: XSETID can set the counter up to this; no reply and no record could hold more.
 COUNTER_MAX = mem.I64_MAX
-#: What is beside the bytes of the nodes, as measured in the compiled build: the stream with
-#: its two trees, a node with the head of its buffer, a key in a tree.
+#: The size of everything but the bytes of the nodes, as measured in the compiled build: the stream
+#: with its two trees, a node with the head of its buffer, a key in a tree.
 STREAM_BYTES = 550
 NODE_BYTES = 200
 TREE_KEY_BYTES = 240
@@ -93,7 +93,7 @@ class Stream:
     def add(
         self, ms: int, seq: int, flat: list[bytes], node_bytes: int = 4096, node_entries: int = 100
     ) -> None:
-        """As append(), for fields and values that are Python objects."""
+        """Like append(), for fields and values that are Python objects."""
         spans = array("Q")
         at = 0
         for text in flat:
@@ -129,7 +129,7 @@ class Stream:
         return Cursor(self.nodes)
 
     def find(self, ms: int, seq: int) -> Cursor | None:
-        """A cursor that stands on the live entry with this ID, or None."""
+        """A cursor on the live entry with this ID, or None."""
         cursor = Cursor(self.nodes)
         cursor.open(ms, seq, ms, seq, False)
         return cursor if cursor.next() else None
@@ -141,7 +141,7 @@ class Stream:
         return self.find(ms, seq) is not None
 
     def get(self, ms: int, seq: int) -> list[bytes] | None:
-        """Fields and values of an entry, flat; None if it is not there."""
+        """Fields and values of an entry, as a flat list; None if it does not exist."""
         cursor = self.find(ms, seq)
         return None if cursor is None else cursor.fields()
 
@@ -155,14 +155,14 @@ class Stream:
         return True, cursor.ms, cursor.seq
 
     def has_after(self, ms: int, seq: int) -> bool:
-        """Whether a live entry stands above this ID."""
+        """Whether there is a live entry above this ID."""
         if self.length == 0 or not ids.before(ms, seq, self.last_ms, self.last_seq):
             return False
         _, last_ms, last_seq = self.last_live()
         return ids.before(ms, seq, last_ms, last_seq)
 
     def delete(self, ms: int, seq: int) -> bool:
-        """Delete one entry and note its ID as deleted; false if it was not there."""
+        """Delete one entry and note its ID as deleted; false if it did not exist."""
         cursor = self.find(ms, seq)
         if cursor is None:
             return False
@@ -175,7 +175,7 @@ class Stream:
         return True
 
     def bury(self, cursor: Cursor) -> None:
-        """Remove the entry under the cursor; the caller sees to first_id."""
+        """Remove the entry under the cursor; the caller updates first_id."""
         node = cursor.node
         assert node is not None
         self.length -= 1
@@ -185,13 +185,13 @@ class Stream:
             self.drop_node(node)
 
     def drop_node(self, node: Node) -> None:
-        """Take a whole node out; the caller sees to length and first_id."""
+        """Remove a whole node; the caller updates length and first_id."""
         self.nodes.remove(ids.key(node.ms, node.seq))
         if node is self.tail:
             self.tail = self.nodes.last_value()
 
     def find_first(self) -> None:
-        """Set first_id from the entries."""
+        """Compute first_id from the entries."""
         self.first_ms = self.first_seq = 0
         if self.length > 0:
             cursor = Cursor(self.nodes)

@@ -1,22 +1,22 @@
-"""Shortening a stream from its old end: by length or by ID, exactly or by whole nodes.
+"""Shorten a stream at its old end: by length or by ID, exactly or by whole nodes.
 
     node [1 2 3 4]  [5 6 x 8]  [9 10]        x = tombstone
     MAXLEN = 4      drop node 1, bury 5       entries left: 6 8 9 10
-    MAXLEN ~ 4      drop node 1               a node goes only as a whole
-    MAXLEN ~ 4 LIMIT 3   nothing              node 1 alone would be 4
+    MAXLEN ~ 4      drop node 1               only whole nodes are removed
+    MAXLEN ~ 4 LIMIT 3   nothing              node 1 alone has 4
 
-What happens to consumer groups that still hold a removed entry is the policy:
+The policy for consumer groups that still hold a removed entry:
   KEEPREF  their pending records stay, pointing at nothing
   DELREF   the records are removed with the entry
   ACKED    the entry stays if any group has yet to read or acknowledge it, and
            trimming goes on after it; so holes can appear
 
 Rules
-  1. ``~`` means whole nodes with KEEPREF alone.  The other policies must look at
-     every entry anyway, so there it only allows a LIMIT.
-  2. The first node that is not to go as a whole is the last one to be looked at,
-     even if ACKED kept more of it than the order allows.  An AOF is replayed over
-     nodes that may be cut in other places: then trimming goes on (by_node).
+  1. ``~`` means whole nodes only with KEEPREF.  The other policies must look at
+     every entry anyway, so with them ``~`` only allows a LIMIT.
+  2. Trimming ends with the first node that cannot be removed as a whole, even if
+     ACKED kept more of it than the order allows.  During the replay of an AOF the
+     boundaries of nodes may differ: then trimming continues (by_node).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from forebay.core.stream import Stream
 KEEPREF = 0
 DELREF = 1
 ACKED = 2
-#: Nothing was said about it.
+#: The policy if none was given.
 NO_POLICY = -1
 
 
@@ -42,7 +42,7 @@ class Trimmer:
         self.maxlen = 0
         self.min_ms = self.min_seq = 0
         self.approx = False
-        #: How many entries may go at most; 0 is no limit.
+        #: The maximum number of entries to remove; 0 is no limit.
         self.limit = 0
         self.policy = KEEPREF
         self.by_node = True
@@ -51,7 +51,7 @@ class Trimmer:
         self.stop: Node | None = None
 
     def apply(self, stream: Stream) -> int:
-        """Remove what the order asks for; how many entries went."""
+        """Remove the entries that the order asks for; how many were removed."""
         removed = 0
         if self.policy == ACKED:
             self.floor_ms, self.floor_seq = min_last_id(stream)
@@ -78,17 +78,17 @@ class Trimmer:
         return removed
 
     def depends_on_nodes(self) -> bool:
-        """Whether the same order may remove something else from nodes that are cut elsewhere."""
+        """Whether the same order may have another result if nodes have other boundaries."""
         return self.approx or (self.by_length and self.policy == ACKED)
 
     def is_over(self, node: Node, removed: int, whole: bool) -> bool:
-        """Whether LIMIT or ``~`` forbid to touch this node."""
+        """Whether LIMIT or ``~`` forbids changes to this node."""
         if self.limit != 0 and removed + node.count > self.limit:
             return True
         return self.approx and self.policy == KEEPREF and not whole
 
     def takes_whole(self, stream: Stream, node: Node) -> bool:
-        """Whether every entry of the node is to go."""
+        """Whether every entry of the node must be removed."""
         if self.by_length:
             return stream.length - node.count >= self.maxlen
         last_ms, last_seq = node.last_record()
@@ -107,7 +107,7 @@ class Trimmer:
                 break
             if live and self.may_go(stream, cursor.ms, cursor.seq):
                 if buried == 0:
-                    # Only now: most orders find the first entry young enough.
+                    # Only here: in most orders the first entry is already young enough.
                     node.unseal()
                     p = cursor.p = node.p
                 p[at] = p[at] | DELETED
@@ -127,7 +127,7 @@ class Trimmer:
         return ms > self.min_ms or (ms == self.min_ms and seq >= self.min_seq)
 
     def may_go(self, stream: Stream, ms: int, seq: int) -> bool:
-        """Apply the policy to one entry: drop references, or keep it if it has any."""
+        """Apply the policy to one entry: drop its references, or keep it if it has any."""
         if self.policy == DELREF:
             drop_references(stream, ms, seq)
         elif self.policy == ACKED:

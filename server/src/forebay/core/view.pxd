@@ -11,7 +11,7 @@ cdef array.array BLANK
 
 
 @cython.final
-@cython.no_gc  # nothing in it can refer back to it
+@cython.no_gc  # it holds no reference back to itself
 cdef class Chunk:
     cdef public array.array cells
     cdef u32* p

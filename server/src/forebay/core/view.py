@@ -4,25 +4,26 @@
                         ^       ^
                       start    end of the first chunk
 
-A slot costs four bytes in each view it is in.  Appending after the greatest
-record writes into the last chunk; taking the first one away moves ``start``;
-anything in the middle is a binary search over chunks, one inside a chunk, and a
-move of at most half a chunk.
+A slot costs four bytes in each of its views.  Appending after the greatest record
+writes into the last chunk; removing the first one moves ``start``; a change in
+the middle is a binary search over chunks, one inside a chunk, and a move of at
+most half a chunk.
 
 Rules
   1. A record must be in the slab before it is put into a view, and its key must
      not change while it is there.
-  2. ``fences`` holds, per chunk, a key that is not above any of its own and is
-     above all of the chunk before: (ms, seq, time).  The first chunk has none.
-     Searches read the fences, which lie together, before they touch a record.
-  3. No chunk is empty, except the only one of an empty view, which stays if it
-     is small.  Chunks before number ``head`` are gone; the lists are shortened
-     only now and then.
+  2. ``fences`` holds, per chunk, a key that is not above any key of the chunk and
+     is above all keys of the chunk before: (ms, seq, time).  The first chunk has
+     none.  Searches read the fences, which are adjacent in memory, before they
+     read a record.
+  3. No chunk is empty, except the only one of an empty view, which stays if it is
+     small.  Chunks before number ``head`` are unused; the lists are shortened
+     only from time to time.
   4. A chunk grows by doubling up to CHUNK_SLOTS; a full one is cut in half by an
      insertion, but an append begins a new one, so views filled in order are full.
-  5. ``hint_no`` and ``hint_at`` say where the last search ended or what moved
-     into the place of the last removal.  They are a guess, always verified, and
-     make walks and removals in order O(1).
+  5. ``hint_no`` and ``hint_at`` are the place where the last search ended, or the
+     place of the last removal.  They are a guess, always verified, and make walks
+     and removals in order O(1).
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Chunk:
         self.end = 0
 
     def make_room(self) -> bool:
-        """Free space at the end: slide down if half empty, or double; false if full-grown."""
+        """Make room at the end: move slots down if half empty, or double; false at full size."""
         n = self.end - self.start
         if 2 * n > self.room:
             if self.room >= CHUNK_SLOTS:
@@ -77,7 +78,7 @@ class Chunk:
         self.p[at] = slot
 
     def take(self, at: int) -> int:
-        """Remove cells[at], moving the shorter side; the index of what followed it."""
+        """Remove cells[at], moving the shorter side; the new index of the next slot."""
         if at == self.start:
             self.start += 1
             return at + 1
@@ -90,7 +91,7 @@ class Chunk:
         return at
 
     def cut(self) -> Chunk:
-        """Give the upper half to a new chunk."""
+        """Move the upper half to a new chunk."""
         upper = Chunk(self.room)
         middle = (self.start + self.end) >> 1
         upper.end = self.end - middle
@@ -107,7 +108,7 @@ class Chunk:
         self.end = n + upper.end - upper.start
 
 
-#: Stands where a chunk was before the head.
+#: Takes the place of a chunk that was before the head.
 NO_CHUNK = Chunk(0)
 
 
@@ -151,7 +152,7 @@ class View:
         return no, at
 
     def slot_at(self, no: int, at: int) -> int:
-        """What is there, or -1 if the place is outside of the view."""
+        """The slot at a place, or -1 if the place is outside the view."""
         if no < self.head or no >= len(self.chunks):
             return -1
         chunk = self.chunks[no]
@@ -210,7 +211,7 @@ class View:
         self.tail = self.chunks[len(self.chunks) - 1]
 
     def discard(self, slot: int) -> None:
-        """Take a slot out that is in this view."""
+        """Remove a slot that is in this view."""
         no, at = self.position(slot)
         chunk = self.chunks[no]
         self.hint_no = no
@@ -221,7 +222,7 @@ class View:
             self.tidy(no, chunk)
 
     def tidy(self, no: int, chunk: Chunk) -> None:
-        """Drop a chunk that ran empty, or merge a thin one with a neighbour."""
+        """Drop a chunk that became empty, or merge a thin one with a neighbour."""
         if self.count == 0:
             if chunk.room > SMALL_SLOTS or self.head > 0:
                 self.reset()
@@ -231,7 +232,7 @@ class View:
             self.merge(no - 1)
 
     def drop(self, no: int) -> None:
-        """Take an empty chunk out; the hint goes to the one after it."""
+        """Remove an empty chunk; the hint moves to the one after it."""
         following = no
         if no != self.head:
             self.cut_out(no, no + 1)
@@ -252,7 +253,7 @@ class View:
         self.tail = self.chunks[len(self.chunks) - 1]
 
     def merge(self, no: int) -> bool:
-        """One chunk out of this and the next, if it is then at most half full."""
+        """Merge this chunk and the next, if the result is at most half full."""
         if no < self.head or no + 1 >= len(self.chunks):
             return False
         lower = self.chunks[no]
@@ -316,7 +317,7 @@ class View:
         return self.settle(no, at + 1)
 
     def settle(self, no: int, at: int) -> int:
-        """The slot at a place or, at the end of a chunk, the next; remember where."""
+        """The slot at a place or, at the end of a chunk, the next one; remember the place."""
         chunk = self.chunks[no]
         if at == chunk.end:
             no += 1

@@ -1,15 +1,15 @@
-"""Users at the gates: who a session is, whether a command is its to run, and what a change undoes.
+"""Users and sessions: the user of a session, its permissions, and the effects of a change.
 
-    AUTH, HELLO       session.user = the user itself, not its name
-    gate RESTRICTED   its user may not do everything: the dispatcher asks the user
+    AUTH, HELLO       session.user = the user object, not its name
+    gate RESTRICTED   its user has restrictions: the dispatcher checks them
     gate UNAUTHENTICATED   it has not logged in, and ``default`` is not open
 
-A user that is changed is held to it from the next command on: rules are asked for each command,
-again for each command of EXEC, and again when a client that waited is woken.  What cannot wait
-for a next command is done at once: clients of a user that is gone are closed, and so are those
-that hear a channel which their user may hear no longer.
+A change of a user applies from the next command on: the rules are checked for each command,
+again for each command of EXEC, and again when a waiting client is woken.  Some effects cannot
+wait for the next command: clients of a deleted user are closed at once, and so are clients that
+listen to a channel that their user may no longer use.
 
-Our link to a primary, and an AOF that is read, are nobody's: they may do everything.
+Our link to a primary, and an AOF being read, have no user: they may do everything.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ EXEC_REASONS = {
 
 
 class Access:
-    """The users of one engine, and its sessions as theirs."""
+    """The users of one engine, and the user of each session."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.users = Users(Catalogue(engine.commands))
         self.log = AccessLog()
-        #: ``requirepass`` as it was taken over last.
+        #: The last ``requirepass`` that was applied.
         self.password = b""
 
     def refresh_settings(self) -> None:
-        """Take over what CONFIG SET may have changed."""
+        """Apply settings that CONFIG SET may have changed."""
         settings = self.engine.settings
         self.users.all_channels = settings.acl_pubsub_default == "allchannels"
         if settings.requirepass != self.password:
@@ -74,19 +74,19 @@ class Access:
     # Sessions
 
     def arrive(self, session: Session) -> None:
-        """A session that has said nothing yet, or RESET."""
+        """Set up a session that is new, or that sent RESET."""
         session.user = self.users.default
         session.authenticated = self.users.default.is_open
         self.set_gates(session)
 
     def set_free(self, session: Session) -> None:
-        """A session that may do everything whatever users there are."""
+        """Set up a session that may do everything, whatever the users are."""
         session.user = self.users.superuser
         session.authenticated = True
         self.set_gates(session)
 
     def log_in(self, session: Session, name: bytes, password: bytes, command: bytes) -> bool:
-        """From now on the session is this user's; false if the password is not."""
+        """Log the session in as this user; false if the password is wrong."""
         user = self.users.get(name)
         if user is None or not user.admits(password):
             self.note(session, AUTH, command, name)
@@ -95,8 +95,8 @@ class Access:
         return True
 
     def log_in_by_certificate(self, session: Session, name: bytes) -> bool:
-        """The certificate of a client, which was examined, has the name of a user; false if there
-        is no such user, or it may not log in: then the session is that of any other client.
+        """Log a client in by the user name in its verified certificate; false if there is no such
+        user, or it may not log in: then the session is treated like any other.
         """
         user = self.users.get(name)
         if user is None or not user.enabled:
@@ -106,13 +106,13 @@ class Access:
         return True
 
     def become(self, session: Session, user: User) -> None:
-        """The session is this user's."""
+        """Give the session to this user."""
         session.user = user
         session.authenticated = True
         self.set_gates(session)
 
     def set_gates(self, session: Session) -> None:
-        """What the dispatcher must know of the session's user."""
+        """Set the gate bits that depend on the session's user."""
         is_stranger = not session.authenticated and not self.users.default.is_open
         session.set_gate(gates.UNAUTHENTICATED, is_stranger)
         session.set_gate(gates.RESTRICTED, not session.user.is_free)
@@ -124,7 +124,7 @@ class Access:
                 self.set_gates(session)
 
     def expel(self, session: Session) -> None:
-        """Its user is gone, or less than it was: the session ends, and is nobody until then."""
+        """Its user was deleted, or lost rights: close the session; until then it has no rights."""
         session.user = self.users.default
         session.authenticated = False
         self.set_gates(session)
@@ -144,7 +144,7 @@ class Access:
         self.refresh(user)
 
     def delete_users(self, names: Iterable[bytes]) -> int:
-        """ACL DELUSER; how many there were."""
+        """ACL DELUSER; how many existed."""
         gone = [user for name in names if (user := self.users.by_name.pop(name, None)) is not None]
         for session in self.engine.sessions:
             if session.user in gone:
@@ -152,7 +152,7 @@ class Access:
         return len(gone)
 
     def exchange(self, found: dict[bytes, User]) -> None:
-        """ACL LOAD: have these users; a session stays with the new user of its name."""
+        """ACL LOAD: replace all users; a session moves to the new user of the same name."""
         before = {session: session.user for session in self.engine.sessions}
         lost = {
             name: lost_channels(old, found[name])
@@ -173,7 +173,7 @@ class Access:
             self.set_gates(session)
 
     def expel_listeners(self, user: User, changed: User) -> None:
-        """End those who hear what their user may no longer hear."""
+        """Close sessions that listen to channels their user may no longer use."""
         allowed = lost_channels(user, changed)
         if allowed is None:
             return
@@ -193,7 +193,7 @@ class Access:
         return b"NOPERM " + denial.text()
 
     def refusal_at_exec(self, session: Session, row: Command, argv: Argv) -> bytes | None:
-        """The same for a command that was queued when it was allowed."""
+        """The same for a queued command, which was allowed when it was queued."""
         denial = session.user.denial(row, argv)
         if denial is None:
             return None
@@ -215,7 +215,7 @@ class Access:
     def note(
         self, session: Session, reason: bytes, what: bytes, name: bytes, context: bytes = b""
     ) -> None:
-        """One more entry of ACL LOG."""
+        """Add an entry to ACL LOG."""
         engine = self.engine
         engine.stats.denied[reason] = engine.stats.denied.get(reason, 0) + 1
         context = context or (TOPLEVEL if session.queue is None else MULTI)
@@ -226,12 +226,12 @@ class Access:
 
 
 class NoFile:
-    """The ACL file of an engine that has none."""
+    """The ACL file of an engine without one."""
 
     path = ""
 
     def read(self) -> list[bytes]:
-        """Nobody asks: there is no path."""
+        """Never called: there is no path."""
         return []
 
     def write(self, lines: list[bytes]) -> None:
@@ -239,7 +239,7 @@ class NoFile:
 
 
 def lost_channels(old: User, new: User) -> list[Pattern] | None:
-    """What may still be heard, if that is less than before; None if nothing is lost."""
+    """The channels that are still allowed, if fewer than before; None if none was lost."""
     allowed = new.channels()
     if allowed is None:
         return None
@@ -251,7 +251,7 @@ def lost_channels(old: User, new: User) -> list[Pattern] | None:
 
 
 def hears_more(session: Session, allowed: list[Pattern]) -> bool:
-    """Whether a session has subscribed to what is not among these."""
+    """Whether a session has subscribed to something that is not among these."""
     return any(not is_heard(allowed, name, is_pattern=True) for name in session.patterns) or any(
         not is_heard(allowed, name, is_pattern=False)
         for name in (*session.channels, *session.shard_channels)

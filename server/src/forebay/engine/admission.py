@@ -1,10 +1,9 @@
-"""Whether a command may run, when the short way does not apply.
+"""Whether a command may run, when the short path does not apply.
 
-The dispatcher comes here if any bit of ``session.gate`` or ``engine.gate`` is
-set.  The questions are asked in a fixed order, because a client sees which one
-failed first:
+The dispatcher calls this module if any bit of ``session.gate`` or ``engine.gate`` is set.
+The order of the checks is fixed, because a client sees which one failed first:
 
-    logged in?  allowed in MULTI?  allowed to this user?  memory left?  is the disk well?
+    logged in?  allowed in MULTI?  allowed to this user?  memory left?  disk errors?
     enough replicas?  a replica?  allowed while subscribed?  is the data current, and loaded?
     does it only watch (MONITOR, replicas)?
     paused?  in MULTI: queue it instead of running it
@@ -56,11 +55,11 @@ PRIMARY_AWAY = b"MASTERDOWN Link with MASTER is down and replica-serve-stale-dat
 STILL_LOADING = b"LOADING Redis is loading the dataset in memory"
 ONLY_WATCHES = b"ERR Replica can't interact with the keyspace"
 NOT_IN_MULTI = b"ERR Command not allowed inside a transaction"
-# Who sees the data go by and may not ask for it.
+# Sessions that watch the data and may not send commands about it.
 ONLY_WATCHING = MONITORING | REPLICA
-# What is asked again for each command that a script runs.
+# The checks that are repeated for each command of a script.
 FOR_SCRIPTS = MEMORY_LIMIT | MISCONF
-# What a transaction does not queue but run at once.
+# Commands that a transaction runs at once instead of queueing.
 AT_ONCE = frozenset([b"exec", b"discard", b"multi", b"watch", b"quit", b"reset"])
 WHILE_SUBSCRIBED = frozenset(
     [
@@ -78,7 +77,7 @@ WHILE_SUBSCRIBED = frozenset(
 
 
 def admit(engine: Engine, session: Session, row: Command, argv: Argv) -> bool:
-    """True if the command is to be run now; otherwise it was answered, queued or held back."""
+    """True if the command may run now; otherwise it was answered, queued or held back."""
     gate = session.gate | engine.gate
     if gate & CLOSING:
         return False
@@ -96,7 +95,7 @@ def admit(engine: Engine, session: Session, row: Command, argv: Argv) -> bool:
 
 
 def why_not(engine: Engine, session: Session, row: Command, argv: Argv, gate: int) -> bytes | None:
-    """The error that refuses the command, None if nothing does."""
+    """The error that refuses the command; None if it may run."""
     refusal = why_not_theirs(engine, session, row, argv, gate)
     if refusal is not None:
         return refusal
@@ -122,8 +121,8 @@ def why_not(engine: Engine, session: Session, row: Command, argv: Argv, gate: in
 def lacks_memory(engine: Engine, session: Session, row: Command, argv: Argv) -> bool:
     """Whether a command needs memory and there is none.
 
-    An XADD may run though if an old entry goes for the new one.  Entries differ in size, and nodes
-    go as a whole: so it may only up to a tenth above the limit.
+    An XADD may still run if it removes an old entry for the new one.  Entries differ in size, and
+    nodes are removed as a whole, so this holds only up to a tenth above the limit.
     """
     if not flags_of(session, row) & DENYOOM or not engine.memory_is_full():
         return False
@@ -136,7 +135,7 @@ def lacks_memory(engine: Engine, session: Session, row: Command, argv: Argv) -> 
 def why_not_theirs(
     engine: Engine, session: Session, row: Command, argv: Argv, gate: int
 ) -> bytes | None:
-    """The error that refuses what is not this client's to run, whatever the state of the server."""
+    """The error for a command that this client may not run, whatever the state of the server."""
     if gate & UNAUTHENTICATED and not row.flags & NO_AUTH:
         return NOAUTH
     if gate & IN_MULTI and row.flags & NO_MULTI:
@@ -148,7 +147,7 @@ def why_not_theirs(
 
 
 def why_not_written(engine: Engine, session: Session, row: Command, gate: int) -> bytes | None:
-    """The error that refuses a write: it would not be safe, or another server decides."""
+    """The error that refuses a write: it would not be safe, or this server is a replica."""
     if gate & MISCONF and (flags_of(session, row) & WRITE or row.name == b"ping"):
         return engine.misconf_text
     if gate & FEW_REPLICAS and flags_of(session, row) & WRITE:
@@ -159,17 +158,17 @@ def why_not_written(engine: Engine, session: Session, row: Command, gate: int) -
 
 
 def flags_of(session: Session, row: Command) -> int:
-    """The flags of a command; EXEC is whatever it is going to run."""
+    """The flags of a command; for EXEC those of the commands that it will run."""
     return row.flags | session.queue_flags if row.name == b"exec" else row.flags
 
 
 def runs_on_stale(session: Session, row: Command) -> bool:
-    """Whether a command may run on old data; EXEC only if all that it is going to run may."""
+    """Whether a command may run on old data; EXEC only if all of its commands may."""
     if row.name == b"exec" and session.queue is not None:
         return all(queued.flags & STALE for queued, _ in session.queue)
     return bool(row.flags & STALE)
 
 
 def is_queued(row: Command) -> bool:
-    """Whether a transaction keeps this command for EXEC."""
+    """Whether a transaction queues this command for EXEC."""
     return not row.flags & NO_MULTI and row.name not in AT_ONCE

@@ -1,4 +1,4 @@
-"""Replication of an engine that no server connects to others: a primary that nobody follows."""
+"""Replication of an engine without a server: a primary that has no replicas."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Alone:
     backlog_bytes = 0
 
     def follow(self, host: str, port: int) -> bool:
-        """There is nobody to follow."""
+        """Not possible here."""
         raise CommandError(NO_LINKS)
 
     def lead(self) -> None:
-        """It leads already."""
+        """It is a primary already."""
 
     def role(self) -> list[object]:
         """A primary without replicas."""
@@ -34,7 +34,7 @@ class Alone:
         raise CommandError(NO_LINKS)
 
     def take_the_lead(self, replid: str, offset: int, is_forced: bool) -> None:
-        """Nobody hands it over."""
+        """Not possible here."""
         raise CommandError(NO_LINKS)
 
     def check_sync(self) -> None:
@@ -42,34 +42,34 @@ class Alone:
         raise CommandError(NO_LINKS)
 
     def psync(self, session: Session, replid: str, offset: int) -> None:
-        """Nobody asks: check_sync() has refused it."""
+        """Never called: check_sync() has refused it."""
 
     def sync(self, session: Session) -> None:
         """The same."""
 
     def acked(self, session: Session, offset: int, synced: int) -> None:
-        """Nobody says so."""
+        """Never called: there are no replicas."""
 
     def reachable(self, offset: int) -> int:
         """There is no stream."""
         return offset
 
     def count_acked(self, offset: int) -> int:
-        """Nobody."""
+        """None."""
         return 0
 
     def count_synced(self, offset: int) -> int:
-        """Nobody."""
+        """None."""
         return 0
 
     def wake_when(self, session: Session, is_enough: Callable[[], bool]) -> None:
-        """It waits until its time is up."""
+        """The client waits until its time is up."""
 
     def pass_on(self, argv: Argv) -> None:
-        """To nobody."""
+        """There are no replicas."""
 
     def failover(self, plan: FailoverPlan) -> None:
-        """To nobody."""
+        """Not possible here."""
         raise CommandError(b"ERR FAILOVER requires connected replicas.")
 
     def abort_failover(self) -> None:

@@ -1,18 +1,18 @@
-"""The stream of a primary is run, a whole unit at a time, and our own AOF hears of it.
+"""Runs the stream of a primary, a whole unit at a time, and records it for our own AOF.
 
     bytes of the link --> run() --> handlers --> the keyspace
                             |          '-----> effects (our AOF), events, waiting readers
-                            '-- the index after the last whole unit: so far the data is
+                            '-- the index after the last whole unit: the data is up to here
 
-It is the replay of an AOF (replay.py) in a server that has clients: what the stream changes is
-recorded and announced.  A unit is a command, or MULTI ... EXEC as a whole: nobody sees a half.
+It is the replay of an AOF (replay.py) in a server that has clients: the changes are recorded
+and announced.  A unit is a command, or MULTI ... EXEC as a whole: no client sees half of one.
 
 Rules
-  1. A unit that is not there to its end is not begun; run() is called again with more bytes.
+  1. An incomplete unit is not started; the caller calls run() again with more bytes.
   2. PING and REPLCONF GETACK belong to the link.  They count as bytes of the stream.
   3. A command that fails here did not fail at the primary, so the data would differ: Diverged.
-     With ``skip_foreign`` what this server does not have is counted and left out instead; so is
-     what a writable replica's own data does not allow.
+     With ``skip_foreign`` unsupported commands are counted and skipped instead; so are commands
+     that fail because of a writable replica's own data.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from forebay.errors import CommandError, ForebayError, ProtocolError
 from forebay.wire.argv import Argv
 from forebay.wire.request import Limits, RequestParser
 
-#: A primary may send whatever it once accepted.
+#: A primary may send anything that it once accepted.
 BULK_MAX = 1 << 40
 IS_MONITORED = gates.MONITORED
 
 
 class Diverged(ForebayError):
-    """The stream cannot be followed: what it says does not fit the data here."""
+    """The stream cannot be followed: it does not fit the data here."""
 
 
 class Applier:
@@ -44,26 +44,26 @@ class Applier:
         self.session = session
         session.is_replaying = True
         self.parser = RequestParser(Limits(max_bulk_len=BULK_MAX))
-        #: Looks for the end of a transaction before it is begun.
+        #: Looks for the end of a transaction before it starts.
         self.scout = RequestParser(Limits(max_bulk_len=BULK_MAX))
         self.multi: Command = engine.commands[b"multi"]
         self.exec: Command = engine.commands[b"exec"]
         self.ping: Command = engine.commands[b"ping"]
         self.replconf: Command = engine.commands[b"replconf"]
         self.skip_foreign = False
-        #: Commands that were left out: name -> how many.
+        #: Skipped commands: name -> how many.
         self.left_out: dict[str, int] = {}
-        #: What the operator should hear of them.
+        #: Messages about them for the operator.
         self.news: list[str] = []
-        #: The primary wants to hear how far we are.
+        #: The primary has asked for our offset.
         self.wants_ack = False
-        #: How far a transaction was looked through whose end has not come, from its beginning.
+        #: How far an incomplete transaction was scanned, from its beginning.
         self.looked = 0
 
     def run(self, buf: bytearray, start: int, end: int, now_ms: int) -> int:
         """Run whole units of buf[start:end]; the index after the last one.
 
-        An empty line, which is a sign of life and no part of the stream, stops it.
+        An empty line stops it: that is a keepalive, not part of the stream.
         """
         engine = self.engine
         ctx = engine.ctx
@@ -86,7 +86,7 @@ class Applier:
         return start
 
     def is_whole(self, buf: bytearray, start: int, end: int) -> bool:
-        """Whether the transaction that begins at ``start`` is there to its end."""
+        """Whether the transaction that begins at ``start`` is complete."""
         scout = self.scout
         scout.load(buf, start + self.looked, end)
         while scout.next():
@@ -97,7 +97,7 @@ class Applier:
         return False
 
     def run_transaction(self) -> None:
-        """The commands between MULTI and EXEC, as one unit of effects."""
+        """Run the commands between MULTI and EXEC as one unit of effects."""
         parser = self.parser
         effects = self.engine.effects
         effects.begin()
@@ -112,7 +112,7 @@ class Applier:
         self.serve()
 
     def run_unit(self, row: Command | None, argv: Argv) -> None:
-        """One command outside of a transaction."""
+        """Run one command outside a transaction."""
         if row is self.replconf:
             self.wants_ack = True
         elif row is not self.ping:
@@ -125,7 +125,7 @@ class Applier:
             self.serve()
 
     def serve(self) -> None:
-        """Wake the readers of what has come."""
+        """Wake the clients that wait for the new data."""
         if len(self.engine.ready) != 0:
             self.engine.blocking.serve()
             self.engine.ctx.use(self.session)
@@ -155,7 +155,7 @@ class Applier:
             self.count(row, argv, started)
 
     def count(self, row: Command, argv: Argv, started_us: int) -> None:
-        """A command of the primary is work of this server as well."""
+        """Count the command in the statistics of this server."""
         engine = self.engine
         ended_us = engine.ticker.us()
         engine.started_us = ended_us
@@ -167,7 +167,7 @@ class Applier:
             engine.monitors.feed(engine.wall_us(), self.session, row, argv)
 
     def conflict(self, argv: Argv, error: bytes) -> None:
-        """A command that the data here does not allow; where clients write too, that may be."""
+        """A command that fails on the data here; normal where clients write too."""
         why = f"is answered with '{error.decode('utf-8', 'replace')}'"
         if self.engine.settings.replica_read_only:
             self.refuse(argv, why)
@@ -175,7 +175,7 @@ class Applier:
             self.leave_out(argv.list(), why)
 
     def refuse(self, argv: Argv, why: str) -> None:
-        """A command that cannot be done here: the end of the link, unless it may be left out."""
+        """A command that cannot run here: the link ends, unless it may be skipped."""
         words = argv.list() or [b""]
         if not self.skip_foreign:
             raise Diverged(
@@ -185,7 +185,7 @@ class Applier:
         self.leave_out(words, why)
 
     def leave_out(self, words: list[bytes], why: str) -> None:
-        """Go on without this command; the first one of a name is news."""
+        """Skip this command; report the first one of each name."""
         name = words[0].decode("ascii", "backslashreplace").upper()
         if name not in self.left_out:
             self.news.append(f"{shown_command(words)} {why}")

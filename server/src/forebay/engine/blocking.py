@@ -1,27 +1,27 @@
-"""Clients that wait for a key, in the order in which they came.
+"""Clients that wait for a key, first come first served.
 
-    db.waiting   key -> Queue   FIFO of sessions, whatever command they wait with
+    db.waiting   key -> Queue   FIFO of sessions, for all blocking commands
     deadlines    heap of (time, session)      BLOCK ran out -> null array
     alarms       heap of (time, db, key)      XREADGROUP CLAIM: look again then
     ready        queues that were signalled since the last look, kept by the keyspace
 
 A command that finds nothing calls block() and writes no reply.  After each
-command (after the whole of EXEC) the engine calls serve(): for every key that
-was signalled, every session that was in its queue at that moment runs its
-command again from the start, through the whole dispatcher.  If it finds nothing
-again it goes to the tail of its queues and keeps its first deadline.
+command (after the whole of EXEC) the engine calls serve(): for every signalled
+key, every session in its queue at that moment runs its command again from the
+start, through the whole dispatcher.  If the command finds nothing again, the
+session moves to the tail of its queues and keeps its first deadline.
 
 Rules
-  1. A key wakes a session if it holds the type that the session waits for; or,
-     for those who asked for it (XREADGROUP), whatever became of the key.
-  2. What serving signals is served later in the same serve().
-  3. A session that ends, or that somebody unblocked, while others are being
-     served is simply no longer in the queue.
+  1. A key wakes a session if it holds the type that the session waits for; some
+     commands (XREADGROUP) are woken by any change of the key.
+  2. Keys that are signalled while serving are served later in the same serve().
+  3. A session that is closed or unblocked while others are served is simply no
+     longer in the queue.
   4. A round costs O(1) for each session it wakes.  A session that waits again
-     as before keeps its record, its deadline and its places, and only moves to
-     the tail: with a thousand readers of one group that is what nearly all do.
-  5. A session that was served keeps its record, for it mostly waits with the same
-     command again (``session.waited``).
+     keeps its record, its deadline and its places, and only moves to the tail:
+     with a thousand readers of one group nearly all do that.
+  5. A session that was served keeps its record, because it usually waits with the
+     same command again (``session.waited``).
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from forebay.wire.resp_writer import RespWriter
 
 
 class Machine:
-    """What waiting needs of the engine."""
+    """The methods of the engine that waiting needs."""
 
     ctx: Context
 
     def catch_up(self) -> None:
-        """Let the time be what the clock says, not what it was when the turn began."""
+        """Update the time from the clock; it was set when the turn began."""
 
     def redo(self, session: Session, argv: Argv) -> None:
-        """Run a command again, or for the first time if it was postponed."""
+        """Run a command again, or for the first time if a pause held it back."""
 
     def finish(self, session: Session, state: Blocked, error: bytes | None, mark: int) -> None:
-        """Count a command that ends without having been run again; its reply is at ``mark``."""
+        """Count a command that ends without another run; its reply is at ``mark``."""
 
 
 class Queue(Waiting):
@@ -61,18 +61,18 @@ class Queue(Waiting):
     def __init__(self, db: Database, key: bytes) -> None:
         super().__init__(db, key)
         self.sessions: dict[Session, Blocked] = {}
-        #: How many of them want to hear that the key is gone.
+        #: How many of them must be notified when the key is deleted.
         self.on_missing = 0
 
 
 class Blocked:
-    """What one session waits for."""
+    """The wait of one session."""
 
     def __init__(self, kind: int, db: Database, keys: list[bytes], argv: Argv) -> None:
         self.kind = kind
         self.db = db
         self.keys = keys
-        #: The command to run again; its bytes are its own.
+        #: The command to run again; it owns its bytes.
         self.argv = argv
         self.row: Command | None = None
         self.on_missing_key = False
@@ -80,14 +80,14 @@ class Blocked:
         self.deadline: Deadline | None = None
         #: Time spent in runs that found nothing.
         self.spent_us = 0
-        #: Stands in the queues of its keys.
+        #: Whether it is in the queues of its keys.
         self.queued = False
-        #: A queue that it was the last to leave, for the next time.
+        #: A queue that it was the last to leave, for reuse.
         self.spare: Queue | None = None
 
 
 class Blocking(Waits):
-    """All clients that wait."""
+    """All waiting clients."""
 
     def __init__(self, keyspace: Keyspace, machine: Machine) -> None:
         self.keyspace = keyspace
@@ -100,7 +100,7 @@ class Blocking(Waits):
         self.blocked_clients = 0
         self.blocking_keys = 0
         self.blocking_keys_on_missing = 0
-        #: What the session being served waited for until a moment ago.
+        #: The wait of the session that is being served, until it ended just now.
         self.before: Blocked | None = None
 
     # Beginning to wait
@@ -131,7 +131,7 @@ class Blocking(Waits):
             self.set_alarms(state, wake_at_ms)
 
     def block_as_before(self, session: Session, kind: int, timeout_ms: int, argv: Argv) -> bool:
-        """Wait as the last time if the command is the same; false if it is not."""
+        """Wait in the same way as last time if the command is the same; else false."""
         state = session.waited
         if self.before is not None or not isinstance(state, Blocked):
             return False
@@ -153,7 +153,7 @@ class Blocking(Waits):
         self.blocked_clients += 1
 
     def wait_again(self, session: Session, state: Blocked) -> None:
-        """Wait for the same as before, after all others."""
+        """Wait for the same again, after all others."""
         for key in state.keys:
             queue = self.queue_of(state.db, key)
             del queue.sessions[session]
@@ -161,7 +161,7 @@ class Blocking(Waits):
         session.blocked = state
 
     def set_deadline(self, session: Session, state: Blocked, timeout_ms: int) -> None:
-        """When to give up; the command has checked that there is such a time."""
+        """The deadline; the command has checked that it can be represented."""
         if timeout_ms > 0:
             state.deadline = self.deadlines.add(self.ctx.now_ms + timeout_ms, session)
 
@@ -178,7 +178,7 @@ class Blocking(Waits):
                 self.blocking_keys_on_missing += 1
 
     def new_queue(self, state: Blocked, key: bytes) -> Queue:
-        """A queue for a key for which nobody waits yet."""
+        """A queue for a key that no client waits for yet."""
         queue = state.spare
         state.spare = None
         if queue is None or queue.key != key:
@@ -188,15 +188,15 @@ class Blocking(Waits):
         return queue
 
     def queue_of(self, db: Database, key: bytes) -> Queue:
-        """The clients that wait for a key; there is one at least."""
+        """The queue of a key; at least one client waits."""
         queue = db.waiting[key]
         assert isinstance(queue, Queue)
         return queue
 
     def set_alarms(self, state: Blocked, wake_at_ms: Mapping[bytes, int]) -> None:
-        """Signal the keys at the given times; per key the earliest of all sessions counts."""
+        """Signal the keys at the given times; for each key the earliest time counts."""
         for key, wanted_ms in wake_at_ms.items():
-            # A time that has passed would make the loop spin: look again in a moment.
+            # A time in the past would make the loop spin: look again a moment later.
             at_ms = max(wanted_ms, self.ctx.now_ms + 1)
             place = (state.db.index, key)
             present = self.alarm_of.get(place)
@@ -206,19 +206,19 @@ class Blocking(Waits):
                 self.alarm_of[place] = self.alarms.add(at_ms, place)
 
     def postpone(self, session: Session, argv: Argv) -> None:
-        """Run the command when the pause is over."""
+        """Run the command after the pause."""
         state = Blocked(BLOCK_PAUSE, session.db, [], argv)
         self.wait(session, state)
         self.postponed[session] = state
 
     def is_rerun(self) -> bool:
-        """Whether the command being run has been run, and shown to MONITOR, before it waited."""
+        """Whether the current command ran, and was shown to MONITOR, before it waited."""
         return self.before is not None and self.before.kind != BLOCK_PAUSE
 
     # No longer waiting
 
     def leave(self, session: Session) -> Blocked:
-        """Wait no longer; the deadline stays."""
+        """Stop waiting; the deadline stays."""
         state = session.blocked
         assert isinstance(state, Blocked)
         session.blocked = None
@@ -226,7 +226,7 @@ class Blocking(Waits):
         return state
 
     def leave_queues(self, session: Session, state: Blocked) -> None:
-        """Take the session out of the queues of its keys."""
+        """Remove the session from the queues of its keys."""
         state.queued = False
         self.blocked_clients -= 1
         if state.kind == BLOCK_PAUSE:
@@ -235,7 +235,7 @@ class Blocking(Waits):
             self.dequeue(session, state, key)
 
     def dequeue(self, session: Session, state: Blocked, key: bytes) -> None:
-        """Wait for this key no longer."""
+        """Stop waiting for this key."""
         queue = self.queue_of(state.db, key)
         del queue.sessions[session]
         if state.on_missing_key:
@@ -251,18 +251,18 @@ class Blocking(Waits):
                 self.alarms.cancel(alarm)
 
     def drop(self, session: Session) -> None:
-        """The client is gone."""
+        """The client is closed."""
         if session.blocked is not None:
             self.cancel_deadline(self.leave(session))
 
     def cancel_deadline(self, state: Blocked) -> None:
-        """The wait is over before its time."""
+        """End the wait before its time."""
         if state.deadline is not None:
             self.deadlines.cancel(state.deadline)
             state.deadline = None
 
     def unblock(self, session: Session, error: bytes | None) -> bool:
-        """Answer as if time were up, or with an error; false if it did not wait."""
+        """Answer as if the time were up, or with an error; false if it was not waiting."""
         if session.blocked is None or session.blocked.kind == BLOCK_PAUSE:
             return False
         state = self.leave(session)
@@ -292,20 +292,20 @@ class Blocking(Waits):
         del ready[:]
 
     def serve_queue(self, queue: Queue) -> None:
-        """Every session that waits for the key now gets one chance."""
+        """Give every session that waits for the key one chance."""
         db, key = queue.db, queue.key
         if key in db.expires:
-            # The EXEC that made the key may have outlived it.
+            # The key may have been deleted again in the EXEC that made it.
             self.machine.catch_up()
-        # A comprehension is compiled to a plain walk, which list() is not.
+        # Cython compiles a comprehension to a plain loop, unlike list().
         for session in [session for session in queue.sessions]:  # noqa: C416
-            # Others may have left while the first ones were served.
+            # Other sessions may have left while the first ones were served.
             state = queue.sessions.get(session)
             if state is not None and wakes(db.values.get(key), state):
                 self.wake(session)
 
     def wake(self, session: Session) -> None:
-        """Run the command again; afterwards the session was answered, or waits again."""
+        """Run the command again; afterwards the session has its answer, or waits again."""
         state = session.blocked
         assert isinstance(state, Blocked)
         session.blocked = None
@@ -319,17 +319,17 @@ class Blocking(Waits):
         if state.queued:
             self.leave_queues(session, state)
         self.cancel_deadline(state)
-        # Not what may be large: many keys, or any command that a pause held back.
+        # Not if it may be large: many keys, or any command that a pause held back.
         session.waited = state if len(state.keys) == 1 else None
 
     def resume(self) -> None:
-        """The pause is over: run what was held back, in order."""
+        """The pause is over: run the commands that it held back, in order."""
         for session in list(self.postponed):
             if session in self.postponed:
                 self.wake(session)
 
     def tick(self) -> None:
-        """Answer those whose time is up, and signal the keys whose alarm rings."""
+        """Answer sessions whose time is up, and signal keys whose alarm is due."""
         now_ms = self.ctx.now_ms
         if self.deadlines.is_due(now_ms):
             for session in self.deadlines.pop_due(now_ms):
@@ -341,11 +341,11 @@ class Blocking(Waits):
                 self.keyspace.databases[index].signal(key)
 
     def shift_times(self, by_ms: int) -> None:
-        """The clock was set: nobody waits longer or shorter because of it."""
+        """The clock was set: no wait becomes longer or shorter."""
         self.deadlines.shift(by_ms)
 
     def next_ms(self) -> int:
-        """When tick() has something to do; -1 if never."""
+        """When tick() has work to do; -1 if never."""
         soonest_ms = self.deadlines.next_ms()
         alarm_ms = self.alarms.next_ms()
         if soonest_ms < 0 or 0 <= alarm_ms < soonest_ms:
@@ -354,17 +354,17 @@ class Blocking(Waits):
 
 
 def distinct(keys: list[bytes]) -> list[bytes]:
-    """Each key once, in the order in which they came."""
+    """Each key once, in the original order."""
     return keys if len(keys) <= 1 else list(dict.fromkeys(keys))
 
 
 def waits_for(session: Session, state: Blocked) -> bool:
-    """Whether a session waits, and for this."""
+    """Whether a session waits in this way."""
     return session.blocked is state
 
 
 def wakes(value: Value | None, state: Blocked) -> bool:
-    """Whether a key that now holds this wakes such a waiter."""
+    """Whether a key with this value wakes such a waiter."""
     if state.on_missing_key:
         return True
     if isinstance(value, Stream):

@@ -6,10 +6,10 @@
     times    [unused] [252 buckets of one row] [252 of another] ...
 
 A row of the command table is a description that all engines share; its number is
-where an engine keeps its counters of that row.  So counting a call is an index into
+the index of an engine's counters for that row.  So counting a call is an index into
 an array, as quick as an attribute of the row.
 
-Buckets of running times are there for rows that were called; 0 stands for none.
+Only rows that were called have buckets of running times; 0 means none.
 commands/admin/histogram.py says which time falls into which bucket.
 """
 
@@ -50,7 +50,7 @@ class CallCounts:
         self.t: mem.Words = mem.words(self.times)
 
     def ran(self, row: Command, usec: int) -> None:
-        """One call took so many microseconds."""
+        """Count one call of this many microseconds."""
         if usec < 0:
             usec = 0
         n = row.number
@@ -64,21 +64,21 @@ class CallCounts:
         self.t[self.times_at[n] + shift * 4 + (usec >> shift)] += 1
 
     def add_buckets(self, n: int) -> None:
-        """Room for the running times of one more row."""
+        """Make room for the running times of one more row."""
         self.times_at[n] = len(self.times)
         self.times = self.times + array("Q", bytes(8 * BUCKETS))
         self.t = mem.words(self.times)
 
     def rejected(self, row: Command) -> None:
-        """A call was refused before it ran."""
+        """Count a call that was refused before it ran."""
         self.rejected_calls[row.number] += 1
 
     def failed(self, row: Command) -> None:
-        """A call that ran was answered with an error."""
+        """Count a call that ran and was answered with an error."""
         self.failed_calls[row.number] += 1
 
     def of(self, row: Command) -> CallCount:
-        """What is known of one row, as it is now."""
+        """The present counters of one row."""
         n = row.number
         first = self.times_at[n]
         buckets = memoryview(self.times)[first : first + BUCKETS].tolist() if first else []

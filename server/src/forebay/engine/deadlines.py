@@ -1,10 +1,10 @@
-"""Times to come, soonest first, each of which may be cancelled.
+"""Future times, soonest first; each of them can be cancelled.
 
     heap   of Deadline: (at_ms, number) decides, what is None once it was cancelled
 
-Cancelling does not search: the entry is emptied where it stands and dropped when
-its time comes.  So that clients who block for an hour and are served at once do
-not fill the heap, it is rebuilt when more than half of it is cancelled.
+Cancelling does not search: the entry is emptied in place and dropped when its
+time is reached.  The heap is rebuilt when more than half of it is cancelled; so
+it is not filled by clients that block for an hour and are served at once.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any
 
 from forebay import mem
 
-# Times are signed 64-bit numbers wherever they are compiled.
+# Compiled code stores times as signed 64-bit numbers.
 LATEST_MS = mem.I64_MAX
-# Not worth rebuilding a heap for fewer.
+# A heap with fewer entries is not rebuilt.
 FEW_CANCELLED = 64
 
 
 class Deadline:
-    """A time to come and whose it is."""
+    """A future time and its owner."""
 
     def __init__(self, at_ms: int, number: int, what: object) -> None:
         self.at_ms = at_ms
         #: Decides between equal times: first come, first served.
         self.number = number
-        #: None once the time has come, or was cancelled.
+        #: None once the time was reached or cancelled.
         self.what: Any = what
 
     def __lt__(self, other: Deadline) -> bool:
@@ -45,14 +45,14 @@ class Deadlines:
         self.cancelled = 0
 
     def add(self, at_ms: int, what: object) -> Deadline:
-        """Note a time; cancel() takes the entry returned."""
+        """Add a time; cancel() takes the returned entry."""
         self.number += 1
         entry = Deadline(at_ms, self.number, what)
         heappush(self.heap, entry)
         return entry
 
     def cancel(self, entry: Deadline) -> None:
-        """Forget a time; one that has passed or was cancelled may be cancelled again."""
+        """Cancel a time; one that has passed or was cancelled may be cancelled again."""
         if entry.what is None:
             return
         entry.what = None
@@ -63,7 +63,7 @@ class Deadlines:
             self.cancelled = 0
 
     def shift(self, by_ms: int) -> None:
-        """The clock was set: what lay ahead lies as far ahead as before."""
+        """The clock was set: keep the distance of every time from now."""
         for entry in self.heap:
             at_ms = entry.at_ms  # An object when compiled: the sum must not wrap.
             entry.at_ms = max(0, min(at_ms + by_ms, LATEST_MS))
@@ -80,12 +80,12 @@ class Deadlines:
         return -1
 
     def is_due(self, now_ms: int) -> bool:
-        """Whether a time has come."""
+        """Whether a time has been reached."""
         soonest_ms = self.next_ms()
         return 0 <= soonest_ms <= now_ms
 
     def pop_due(self, now_ms: int) -> list[Any]:
-        """Everything whose time has come, in order."""
+        """Everything that is due, in order."""
         due = []
         while self.is_due(now_ms):
             entry = heappop(self.heap)

@@ -1,19 +1,20 @@
-"""An engine that a program runs in itself: no socket, no clock, no disk.
+"""An engine inside a program: no socket, no clock, no disk.
 
     server = Embedded(now_ms=1_000_000)
     client = server.connect()
     client.on_output = received.append      or client.take(): the bytes of replies
-    client.send(b"PING\\r\\n")              bytes as from a socket, in any pieces
-    server.pass_time(5000)                  what is due meanwhile is done, in its order
+    client.send(b"PING\\r\\n")              bytes as from a socket, in pieces of any size
+    server.pass_time(5000)                  work that becomes due is done in order
 
-This is the door for test doubles and simulations: the double of the workers (``TestApp``) and the
-clients of our own tests stand on it, so what they see is what the server does.
+This is the entry point for test doubles and simulations: the test double of the workers
+(``TestApp``) and the clients of our own tests use it, so they see what the server really does.
 
 Rules
-  1. Time is what the owner says.  ``next_due_ms`` tells when something is to be done by itself: a
-     wait that ends, a claim for a reader that waits, a key that expires.
-  2. A client that waits runs nothing that comes after; it goes on when its wait has ended.
-  3. Chance is a generator with a fixed seed.  Two runs with the same input are the same.
+  1. The owner sets the time.  ``next_due_ms`` is the time of the next automatic work: a wait that
+     ends, a claim for a waiting reader, a key that expires.
+  2. A waiting client runs none of its later commands; it continues when its wait has ended.
+  3. Random numbers come from a generator with a fixed seed.  Two runs with the same input are the
+     same.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ HERE, THERE = b"127.0.0.1:6379", b"127.0.0.1:50000"
 
 
 class Embedded:
-    """An engine, its time, and the clients of it."""
+    """An engine, its time, and its clients."""
 
     def __init__(
         self,
@@ -48,7 +49,7 @@ class Embedded:
         self.engine.services.random_bytes = self.random_bytes
         self.engine.services.memory_used = lambda: 0
         self._seed = 1
-        #: When what was due was last done.
+        #: When due work was last done.
         self._served_ms = -1
         self._clients: dict[int, EmbeddedClient] = {}
 
@@ -58,7 +59,7 @@ class Embedded:
         return (self._seed >> 33) % n
 
     def random_bytes(self, n: int) -> bytes:
-        """As many bytes from it."""
+        """This many bytes from it."""
         return bytes(self.random_below(256) for _ in range(n))
 
     def connect(self) -> EmbeddedClient:
@@ -68,33 +69,34 @@ class Embedded:
         return client
 
     def forget(self, client: EmbeddedClient) -> None:
-        """A connection is no more."""
+        """A connection was closed."""
         if self._clients.pop(client.session.id, None) is not None:
             self.engine.close_session(client.session)
 
     def next_due_ms(self) -> int:
-        """When something is to be done by itself; -1 if nothing is planned.
+        """The time of the next automatic work; -1 if there is none.
 
-        Always after the last time: keys are looked for every few milliseconds, not at once.
+        Always after the last time: the search for expired keys runs every few milliseconds,
+        not at once.
         """
         due_ms = self.engine.next_deadline_ms()
         return due_ms if due_ms < 0 else max(due_ms, self._served_ms + 1)
 
     def pass_time(self, ms: int) -> None:
-        """Let time pass; work that becomes due meanwhile is done in its order."""
+        """Let time pass; do work that becomes due meanwhile, in order."""
         end_ms = self.now_ms + ms
         while 0 <= (due_ms := self.next_due_ms()) < end_ms:
             self.set_time(max(self.now_ms, due_ms))
         self.set_time(end_ms)
 
     def set_time(self, now_ms: int) -> None:
-        """It is this late now: do what is due."""
+        """Set the time and do the work that is due."""
         self.now_ms = self._served_ms = now_ms
         self.engine.before_sleep(now_ms)
         self.serve()
 
     def serve(self) -> None:
-        """Hand out what clients got without asking just now, and go on with what they sent."""
+        """Deliver output that clients got without a command, and continue with their input."""
         while self._clients and (touched := self.engine.take_touched()):
             for session in touched:
                 client = self._clients.get(session.id)
@@ -102,7 +104,7 @@ class Embedded:
                     client.go_on()
 
     def changes(self) -> list[list[bytes]]:
-        """The commands recorded since the last look, as the AOF and replicas get them."""
+        """The commands recorded since the last call, as the AOF and replicas get them."""
         data = self.engine.effects.take()
         parser = RequestParser(Limits())
         parser.load(data, 0, len(data))
@@ -120,19 +122,19 @@ class EmbeddedClient:
         self._held = b""
         self._parser = RequestParser(Limits())
         self.session = server.engine.new_session(THERE, HERE, now_ms=server.now_ms)
-        #: Gets replies as they come, if it is set; otherwise they wait for ``take``.
+        #: Called with replies as they are written, if set; otherwise they wait for ``take``.
         self.on_output: Callable[[bytes], None] | None = None
-        #: Called when the server ends the connection (QUIT, CLIENT KILL, garbage).
+        #: Called when the server closes the connection (QUIT, CLIENT KILL, garbage).
         self.on_end: Callable[[], None] = lambda: None
 
     def send(self, data: bytes) -> None:
-        """Run what is whole of it; the rest waits for more, or for the end of a wait."""
+        """Run all complete commands; the rest waits for more bytes, or for the end of a wait."""
         self._held += data
         self.go_on()
         self._server.serve()
 
     def go_on(self) -> None:
-        """Run what was sent, as far as it goes, and hand out replies."""
+        """Run the input as far as possible, and deliver replies."""
         parser, held = self._parser, self._held
         parser.load(held, 0, len(held))
         try:
@@ -154,9 +156,9 @@ class EmbeddedClient:
                 server.engine.call(session, parser.argv, server.now_ms)
 
     def take(self) -> bytes:
-        """Replies that have come and were not handed out."""
+        """Replies that were not delivered yet."""
         return self.session.out.take()
 
     def close(self) -> None:
-        """The client goes away."""
+        """Close the connection."""
         self._server.forget(self)

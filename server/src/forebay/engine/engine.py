@@ -2,21 +2,21 @@
 
     call(session, argv, now_ms)
       |- names.find        bytes -> row                     no object is made
-      |- arity, gates      anything unusual: guarded()      admission.py
+      |- arity, gates      if unusual: guarded()            admission.py
       |- ctx               set up for the session
       |- row.handler       inside a unit of effects
       |- statistics        call_counts, session, errors, slow log
-      `- blocking.serve    if the command signalled a key that somebody waits for
+      `- blocking.serve    if the command signalled a key that clients wait for
 
-The engine is a function of (state, argv, now_ms): it has no clock, no socket,
-no randomness.  How long a command took is asked of an injected Ticker, and so is
-the exact time where a client sees it (MONITOR, TIME) or a slow command used it up.
+The engine is a function of (state, argv, now_ms): it has no clock, no socket, no
+randomness.  An injected Ticker measures how long a command took, and gives the
+exact time where a client sees it (MONITOR, TIME) or a slow command used it up.
 
 Rules
-  1. Whatever a handler does, the client gets exactly one reply: on any error
-     what the call has written is unwritten and the error line takes its place.
-  2. An unexpected exception is told to ``faults`` and answered with
-     an internal error; the engine goes on.
+  1. Whatever a handler does, the client gets exactly one reply: on any error the
+     output of the call is removed and replaced by the error line.
+  2. An unexpected exception is reported to ``faults`` and answered with an
+     internal error; the engine continues.
   3. Effects of a call form one unit; those of a woken client form their own.
 """
 
@@ -62,7 +62,7 @@ IS_MONITORED = gates.MONITORED
 IS_PAUSED = gates.PAUSED
 ONLY_IN_MULTI = gates.IN_MULTI
 IS_RESTRICTED = gates.RESTRICTED
-#: What EXEC must know of the commands that it is going to run.
+#: Flags that EXEC collects from its queued commands.
 QUEUE_FLAGS = WRITE | DENYOOM | MAY_REPLICATE
 QUEUED = b"+QUEUED\r\n"
 MUTES = gates.REPLIES
@@ -102,7 +102,7 @@ class Engine(Machine):
         self.ctx.waits = self.blocking
         self.pubsub = Pubsub(self.sessions, self)
         self.tracking = Tracking(self.keyspace, self.sessions, self.pubsub, settings, self)
-        #: Clients that cache are to be told of changes at the end of the turn.
+        #: Whether caching clients must be notified of changes at the end of the turn.
         self.has_news = False
         self.slowlog = Slowlog()
         self.latency = Latency()
@@ -115,20 +115,20 @@ class Engine(Machine):
         #: Why writes are refused while gates.MISCONF is set.
         self.misconf_text = b""
         self.gate = 0
-        #: A primary decides what the data is: expired keys wait for its DEL.
+        #: This server is a replica: expired keys wait for the primary's DEL.
         self.is_replica = False
-        #: Replicas that were heard lately.
+        #: The number of replicas that reported recently.
         self.good_replicas = 0
         self.slow_us = NEVER_US
-        #: When the call began; 0: ask.  A call leaves the time of its end here, which is when
-        #: the next one of the same client in the same turn begins: one look at the clock each.
+        #: When the call began; 0: ask the clock.  A call stores the time of its end here, where the
+        #: next call of the same client in the same turn begins: one look at the clock for each.
         self.started_us = 0
         self.is_running = False
         self.offer_services()
         self.refresh_settings()
 
     def offer_services(self) -> None:
-        """Fill in what commands need of the engine; the server adds its own part."""
+        """Fill in the services of the engine; the server adds its own."""
         services = self.services
         services.sessions = self.sessions
         services.pubsub = self.pubsub
@@ -145,7 +145,7 @@ class Engine(Machine):
         services.access, services.access_file = self.access, NoFile()
 
     def refresh_settings(self) -> None:
-        """Take over the settings that are copied because they are needed in every call."""
+        """Copy the settings that every call needs."""
         settings = self.settings
         self.ctx.notify_flags = settings.notify_flags
         self.ctx.node_bytes = settings.stream_node_max_bytes
@@ -160,7 +160,7 @@ class Engine(Machine):
             self.slow_us = min(self.slow_us, settings.latency_threshold_ms * 1000)
 
     def set_gate(self, bit: int, on: bool) -> None:
-        """Raise or clear one bit of ``gate``."""
+        """Set or clear one bit of ``gate``."""
         self.gate = self.gate | bit if on else self.gate & ~bit
 
     # Clients
@@ -168,7 +168,7 @@ class Engine(Machine):
     def new_session(
         self, addr: bytes = b"", laddr: bytes = b"", fd: int = -1, now_ms: int = 0
     ) -> Session:
-        """A client came."""
+        """Register a new client."""
         db, pool = self.keyspace.databases[0], self.ctx.writer_pool
         session = Session(self.sessions.new_number(), db, pool, now_ms)
         session.addr, session.laddr, session.fd = addr, laddr, fd
@@ -177,7 +177,7 @@ class Engine(Machine):
         return session
 
     def close_session(self, session: Session) -> None:
-        """A client is gone: it waits for nothing, watches nothing, listens to nothing."""
+        """A client was closed: it waits for nothing, watches nothing, listens to nothing."""
         self.blocking.drop(session)
         session.unwatch()
         session.forget_queue()
@@ -188,11 +188,11 @@ class Engine(Machine):
         session.set_gate(gates.CLOSING, on=True)
 
     def row_of(self, argv: Argv) -> Command | None:
-        """The row that a call would run or refuse; subcommands are not looked at."""
+        """The row that a call would run or refuse, without its subcommand."""
         return self.names.find(argv)
 
     def running(self) -> Session | None:
-        """Whose command is being run."""
+        """The session whose command is running."""
         return self.ctx.session if self.is_running else None
 
     # One command
@@ -207,7 +207,7 @@ class Engine(Machine):
                 self.blocking.serve()
 
     def dispatch(self, session: Session, argv: Argv) -> None:
-        """Find the row; the short way if nothing speaks against it."""
+        """Find the row; take the short path if possible."""
         row = self.names.find(argv)
         gate = session.gate | self.gate
         if row is None or row.is_container or not row.takes(argv.n):
@@ -227,7 +227,7 @@ class Engine(Machine):
         return user.allows(row, argv)
 
     def enqueue(self, session: Session, row: Command, argv: Argv) -> None:
-        """Keep a command for EXEC."""
+        """Queue a command for EXEC."""
         kept = argv.copy()
         queue = session.queue
         assert queue is not None
@@ -237,11 +237,11 @@ class Engine(Machine):
         session.out.raw(QUEUED)
 
     def execute(self, session: Session, row: Command, argv: Argv) -> None:
-        """Run a command that may run: one unit of effects."""
+        """Run an admitted command: one unit of effects."""
         ctx = self.ctx
         if ctx.session is not session:
             ctx.use(session)
-            # Time has passed since the last command: the server received this one.
+            # Time has passed since the last command: the server has read this one from a socket.
             self.started_us = 0
         session.last = row
         self.effects.begin()
@@ -290,7 +290,7 @@ class Engine(Machine):
                 self.refresh_settings()
 
     def guarded(self, session: Session, argv: Argv, row: Command | None) -> None:
-        """The long way: errors, subcommands, and whatever a gate says."""
+        """The long path: errors, subcommands, and the gates."""
         mark = session.out.size
         is_link = session.gate & IS_LINK
         row = self.resolve(session, argv, row)
@@ -323,13 +323,13 @@ class Engine(Machine):
         return row
 
     def admit(self, session: Session, row: Command, argv: Argv) -> bool:
-        """Whether the gates let it pass."""
+        """Whether the gates admit it."""
         if session.gate | self.gate:
             return admission.admit(self, session, row, argv)
         return True
 
     def reject(self, session: Session, row: Command | None, text: bytes) -> None:
-        """Answer with an error instead of running; a transaction being queued is spoilt."""
+        """Answer with an error instead of running; it makes a queued transaction fail."""
         if row is not None:
             self.call_counts.rejected(row)
         if session.queue is not None:
@@ -342,7 +342,7 @@ class Engine(Machine):
         self.count_error(text)
 
     def end_link(self, session: Session, argv: Argv, mark: int) -> None:
-        """A replica asked for an answer: that would stand in the middle of its stream."""
+        """A replica asked for an answer, which would be in the middle of its stream."""
         session.out.rewind(mark)
         if session.peer is not None:
             session.peer.fault = rejection.out_of_place(argv)
@@ -351,16 +351,16 @@ class Engine(Machine):
     # What follows a command
 
     def count_error(self, text: bytes) -> None:
-        """An error was answered; its first word is its kind."""
+        """Count an error reply by its first word."""
         self.stats.count_error(text.split(None, 1)[0] if text else b"ERR")
 
     def fault(self, session: Session, argv: Argv, fault: BaseException) -> None:
-        """A defect of ours: say so in the log, with what was asked."""
+        """Report a defect of ours to the log, with the command."""
         self.stats.faults += 1
         self.faults.tell(session, argv.list(), fault)
 
     def append_pushes(self, session: Session) -> None:
-        """Messages to a client that came while its own command ran."""
+        """Append the messages that arrived for a client while its own command ran."""
         pushes = session.pushes
         if pushes is not None:
             session.pushes = None
@@ -390,18 +390,18 @@ class Engine(Machine):
             self.monitors.feed(self.wall_us(), session, row, argv)
 
     def kill(self, session: Session) -> None:
-        """End another client, or the caller after its reply."""
+        """Close another client, or the caller after its reply."""
         self.blocking.drop(session)
         self.sessions.close(session)
 
     def pause(self, until_ms: int, writes_only: bool) -> None:
-        """Hold commands back until then."""
+        """Hold commands back until that time."""
         self.pausing.extend(until_ms, writes_only)
         self.set_gate(gates.PAUSED, on=True)
         self.ctx.keeps_expired = True
 
     def unpause(self) -> None:
-        """Let commands pass again; those held back run before the next sleep."""
+        """Admit commands again; those held back run before the next sleep."""
         self.pausing.until_ms = 0
 
     def is_paused(self, flags: int) -> bool:
@@ -409,12 +409,12 @@ class Engine(Machine):
         return self.pausing.holds(flags, self.ctx.now_ms)
 
     def monitor(self, session: Session, on: bool) -> None:
-        """Show every command to this client, or no longer."""
+        """Show every command to this client, or stop that."""
         self.monitors.set(session, on)
         self.set_gate(gates.MONITORED, len(self.monitors) > 0)
 
     def refusal(self, row: Command, argv: Argv) -> bytes | None:
-        """Why a script may not run this command now, though it was let in itself."""
+        """Why a script may not run this command now, although the script itself was admitted."""
         gate = self.gate & admission.FOR_SCRIPTS
         return admission.why_not(self, self.ctx.session, row, argv, gate)
 
@@ -425,17 +425,17 @@ class Engine(Machine):
     # The exact time
 
     def wall_us(self) -> int:
-        """Microseconds since 1970, while ``ctx.now_ms`` is when the turn began."""
+        """Microseconds since 1970; ``ctx.now_ms`` is the time at which the turn began."""
         return self.ticker.wall_us(self.ctx.now_ms)
 
     def catch_up(self) -> None:
-        """A command may have taken so long that ``ctx.now_ms`` has passed: look at the clock."""
+        """A command may have taken so long that ``ctx.now_ms`` is old: look at the clock."""
         self.ctx.now_ms = max(self.ctx.now_ms, self.wall_us() // 1000)
 
-    # Clients that waited
+    # Waiting clients
 
     def redo(self, session: Session, argv: Argv) -> None:
-        """Run the command of a client that waits no longer."""
+        """Run the command of a client whose wait is over."""
         self.started_us = 0
         self.dispatch(session, argv)
         if session.blocked is None:
@@ -460,7 +460,7 @@ class Engine(Machine):
     # Between turns
 
     def before_sleep(self, now_ms: int) -> None:
-        """What is due: waits that ran out, alarms, the end of a pause, expired keys."""
+        """Do the work that is due: ended waits, alarms, the end of a pause, expired keys."""
         ctx = self.ctx
         ctx.now_ms = now_ms
         self.started_us = 0
@@ -478,7 +478,7 @@ class Engine(Machine):
             self.tracking.tick()
 
     def next_deadline_ms(self) -> int:
-        """When before_sleep() has something to do next; -1 if nothing is planned."""
+        """When before_sleep() has work to do next; -1 if there is none."""
         soonest = self.next_expiry_ms
         if self.gate & IS_PAUSED:
             soonest = self.pausing.until_ms
@@ -489,11 +489,11 @@ class Engine(Machine):
         return soonest
 
     def shift_times(self, by_ms: int) -> None:
-        """The wall clock was set: what lay ahead or behind lies as far away as before."""
+        """The wall clock was set: keep the distance of all times from now."""
         self.blocking.shift_times(by_ms)
         self.pausing.shift(by_ms)
         self.sessions.shift_times(by_ms)
 
     def take_touched(self) -> list[Session]:
-        """The clients to look at though they did not ask just now."""
+        """The clients to look at although they did not send a command just now."""
         return self.sessions.take_touched()

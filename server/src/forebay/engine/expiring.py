@@ -1,7 +1,7 @@
-"""What goes by itself because its time is up: keys, remembered producers, stale finds.
+"""Removal of everything that has expired: keys, remembered producers, stale cache entries.
 
-The engine comes here between turns, at most once in PERIOD_MS, and removes a slice at a time.
-A key that clients ask for before that is gone for them already: Context.lookup().
+The engine calls this between turns, at most once in PERIOD_MS, and removes a slice at a time.
+An expired key that a client asks for before that is removed by Context.lookup().
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from forebay.commands.keyspace.expiry import expire_cycle, next_expiry_ms
 if TYPE_CHECKING:
     from forebay.engine.engine import Engine
 
-# How often keys past their time are looked for, and how many are removed in one turn.
+# How often to search for expired keys, and how many to remove in one turn.
 PERIOD_MS = 10
 BUDGET = 500
 
 
 def expire(engine: Engine, now_ms: int) -> None:
-    """Forget what is past its time, a slice at a time; keys not while clients are held back."""
+    """Remove expired data, a slice at a time; no keys while clients are held back."""
     engine.expiry_ms = now_ms
     engine.next_expiry_ms = -1
     engine.ctx.forget_stale()
@@ -35,7 +35,7 @@ def expire(engine: Engine, now_ms: int) -> None:
 
 
 def expire_keys(engine: Engine, now_ms: int) -> None:
-    """Remove the keys that are due, and count what that takes."""
+    """Remove the keys that are due, and measure the time it takes."""
     stats = engine.stats
     before, started_us = stats.expired_keys, engine.ticker.us()
     if expire_cycle(engine.ctx, BUDGET):

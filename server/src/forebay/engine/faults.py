@@ -1,4 +1,4 @@
-"""Where a defect of ours is told: the server writes it to its log, a test collects it."""
+"""Where defects of ours are reported: the server writes them to its log, a test collects them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from forebay.commands.api.session import Session
 
 
 class Faults:
-    """Tells nobody: an engine without a log."""
+    """Ignores all reports: for an engine without a log."""
 
     def tell(self, session: Session, argv: list[bytes], fault: BaseException) -> None:
-        """A command of this client raised what no command may raise."""
+        """A command of this client raised an exception that no command may raise."""

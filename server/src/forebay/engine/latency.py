@@ -9,7 +9,7 @@ KEPT_SAMPLES = 160
 
 
 class Series:
-    """The spikes of one event: (second, milliseconds), oldest first, one a second."""
+    """The spikes of one event: (second, milliseconds), oldest first, one per second."""
 
     def __init__(self) -> None:
         self.samples: deque[tuple[int, int]] = deque(maxlen=KEPT_SAMPLES)
@@ -23,7 +23,7 @@ class Latency:
         self.series: dict[bytes, Series] = {}
 
     def record(self, event: bytes, at_s: int, took_ms: int) -> None:
-        """A spike; of several in one second the worst is kept."""
+        """Add a spike; within one second only the worst is kept."""
         series = self.series.setdefault(event, Series())
         series.maximum_ms = max(series.maximum_ms, took_ms)
         if series.samples and series.samples[-1][0] == at_s:
@@ -40,11 +40,11 @@ class Latency:
         return [] if series is None else list(series.samples)
 
     def maximum(self, event: bytes) -> int:
-        """The worst spike of an event ever, in milliseconds."""
+        """The worst spike of an event so far, in milliseconds."""
         series = self.series.get(event)
         return 0 if series is None else series.maximum_ms
 
     def reset(self, events: Collection[bytes]) -> int:
-        """Forget these events, all if none is named; how many there were."""
+        """Forget these events, all if none is named; how many existed."""
         names = list(events) or list(self.series)
         return sum(self.series.pop(name, None) is not None for name in names)

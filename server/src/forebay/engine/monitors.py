@@ -1,9 +1,9 @@
-"""MONITOR: show every command that is run to clients that asked for it.
+"""MONITOR: show every command to clients that asked for it.
 
     time [database address] "SET" "x" "1"
 
-A line comes when the command has run, or has begun to wait; what a waiting client is
-answered with later is no second line.  EXEC stands after the commands that it ran.
+A line is written when the command has run, or has begun to wait; the later answer of
+a waiting client gives no second line.  EXEC is shown after the commands that it ran.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from forebay.engine.sessions import Sessions
 from forebay.wire.argv import Argv
 
 _ESCAPES = {10: b"\\n", 13: b"\\r", 9: b"\\t", 7: b"\\a", 8: b"\\b", 34: b'\\"', 92: b"\\\\"}
-#: Whatever is not printed as it is; the rest of an argument is copied, not looked at byte by byte.
+#: Bytes that must be escaped; the rest of an argument is copied as a whole, not byte by byte.
 _UNUSUAL = re.compile(rb"[^ !#-\[\]-~]")
 
 
@@ -33,7 +33,7 @@ class Monitors:
         return len(self.watching)
 
     def set(self, session: Session, on: bool) -> None:
-        """Begin or stop to show commands to this client."""
+        """Begin or stop showing commands to this client."""
         session.set_gate(gates.MONITORING, on)
         if on:
             self.watching[session] = None
@@ -41,7 +41,7 @@ class Monitors:
             self.watching.pop(session, None)
 
     def feed(self, now_us: int, session: Session, row: Command, argv: Argv) -> None:
-        """A command was run, or waits."""
+        """Show a command that has run, or waits."""
         if row.flags & ADMIN:
             return
         words = b" ".join(quoted(arg) for arg in without_secrets(row, argv.list()))

@@ -1,7 +1,7 @@
-"""CLIENT REPLY OFF and SKIP: a command runs, and its client hears nothing of it.
+"""CLIENT REPLY OFF and SKIP: a command runs without a reply.
 
-REPLY_SKIP_NEXT   CLIENT REPLY SKIP was this command: the next one is not answered
-REPLY_SKIP        it was the one before: this one is not answered
+REPLY_SKIP_NEXT   this command was CLIENT REPLY SKIP: the next one is not answered
+REPLY_SKIP        the command before was CLIENT REPLY SKIP: this one is not answered
 REPLY_OFF         none is answered until CLIENT REPLY ON
 """
 
@@ -12,7 +12,7 @@ from forebay.commands.api.session import Session
 
 
 def mute(session: Session, mark: int) -> None:
-    """Take back what the call wrote."""
+    """Remove the output of the call."""
     if session.gate & REPLY_SKIP_NEXT:
         session.set_gate(REPLY_SKIP_NEXT, on=False)
         session.set_gate(REPLY_SKIP, on=True)

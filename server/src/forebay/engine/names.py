@@ -2,7 +2,7 @@
 
     slots   [None, XADD row, None, PING row, ...]     open addressing, at most half full
 
-The hash takes every letter as lower case; so does the comparison.
+The hash and the comparison ignore letter case.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from forebay import mem
 from forebay.commands.api.spec import Command
 from forebay.wire.argv import Argv
 
-# Longer than any command's name; a longer word is unknown without a look.
+# Longer than any command's name; longer words are unknown without a search.
 LONGEST_NAME = 64
 
 
@@ -57,7 +57,7 @@ class Names:
 
 
 def name_hash(p: mem.Source, at: int, n: int) -> int:
-    """A hash that does not see letter case."""
+    """A hash that ignores letter case."""
     h = n
     for i in range(n):
         h = (h * 31 + (p[at + i] | 32)) & 0xFFFFFF

@@ -1,10 +1,11 @@
-"""The command table as an older Redis has it, for programs that are to run on one.
+"""The command table of an older Redis, for programs that must run on one.
 
     commands_of("6.2")      no XNACK, no XCFGSET; XREADGROUP without CLAIM, XADD without IDMP
 
-A row says since when its command is there, the history (commands/admin/command_facts.py) since when
-its words are.  What came later is refused with the words of a server that does not know it.  All
-else is as today: an older server may also answer with fewer fields, or word an error differently.
+A row says which version added its command, the history (commands/admin/command_facts.py) which
+version added its options.  Anything newer is refused with the error of a server that does not know
+it.  All else is as in the present version: a real older server may also answer with fewer fields,
+or word an error differently.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from forebay.wire.argv import Argv
 
 #: Commands that only Forebay has.
 OURS = b"fb."
-#: Where the options of a call begin, by the full name of its command.  Before that stand keys and
-#: values, which may be any word.
+#: Where the options of a call begin, by the full name of its command.  Keys and values before that
+#: may be any word.
 OPTIONS_AT = {
     b"set": 3,
     b"xadd": 2,
@@ -30,14 +31,14 @@ OPTIONS_AT = {
     b"xsetid": 3,
     b"xtrim": 2,
 }
-#: Words of XADD whose value may look like an ID.
+#: Options of XADD whose value may look like an ID.
 BEFORE_NUMBERS = {b"MAXLEN", b"MINID", b"LIMIT", b"=", b"~"}
 
 Version = tuple[int, ...]
 
 
 def version_of(text: str) -> Version:
-    """``6.2`` as numbers; ValueError if it is no version."""
+    """``6.2`` as numbers; ValueError if it is not a version."""
     return tuple(int(part) for part in text.split("."))
 
 
@@ -52,7 +53,7 @@ def _is_known(row: Command, limit: Version) -> bool:
 
 
 def _aged(row: Command, limit: Version) -> Command:
-    """The row without what came later; the row itself if nothing did."""
+    """The row without newer parts; the row itself if there are none."""
     later = _later_words(row, limit)
     subcommands = [_aged(one, limit) for one in row.subcommands.values() if _is_known(one, limit)]
     if not later and subcommands == list(row.subcommands.values()):
@@ -69,7 +70,7 @@ def _aged(row: Command, limit: Version) -> Command:
         group=row.group,
         syntax=row.syntax,
     )
-    # The shared rows belong to the table of today: their full names stay as they are.
+    # The shared rows belong to the present table: their full names stay as they are.
     aged.subcommands = {one.name: one for one in subcommands}
     aged.is_container = row.is_container
     aged.full_name = row.full_name
@@ -97,7 +98,7 @@ def _without(handler: Handler, name: bytes, later: frozenset[bytes]) -> Handler:
 
 
 def options_of(name: bytes, argv: Argv) -> list[bytes]:
-    """The words of a call among which its options are, in capitals."""
+    """The words of a call that may be options, in capitals."""
     words: list[bytes] = []
     for i in range(OPTIONS_AT[name], argv.n):
         word = argv[i].upper()

@@ -1,7 +1,7 @@
-"""DUMP and RESTORE in the format of the disk: what commands know as ``services.payloads``.
+"""DUMP and RESTORE in the format of the disk: ``services.payloads`` for the commands.
 
-Commands do not know that there are files; they ask for the bytes of a value, or
-for the value of some bytes.
+Commands do not depend on files; they ask for the bytes of a value, or for the
+value of some bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Payloads:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.compressor = Compressor()
-        #: Tests damage payloads and want to see more than the checksum.
+        #: Tests damage payloads and need to get past the checksum.
         self.skip_checks = False
 
     def dump(self, value: Value) -> bytes:

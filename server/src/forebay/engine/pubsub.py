@@ -1,12 +1,13 @@
-"""Channels, patterns, and who listens.
+"""Channels, patterns, and their listeners.
 
     channels   name    -> sessions          a message goes to the channel's sessions,
     patterns   pattern -> sessions          then to those of each pattern that matches
-    shards     name    -> sessions          channels of SSUBSCRIBE: a world of their own
+    shards     name    -> sessions          channels of SSUBSCRIBE: separate from the others
 
 A message is written straight into the output of each listener.  A session that
 publishes to itself gets the message after the reply of its own command, as
-RESP3 clients expect: it waits in ``session.pushes`` until the engine is done.
+RESP3 clients expect: the message waits in ``session.pushes`` until the engine
+is done.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Listeners = dict[bytes, dict[Session, None]]
 
 
 class Turn(Protocol):
-    """Whose command is being run, if any."""
+    """The session whose command is running, if any."""
 
     def running(self) -> Session | None: ...
 
@@ -39,11 +40,11 @@ class Pubsub:
         self.shards: Listeners = {}
 
     def subscribe(self, session: Session, channel: bytes) -> bool:
-        """Listen to a channel; false if it did already."""
+        """Listen to a channel; false if it already did."""
         return enter(self.channels, session.channels, session, channel)
 
     def unsubscribe(self, session: Session, channel: bytes) -> bool:
-        """Listen to a channel no longer; false if it did not."""
+        """Stop listening to a channel; false if it did not."""
         return leave(self.channels, session.channels, session, channel)
 
     def psubscribe(self, session: Session, pattern: bytes) -> bool:
@@ -51,7 +52,7 @@ class Pubsub:
         return enter(self.patterns, session.patterns, session, pattern)
 
     def punsubscribe(self, session: Session, pattern: bytes) -> bool:
-        """Listen to a pattern no longer."""
+        """Stop listening to a pattern."""
         return leave(self.patterns, session.patterns, session, pattern)
 
     def ssubscribe(self, session: Session, channel: bytes) -> bool:
@@ -59,7 +60,7 @@ class Pubsub:
         return enter(self.shards, session.shard_channels, session, channel)
 
     def sunsubscribe(self, session: Session, channel: bytes) -> bool:
-        """Listen to a shard channel no longer."""
+        """Stop listening to a shard channel."""
         return leave(self.shards, session.shard_channels, session, channel)
 
     def drop(self, session: Session) -> None:
@@ -102,7 +103,7 @@ class Pubsub:
         return count
 
     def output(self, session: Session) -> RespWriter:
-        """Where a message to this session is written now."""
+        """The writer for a message to this session, at this moment."""
         self.sessions.touched(session)
         if session is not self.turn.running():
             return session.out
@@ -111,7 +112,7 @@ class Pubsub:
         return session.pushes
 
     def publish_event(self, flags: int, event: bytes, key: bytes, db_index: int) -> None:
-        """A keyspace event, on the channel of its key and on that of its name."""
+        """Publish a keyspace event, on the channel of its key and on that of its name."""
         if not self.channels and not self.patterns:
             return
         if flags & KEYSPACE:
@@ -120,21 +121,21 @@ class Pubsub:
             self.publish(b"__keyevent@%d__:%b" % (db_index, event), key)
 
     def channel_names(self, pattern: bytes | None, shard: bool = False) -> list[bytes]:
-        """The channels that somebody listens to, those that match if a pattern is given."""
+        """The channels with listeners; if a pattern is given, those that match."""
         names = self.shards if shard else self.channels
         return [name for name in names if pattern is None or matches(pattern, name)]
 
     def subscribers(self, channel: bytes, shard: bool = False) -> int:
-        """How many listen to exactly this channel."""
+        """How many clients listen to exactly this channel."""
         return len((self.shards if shard else self.channels).get(channel, ()))
 
     def pattern_count(self) -> int:
-        """How many different patterns are listened to."""
+        """How many different patterns have listeners."""
         return len(self.patterns)
 
 
 def enter(listeners: Listeners, own: dict[bytes, None], session: Session, name: bytes) -> bool:
-    """Note a subscription on both sides; false if it was there."""
+    """Note a subscription on both sides; false if it existed."""
     if name in own:
         return False
     own[name] = None
@@ -143,7 +144,7 @@ def enter(listeners: Listeners, own: dict[bytes, None], session: Session, name: 
 
 
 def leave(listeners: Listeners, own: dict[bytes, None], session: Session, name: bytes) -> bool:
-    """Forget a subscription on both sides; false if it was not there."""
+    """Remove a subscription on both sides; false if it did not exist."""
     if name not in own:
         return False
     del own[name]

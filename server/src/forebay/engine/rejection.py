@@ -1,4 +1,4 @@
-"""The words with which a call is refused before any handler sees it."""
+"""The error texts for calls that are refused before any handler runs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ SHOWN_BYTES = 128
 
 
 def shown(text: bytes) -> bytes:
-    """As much of a client's word as belongs into an error."""
+    """The part of a client's word that an error shows."""
     return text[:SHOWN_BYTES].split(b"\0", 1)[0]
 
 
 def unknown_command(argv: Argv) -> bytes:
-    """No such command: name it, and begin to list what was asked of it, if anything."""
+    """No such command: its name, and the beginning of its arguments."""
     if len(argv) == 1:
         return b"ERR unknown command '%b'" % shown(argv[0])
     args = b""

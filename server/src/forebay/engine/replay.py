@@ -1,16 +1,16 @@
-"""An AOF is run again: the commands of verified bytes, one after another, as fast as they go.
+"""Replays an AOF: runs the commands of verified bytes, one after another, as fast as possible.
 
     AofReader (verified range of whole units)  -->  run()  -->  handlers  -->  the keyspace
 
-What a replay leaves out, because the first run has settled it:
-  1. gates, statistics, the slow log, MONITOR: nobody asked anything just now;
-  2. effects and keyspace events: they would be the AOF itself again;
-  3. expiry: the AOF says DEL where a key ran out of time;
-  4. MULTI and EXEC: a range holds whole transactions, so their commands run as they come.
+A replay skips these steps, because the first run has decided them:
+  1. gates, statistics, the slow log, MONITOR: no client sent these commands just now;
+  2. effects and keyspace events: they would only repeat the AOF;
+  3. expiry: the AOF has a DEL for each expired key;
+  4. MULTI and EXEC: a range holds whole transactions, so their commands run directly.
 
-A command that this server does not have, or that it answers with an error, ends the replay:
-an AOF holds only what was done once, so without it the data would be wrong.  Whole keys of
-types that a Redis has and we do not can be left out, if the operator says so: foreign.py.
+An unsupported command, or one that fails, ends the replay: an AOF holds only commands that
+succeeded once, so without it the data would be wrong.  If the operator says so, whole keys
+of types that Redis has and Forebay has not are skipped: foreign.py.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from forebay.errors import CommandError, CorruptDataError
 from forebay.wire.argv import Argv
 from forebay.wire.request import Limits, RequestParser
 
-#: An AOF may hold whatever was once accepted.
+#: An AOF may hold anything that was once accepted.
 BULK_MAX = 1 << 40
-#: No reply that says "nothing was done" is longer.
+#: Every reply that means "nothing was done" is at most this long.
 SHORT_REPLY = 5
 ADVICE = (
     "without it the data would be wrong. If a Redis wrote this AOF, BGREWRITEAOF there puts "
@@ -37,7 +37,7 @@ LEAVE_OUT = "'skip-foreign-types yes' leaves such things out"
 
 
 class Replayer:
-    """Feeds the commands of an AOF to an engine; begin() before the first range, end() at last."""
+    """Feeds the commands of an AOF to an engine; begin() before the first range, end() last."""
 
     def __init__(self, engine: Engine, skip_foreign: bool = False) -> None:
         self.engine = engine
@@ -48,23 +48,23 @@ class Replayer:
         self.parser = RequestParser(Limits(max_bulk_len=BULK_MAX))
         self.multi: Command = engine.commands[b"multi"]
         self.exec: Command = engine.commands[b"exec"]
-        #: None before a server that has it: SORT can make a list of a value that is left out.
+        #: SORT can make a list from a skipped value; None if the table does not have it.
         self.sort: Command | None = engine.commands.get(b"sort")
         self.foreign = ForeignKeys(engine.keyspace)
         self.commands = 0
-        #: Where in the buffer the command began that is being run, or failed.
+        #: Where in the buffer the current or failed command began.
         self.at = 0
         self.recorded = False
 
     def begin(self) -> None:
-        """From now on nothing is recorded."""
+        """Stop recording."""
         engine = self.engine
         self.recorded = engine.effects.enabled
         engine.effects.enabled = False
         engine.ctx.may_block = False
 
     def end(self) -> None:
-        """The engine is its clients' again."""
+        """Return the engine to its clients."""
         self.engine.effects.enabled = self.recorded
         self.engine.ctx.may_block = True
         self.engine.refresh_settings()
@@ -74,7 +74,7 @@ class Replayer:
         ctx = self.engine.ctx
         ctx.now_ms = now_ms
         ctx.use(self.session)
-        # Between two ranges an administrator may have asked something: that brings it back.
+        # Between two ranges an administrator may have sent a command, which resets this.
         ctx.notify_flags = 0
         parser = self.parser
         parser.load(buf, start, end)
@@ -115,7 +115,7 @@ class Replayer:
         """The row of XGROUP CREATE and the like."""
         return row.subcommands.get(argv[1].lower()) if argv.n > 1 else None
 
-    # What is out of the ordinary
+    # Unusual cases
 
     def refuse(self, argv: Argv) -> None:
         """A command that this server does not have, or not in this form."""
@@ -137,7 +137,7 @@ class Replayer:
             raise CorruptDataError(f"{refusal}; {LEAVE_OUT if is_foreign else ADVICE}")
 
     def look_again(self, row: Command, argv: Argv) -> None:
-        """A command that may have done nothing, because of a key that is left out."""
+        """A command that may have done nothing, because of a skipped key."""
         out = self.session.out
         reply = mem.to_bytes(out.p, 0, out.size)
         out.clear()
@@ -147,19 +147,19 @@ class Replayer:
             self.commands += 1
 
     def makes_way(self, row: Command, words: list[bytes], reply: bytes) -> bool:
-        """Whether keys that are left out stood in the way of a command, and are gone now."""
+        """Whether placeholders made a command fail; they are removed now."""
         keys = [words[place] for place in row.keys.positions(words)]
         return self.foreign.make_way(self.session.db, words, keys, reply)
 
     def leave_out(self, words: list[bytes]) -> bool:
-        """Whether a command was left out, with the keys that it writes."""
+        """Whether a command was skipped, with the keys that it writes."""
         try:
             return self.foreign.leave_out(self.session.db, words)
         except CorruptDataError as error:
             raise CorruptDataError(f"the command {shown_command(words)}: {error}") from None
 
     def check_sort(self, argv: Argv) -> None:
-        """See there."""
+        """See ForeignKeys.check_sort()."""
         words = argv.list()
         try:
             self.foreign.check_sort(self.session.db, words)

@@ -1,10 +1,10 @@
-"""What the role of a server means for its commands.
+"""The consequences of a server's role for its commands.
 
-    primary   writes are taken, if there are as many good replicas as min-replicas-to-write asks for
-    replica   another server decides what the data is: writes of clients are refused, and a key that
-              is past its time stays until the primary says DEL
+    primary   writes are accepted, if there are at least min-replicas-to-write good replicas
+    replica   the primary decides about the data: writes of clients are refused, and an expired key
+              stays until the primary sends DEL
 
-The server says which role it is and counts its replicas; the gates hold the consequence.
+The server sets the role and counts its replicas; the gates hold the result.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 def set_role(engine: Engine, is_replica: bool) -> None:
-    """From now on a primary decides what the data is, or we do."""
+    """Set the role: replica or primary."""
     engine.is_replica = is_replica
     refresh(engine)
 
 
 def count_replicas(engine: Engine, good: int) -> None:
-    """So many replicas were heard lately."""
+    """Set the number of replicas that reported recently."""
     engine.good_replicas = good
     refresh(engine)
 
 
 def refresh(engine: Engine) -> None:
-    """Open and shut the gates; settings may have changed."""
+    """Set the gates; settings may have changed."""
     settings, is_replica = engine.settings, engine.is_replica
     engine.ctx.keeps_expired = is_replica or bool(engine.gate & gates.PAUSED)
     engine.set_gate(gates.READONLY_REPLICA, is_replica and settings.replica_read_only)

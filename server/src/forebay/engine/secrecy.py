@@ -1,4 +1,4 @@
-"""What others may see of a command: MONITOR and the slow log show no password."""
+"""The parts of a command that others may see: MONITOR and the slow log show no password."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ SECRET_DIRECTIVES = (
 
 
 def without_secrets(row: Command, args: list[bytes]) -> list[bytes]:
-    """The arguments with REDACTED in the place of every secret."""
+    """The arguments with REDACTED in place of every secret."""
     hidden = secret_places(row.full_name, args)
     return [REDACTED if i in hidden else arg for i, arg in enumerate(args)]
 
 
 def secret_places(name: bytes, args: list[bytes]) -> range | list[int]:
-    """Which arguments nobody else should read."""
+    """The arguments that are secret."""
     if name == b"auth":
         return range(1, len(args))
     if name == b"hello":

@@ -1,8 +1,8 @@
-"""All clients of the server, by number, and those among them that the server must look at.
+"""All clients of the server, by number, and those that the server must look at.
 
-A command writes to the session that called it, and the server sends that.  But
-PUBLISH, a served wait, CLIENT KILL also change *other* sessions: those are put
-into ``touched``, which the server empties once a turn:
+A command writes to the session that called it, and the server sends that
+output.  But PUBLISH, a served wait and CLIENT KILL also change *other*
+sessions: those are put into ``touched``, which the server empties once a turn:
 
     touched   there is output to send, buffered input to resume, or a close to do
 """
@@ -30,20 +30,20 @@ class Sessions:
         return len(self.by_number)
 
     def new_number(self) -> int:
-        """Numbers are never used twice."""
+        """A new number; numbers are never used twice."""
         self.last_number += 1
         return self.last_number
 
     def add(self, session: Session) -> None:
-        """A client came."""
+        """Register a client."""
         self.by_number[session.id] = session
 
     def remove(self, session: Session) -> None:
-        """A client went."""
+        """Remove a client."""
         self.by_number.pop(session.id, None)
 
     def get(self, number: int) -> Session | None:
-        """The client of this number."""
+        """The client with this number."""
         return self.by_number.get(number)
 
     def touched(self, session: Session) -> None:
@@ -53,7 +53,7 @@ class Sessions:
             self.touched_sessions.append(session)
 
     def take_touched(self) -> list[Session]:
-        """The clients to look at since the last time; some may be gone."""
+        """The clients to look at since the last time; some may be closed already."""
         sessions = self.touched_sessions
         self.touched_sessions = []
         for session in sessions:
@@ -61,13 +61,13 @@ class Sessions:
         return sessions
 
     def shift_times(self, by_ms: int) -> None:
-        """The clock was set: nobody is idle, or older, because of that."""
+        """The clock was set: keep every idle time and age."""
         for session in self.by_number.values():
             session.created_ms += by_ms
             session.active_ms += by_ms
 
     def close(self, session: Session) -> None:
-        """Let the server send what is written, then close; nothing more is run."""
+        """Let the server send the output, then close; no more commands run."""
         session.closing = True
         session.set_gate(gates.CLOSING, on=True)
         self.touched(session)

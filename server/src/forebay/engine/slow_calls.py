@@ -1,4 +1,4 @@
-"""A command took long: what the slow log and the latency monitor keep of it."""
+"""Slow commands: the entries for the slow log and the latency monitor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def note(engine: Engine, session: Session, row: Command, argv: Argv, usec: int) -> None:
-    """Keep it where the settings say that it was slow."""
+    """Note a command that was slow by the settings."""
     settings = engine.settings
     now_s = engine.ctx.now_ms // 1000
     over = 0 <= settings.slowlog_slower_than_us <= usec

@@ -1,8 +1,8 @@
-"""The latest commands that took long, as SLOWLOG shows them.
+"""The latest slow commands, as SLOWLOG shows them.
 
-Arguments are cut down before they are kept (``slowlog-entry-max-argc`` of them,
-``slowlog-entry-max-string-len`` bytes each), with a note about what is missing, so that one
-huge command cannot hold memory.  How many there were is kept as a number.
+Arguments are shortened before they are stored (``slowlog-entry-max-argc`` of them,
+``slowlog-entry-max-string-len`` bytes each), with a note about the missing part, so that
+one huge command cannot hold memory.  The original number of arguments is stored, too.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class SlowCall:
         self.at_s = at_s
         self.usec = usec
         self.argv = argv
-        #: The number of arguments before they were cut down, with the command's name.
+        #: The number of arguments before they were shortened, command name included.
         self.argc = argc
         self.addr = session.addr
         self.name = session.name
 
 
 class Slowlog:
-    """Slow commands, newest first; numbers go on through a reset."""
+    """Slow commands, newest first; a reset does not restart their numbers."""
 
     def __init__(self) -> None:
         self.calls: deque[SlowCall] = deque()
@@ -44,7 +44,7 @@ class Slowlog:
     def add(
         self, at_s: int, usec: int, argv: Sequence[bytes], session: Session, settings: Settings
     ) -> None:
-        """Keep a call, as much of it and as many of them as the settings say."""
+        """Store a call, within the limits of the settings."""
         kept = cut_arguments(
             argv, settings.slowlog_entry_max_argc, settings.slowlog_entry_max_bytes
         )
@@ -63,7 +63,7 @@ class Slowlog:
 
 
 def cut_arguments(argv: Sequence[bytes], most: int, most_bytes: int) -> list[bytes]:
-    """The arguments as far as they are worth keeping."""
+    """The arguments, shortened for storage."""
     many = len(argv) > most
     kept = [cut(argv[i], most_bytes) for i in range(most - 1 if many else len(argv))]
     if many:
@@ -72,7 +72,7 @@ def cut_arguments(argv: Sequence[bytes], most: int, most_bytes: int) -> list[byt
 
 
 def cut(arg: bytes, most_bytes: int) -> bytes:
-    """One argument as far as it is worth keeping."""
+    """One argument, shortened for storage."""
     if len(arg) <= most_bytes:
         return arg
     return arg[:most_bytes] + b"... (%d more bytes)" % (len(arg) - most_bytes)

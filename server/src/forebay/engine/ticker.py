@@ -1,13 +1,13 @@
-"""How time is told to the engine beside ``now_ms``: how long it took, and the exact microsecond.
+"""Times that the engine needs besides ``now_ms``: durations, and the exact microsecond.
 
-The server puts a real clock in its place; tests set ``now_us`` themselves.
+The server replaces it by a real clock; tests set ``now_us`` themselves.
 """
 
 from __future__ import annotations
 
 
 class Ticker:
-    """A clock that stands still until it is set; never at 0, which means "not asked yet"."""
+    """A clock that changes only when it is set; never at 0, which means "not asked yet"."""
 
     def __init__(self) -> None:
         self.now_us = 1
@@ -17,5 +17,5 @@ class Ticker:
         return self.now_us
 
     def wall_us(self, now_ms: int) -> int:
-        """Microseconds since 1970; a clock that stands still knows those of this turn only."""
+        """Microseconds since 1970; this clock knows only those of the current turn."""
         return now_ms * 1000

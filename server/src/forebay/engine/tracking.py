@@ -1,20 +1,21 @@
-"""Client side caching: who has read which key, and who must hear that it changed.
+"""Client side caching: which clients have read which key, and must be notified of its change.
 
     a read of a tracking client --remember--> table     key    -> numbers of clients
     a change of a key           --changed---> message to each of them; the key leaves the table
     BCAST: a change             --changed---> prefixes  prefix -> clients, keys changed in this turn
     the end of a turn           --tick------> one message for each prefix and client
 
-Databases know of it only while somebody tracks (``Database.tracker``): off, it costs one look
-at a field for each change.  Sessions that track have a bit in their gate.
+Databases call it only while a client tracks (``Database.tracker``); otherwise it costs one test
+of a field for each change.  Sessions that track have a bit in their gate.
 
 Rules
-  1. A key is announced once: whoever wants to hear of the next change reads it again.
+  1. A key is announced once: to be notified of the next change, a client must read it again.
   2. A client's own changes are announced after the reply to the command that made them.
-  3. RESP3 clients get a push; RESP2 clients hear nothing, unless they redirect to a client
-     that is subscribed: it gets a message on CHANNEL.
-  4. Clients that went are found in the table only when a key is announced, as clearing up after
-     each would cost a walk.  A key never lists more than TWICE as many as there are.
+  3. RESP3 clients get a push; RESP2 clients get nothing, unless they redirect to a client that
+     is subscribed: it gets a message on CHANNEL.
+  4. Closed clients are removed from the table only when a key is announced, since a cleanup for
+     each would cost a walk over the table.  A key never lists more than TWICE as many clients
+     as exist.
   5. Above tracking-table-max-keys the oldest keys are announced as if they had changed.
 """
 
@@ -34,17 +35,17 @@ from forebay.wire.argv import Argv
 from forebay.wire.resp_writer import RespWriter
 
 CHANNEL = b"__redis__:invalidate"
-# Keys that are announced in one go because there are too many of them.
+# The maximum number of keys to announce at once because the table is too large.
 EVICTED_AT_ONCE = 1000
 TWICE = 2
-# A key that so few clients have read is not looked through for those that went.
+# With this few readers a key is not searched for closed clients.
 FEW_CLIENTS = 16
-# What only runs others; those are looked at one by one.
+# Commands that only run others, which are looked at one by one.
 SCRIPTS = frozenset([b"eval_ro", b"evalsha_ro"])
 
 
 class Turn(Protocol):
-    """Of the engine: whose command runs, and whether tick() has to be called."""
+    """What it needs of the engine: the running session, and a flag to call tick()."""
 
     has_news: bool
 
@@ -52,16 +53,16 @@ class Turn(Protocol):
 
 
 class Prefix:
-    """The clients in BCAST mode with one prefix, and what changed under it in this turn."""
+    """The clients in BCAST mode with one prefix, and the changes under it in this turn."""
 
     def __init__(self) -> None:
         self.clients: dict[Session, None] = {}
-        #: With the client that changed the key last; NOLOOP leaves out its own.
+        #: With the client that changed the key last; NOLOOP excludes its own changes.
         self.keys: dict[bytes, Session | None] = {}
 
 
 class Tracking:
-    """All that clients have cached, as far as they said so."""
+    """All keys that tracking clients may have cached."""
 
     def __init__(
         self, keyspace: Keyspace, sessions: Sessions, pubsub: Pubsub, settings: Settings, turn: Turn
@@ -75,13 +76,13 @@ class Tracking:
         self.table: dict[bytes, dict[int, None]] = {}
         self.items = 0
         self.prefixes: dict[bytes, Prefix] = {}
-        #: Keys that the running client has changed itself; None stands for all keys.
+        #: Keys that the running client has changed itself; None means all keys.
         self.own: list[bytes | None] = []
 
-    # Who tracks
+    # Tracking clients
 
     def start(self, session: Session, tracked: Tracked, prefixes: list[bytes]) -> None:
-        """Track for this client from now on; who tracks already keeps its prefixes."""
+        """Track for this client; a client that already tracks keeps its prefixes."""
         if session.tracked is not None:
             tracked.prefixes = session.tracked.prefixes
             tracked.caching = session.tracked.caching
@@ -95,7 +96,7 @@ class Tracking:
         self.listen()
 
     def stop(self, session: Session) -> None:
-        """Track no longer for this client; what it has read is remembered until that changes."""
+        """Stop tracking for this client; its keys stay in the table until they change."""
         tracked = session.tracked
         if tracked is None:
             return
@@ -110,7 +111,7 @@ class Tracking:
         self.listen()
 
     def drop(self, session: Session) -> None:
-        """The client is gone; after the last one there is nobody to tell anything."""
+        """The client is closed; after the last one there is no tracking."""
         if session.tracked is not None:
             self.stop(session)
             if not self.clients:
@@ -118,20 +119,20 @@ class Tracking:
                 self.listen()
 
     def listen(self) -> None:
-        """Hear of changes if there is anybody to tell."""
+        """Register with the databases if any client tracks."""
         tracker = self if self.clients or self.table else None
         for db in self.keyspace.databases:
             db.tracker = tracker
 
     def forget_table(self) -> None:
-        """No client holds any key."""
+        """No client has cached any key."""
         self.table = {}
         self.items = 0
 
-    # What they read
+    # Reads
 
     def ran(self, session: Session, row: Command | None, argv: Argv) -> None:
-        """A command of a tracking client is over; it may have been refused (None)."""
+        """A command of a tracking client has ended; it may have been refused (None)."""
         tracked = session.tracked
         if tracked is None:
             return
@@ -142,7 +143,7 @@ class Tracking:
             tracked.caching = False
 
     def remember(self, session: Session, row: Command, argv: Argv) -> None:
-        """A client has read these keys, and may keep what it got."""
+        """A client has read these keys, and may cache their values."""
         tracked = session.tracked
         if not row.flags & READONLY or row.name in SCRIPTS or tracked is None or tracked.bcast:
             return
@@ -177,10 +178,10 @@ class Tracking:
             self.announce(next(iter(self.table)))
         self.turn.has_news = True
 
-    # What changes
+    # Changes
 
     def changed(self, key: bytes) -> None:
-        """A key has a new value, or is gone."""
+        """A key has a new value, or was deleted."""
         if self.prefixes:
             running = self.turn.running()
             for prefix, state in self.prefixes.items():
@@ -191,7 +192,7 @@ class Tracking:
             self.announce(key)
 
     def announce(self, key: bytes) -> None:
-        """Tell all who have read it."""
+        """Notify all clients that have read it."""
         numbers = self.table.pop(key)
         self.items -= len(numbers)
         running = self.turn.running()
@@ -206,7 +207,7 @@ class Tracking:
                 self.keep_for_later(session, key)
 
     def flushed(self) -> None:
-        """All keys of one database at least are gone: nothing that anybody has cached holds."""
+        """All keys of at least one database are gone: everything cached is invalid."""
         running = self.turn.running()
         for session in sorted(self.clients, key=lambda each: each.id):
             tracked = session.tracked
@@ -219,11 +220,11 @@ class Tracking:
     def keep_for_later(self, session: Session, key: bytes | None) -> None:
         """Rule 2."""
         self.own.append(key)
-        # A writer is made, so that the engine comes back to us.
+        # Make a writer, so that the engine calls us again.
         self.pubsub.output(session)
 
     def send_own(self, session: Session) -> None:
-        """The command is answered: tell its client what it has changed."""
+        """The command is answered: notify its client of its own changes."""
         keys, self.own = self.own, []
         tracked = session.tracked
         if tracked is not None:
@@ -231,7 +232,7 @@ class Tracking:
                 self.send(session, tracked, null_of(session) if key is None else array_of([key]))
 
     def tick(self) -> None:
-        """The end of a turn: what is told once for all commands of it."""
+        """The end of a turn: send the messages that cover all its commands."""
         self.turn.has_news = False
         self.make_room()
         for _, state in sorted(self.prefixes.items()):
@@ -240,7 +241,7 @@ class Tracking:
                 self.broadcast(state, keys)
 
     def broadcast(self, state: Prefix, keys: dict[bytes, Session | None]) -> None:
-        """Tell the clients of a prefix what changed under it."""
+        """Notify the clients of a prefix of the changes under it."""
         everything = array_of(sorted(keys))
         for session in list(state.clients):
             tracked = session.tracked
@@ -255,7 +256,7 @@ class Tracking:
     # Messages
 
     def send(self, session: Session, tracked: Tracked, keys: bytes) -> None:
-        """One message to a tracking client, or to the one to which it redirects."""
+        """Send one message to a tracking client, or to the client to which it redirects."""
         target: Session | None = session
         if tracked.redirect:
             target = self.sessions.get(tracked.redirect)
@@ -274,7 +275,7 @@ class Tracking:
             out.raw(keys)
 
     def tell_broken(self, session: Session, tracked: Tracked) -> None:
-        """Nobody is there to whom messages are redirected."""
+        """The client to which messages are redirected does not exist."""
         tracked.is_broken = True
         if session.out.resp > 2:
             out = self.pubsub.output(session)
@@ -284,7 +285,7 @@ class Tracking:
 
 
 def keys_of(row: Command, argv: Argv) -> list[bytes]:
-    """The keys of a call; none if its words make no sense."""
+    """The keys of a call; none if it cannot be parsed."""
     words = argv.list()
     try:
         return [words[at] for at in row.keys.positions(words)]

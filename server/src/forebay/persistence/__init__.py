@@ -1,1 +1,1 @@
-"""The AOF, the snapshots and the files they live in; only ``files`` touches the disk."""
+"""The AOF, the snapshots and their files; only ``files`` touches the disk."""

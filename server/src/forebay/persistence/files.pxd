@@ -1,4 +1,4 @@
-# The compiled face of one function of files.py; the rest of it is plain Python.
+# The compiled form of one function of files.py; the rest of it is plain Python.
 from libc.errno cimport errno
 
 from forebay.mem cimport u8

@@ -1,23 +1,25 @@
-"""The only door to the disk.
+"""The only access to the disk.
 
     Disk        names: read, create, rename, remove, lock
     ReadFile    one file, read from the front
     WriteFile   one file, written at its end
 
-Everything else in persistence asks these few classes, so a test can put a disk
-that forgets in their place and lose power wherever it likes.
+Everything else in persistence uses these few classes, so a test can replace them by a
+disk that forgets, and lose power at any point.
 
-What a disk promises, and what we do about it
-  1. Written is not stored.  Only ``sync`` makes bytes survive a power failure.
-  2. A new name is not stored either before its folder is synced: ``rename``
-     and ``truncate`` do that themselves; a caller that creates a file under its final
+The guarantees of a disk, and how we use them
+  1. Written bytes are not stored yet.  Only ``sync`` makes them survive a power
+     failure.
+  2. A new name is not stored either until its folder is synced: ``rename`` and
+     ``truncate`` do that themselves; a caller that creates a file under its final
      name calls ``sync_folder``.
   3. A whole file is replaced, never overwritten: temp file, write, sync,
      rename (``replace_file``).  Readers see the old one or the new one.
-  4. A write goes in whole or not at all: what a full disk left of it is cut off
-     again.  If even that fails the file ``is_torn``; the next write tries again.
-  5. After a failed sync nothing is known about the bytes that were not synced
-     yet, and a later success proves nothing.  The caller must remember that.
+  4. A write is stored as a whole or not at all: a part that a full disk has accepted
+     is cut off again.  If even that fails the file ``is_torn``; the next write tries
+     again.
+  5. After a failed sync the state of the unsynced bytes is unknown, and a later
+     success proves nothing.  The caller must remember that.
 
 Every fault is a DiskError that names the file; no OSError leaves this module.
 """
@@ -34,7 +36,7 @@ from forebay.errors import ConfigError, DiskError
 
 TEMP = re.compile(r"temp-[a-z]+-[0-9]+\.[a-z]+")
 LOCK_NAME = "forebay.lock"
-#: So much of a file is read at a time.
+#: How much of a file is read at a time.
 PIECE = 1 << 20
 Data = bytes | bytearray | memoryview
 
@@ -60,12 +62,12 @@ def is_temp(name: str) -> bool:
 
 
 def fault(path: str, action: str, error: OSError) -> DiskError:
-    """The error of the operating system, as ours."""
+    """The error of the operating system, as a DiskError."""
     return DiskError(path, action, error.strerror or str(error))
 
 
 def put(fd: int, p: mem.Source, at: int, n: int) -> int:
-    """Write p[at:at+n]: how many bytes went, or minus the errno.
+    """Write p[at:at+n]: how many bytes were written, or minus the errno.
 
     The hot half of a WriteFile; compiled callers get files.pxd, a bare system call.
     """
@@ -78,7 +80,7 @@ def put(fd: int, p: mem.Source, at: int, n: int) -> int:
 
 
 class ReadFile:
-    """A file that is read; ``size`` is what it was when it was opened."""
+    """A file that is read; ``size`` is its size when it was opened."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -89,21 +91,21 @@ class ReadFile:
         self.size = os.fstat(self.fd).st_size
 
     def read(self, n: int) -> bytes:
-        """Up to n bytes; none at the end of the file."""
+        """Up to n bytes; empty at the end of the file."""
         try:
             return os.read(self.fd, n)
         except OSError as error:
             raise fault(self.path, "read", error) from None
 
     def seek(self, offset: int) -> None:
-        """Read on from there."""
+        """Continue reading at this offset."""
         try:
             os.lseek(self.fd, offset, os.SEEK_SET)
         except OSError as error:
             raise fault(self.path, "seek in", error) from None
 
     def close(self) -> None:
-        """Done; may be said twice."""
+        """Close; may be called twice."""
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
@@ -140,7 +142,7 @@ class WriteFile:
         self.go_on(data, 0)
 
     def go_on(self, data: Data, done: int) -> None:
-        """Write what is left when ``done`` bytes of data are in the file."""
+        """Write the rest when ``done`` bytes of data are in the file."""
         with memoryview(data) as view:
             try:
                 while done < len(view):
@@ -153,14 +155,14 @@ class WriteFile:
             self.size += len(view)
 
     def try_truncate(self) -> None:
-        """Cut off what a failed write left; if that fails too the file stays torn."""
+        """Cut off the rest of a failed write; if that fails too the file stays torn."""
         try:
             self.truncate(self.size)
         except DiskError:
             self.is_torn = True
 
     def truncate(self, size: int) -> None:
-        """Forget the bytes after ``size``."""
+        """Cut off the bytes after ``size``."""
         try:
             os.ftruncate(self.fd, size)
         except OSError as error:
@@ -169,7 +171,7 @@ class WriteFile:
         self.is_torn = False
 
     def sync(self) -> None:
-        """Return when the bytes would survive a power failure; another thread may call it."""
+        """Return when the bytes survive a power failure; another thread may call it."""
         if self.fd < 0:
             raise DiskError(self.path, "sync", "it is closed")
         try:
@@ -182,7 +184,7 @@ class WriteFile:
         return self.fd
 
     def close(self) -> None:
-        """Done; may be said twice.  Does not sync."""
+        """Close; may be called twice.  Does not sync."""
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
@@ -210,11 +212,11 @@ class Lock:
             os.ftruncate(self.fd, 0)
             os.write(self.fd, b"%d\n" % os.getpid())
         except OSError:
-            # A full disk: the lock holds all the same, only its owner has no name.
+            # The disk is full: the lock still holds, only without the name of its owner.
             pass
 
     def release(self) -> None:
-        """Let another process have the folder; may be said twice."""
+        """Release the folder for other processes; may be called twice."""
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
@@ -240,11 +242,11 @@ class Disk:
         return ReadFile(path)
 
     def create(self, path: str) -> WriteFile:
-        """A new, empty file; one of that name is emptied."""
+        """A new, empty file; an existing one is emptied."""
         return WriteFile(path, os.O_TRUNC)
 
     def open_append(self, path: str) -> WriteFile:
-        """Write after what a file holds."""
+        """Write at the end of an existing file."""
         return WriteFile(path, 0)
 
     def size(self, path: str) -> int:
@@ -263,14 +265,14 @@ class Disk:
         return os.path.isdir(path)  # noqa: PTH112
 
     def names(self, folder: str) -> list[str]:
-        """What is in a folder, sorted."""
+        """The names in a folder, sorted."""
         try:
             return sorted(os.listdir(folder))  # noqa: PTH208
         except OSError as error:
             raise fault(folder, "list", error) from None
 
     def make_folder(self, path: str) -> None:
-        """A folder, and those above it; fine if it is there."""
+        """Create a folder and its parents; no error if it exists."""
         if self.is_folder(path):
             return
         if parent(path) != path:
@@ -286,7 +288,7 @@ class Disk:
         self.sync_folder(parent(path))
 
     def rename(self, old: str, new: str) -> None:
-        """Give a file another name, replacing what had it, for good."""
+        """Rename a file, replacing another one, durably."""
         try:
             os.rename(old, new)  # noqa: PTH104
         except OSError as error:
@@ -296,7 +298,7 @@ class Disk:
             self.sync_folder(parent(old))
 
     def link(self, old: str, new: str) -> None:
-        """Give a file a second name, for good; it is removed when its last name is."""
+        """Give a file a second name, durably; it is removed with its last name."""
         try:
             os.link(old, new)
         except OSError as error:
@@ -304,7 +306,7 @@ class Disk:
         self.sync_folder(parent(new))
 
     def remove_folder(self, path: str) -> None:
-        """Delete an empty folder; fine if it is gone."""
+        """Delete an empty folder; no error if it does not exist."""
         try:
             os.rmdir(path)  # noqa: PTH106
         except FileNotFoundError:
@@ -313,7 +315,7 @@ class Disk:
             raise fault(path, "remove", error) from None
 
     def remove(self, path: str) -> None:
-        """Delete a file; fine if it is gone."""
+        """Delete a file; no error if it does not exist."""
         try:
             os.unlink(path)
         except FileNotFoundError:
@@ -322,7 +324,7 @@ class Disk:
             raise fault(path, "remove", error) from None
 
     def truncate(self, path: str, size: int) -> None:
-        """Cut a file, for good."""
+        """Cut a file, durably."""
         file = self.open_append(path)
         try:
             file.truncate(size)
@@ -349,12 +351,12 @@ class Disk:
 
 
 def temp_path(disk: Disk, folder: str, what: str, ext: str) -> str:
-    """The path of a file that is being made; ``what`` is one word in small letters."""
+    """The path of an unfinished file; ``what`` is one word in lower case."""
     return join(folder, f"temp-{what}-{disk.pid}.{ext}")
 
 
 def clean_temps(disk: Disk, folder: str) -> list[str]:
-    """Remove what a server that died was making; the caller holds the lock."""
+    """Remove unfinished files of a server that died; the caller holds the lock."""
     stale = [name for name in disk.names(folder) if is_temp(name)]
     for name in stale:
         disk.remove(join(folder, name))
@@ -377,7 +379,7 @@ def replace_file(disk: Disk, path: str, data: bytes) -> None:
 
 
 def corrupt_path(disk: Disk, path: str, start: int) -> str:
-    """A name that is free, for bytes of a file that cannot be used."""
+    """A free name for bytes of a file that cannot be used."""
     copy = f"{path}.corrupt-{start}"
     number = 1
     while disk.exists(copy):
@@ -387,7 +389,7 @@ def corrupt_path(disk: Disk, path: str, start: int) -> str:
 
 
 def keep_copy(disk: Disk, path: str, start: int) -> str:
-    """Put the bytes from ``start`` on aside, in a new file, for good; its path."""
+    """Save the bytes from ``start`` on in a new file, durably; its path."""
     copy = corrupt_path(disk, path, start)
     file = disk.create(copy)
     try:

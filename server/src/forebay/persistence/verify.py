@@ -1,18 +1,18 @@
-"""Is this file, or this whole AOF, good?  What is in it, where does it break, what can be done?
+"""Checks a file or a whole AOF: its content, its first fault, and what can be done.
 
-    verify(disk, path)     looks only; a Report
-    fix(disk, path)        cuts what cannot be loaded, and keeps every byte of it beside the file
+    verify(disk, path)     only reads; a Report
+    fix(disk, path)        cuts what cannot be loaded, and keeps every byte of it next to the file
 
 ``path`` may be a data folder, the folder of an AOF, its manifest, one file with
 commands or one snapshot.  Both use the checks of the loader (aof/loader.py,
 rdb/snapshot.py), so what they call good can be loaded.
 
-What ``fix`` does
-  1. Commands: the file is cut after its last good unit; the rest goes to
+Steps of ``fix``
+  1. Commands: the file is cut after its last good unit; the rest is saved as
      ``<file>.corrupt-<offset>``.
-  2. Files of the same AOF that come later are set aside whole, since they tell what
-     happened after the part that is lost: renamed, and no longer in the manifest.
-  3. A snapshot cannot be repaired: it is only good as a whole.
+  2. Later files of the same AOF are set aside as a whole, since they hold the
+     changes after the lost part: they are renamed and removed from the manifest.
+  3. A snapshot cannot be repaired: it is valid only as a whole.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from forebay.persistence.files import (
 )
 from forebay.persistence.rdb.snapshot import LoadOptions, SnapshotLoader
 
-#: Bytes done, bytes in all.
+#: Bytes processed, bytes in total.
 Progress = Callable[[int, int], None]
 MANIFEST = ".manifest"
-#: What files that stand for themselves are called.
+#: The endings of files that are complete by themselves.
 SINGLE = (".rdb", ".aof")
-#: A part of an AOF that says nothing without those before it.
+#: A part of an AOF that is meaningless without those before it.
 INCREMENT = ".incr.aof"
-#: More databases than anybody has.
+#: More databases than any server has.
 DATABASES = 1 << 10
 
 
@@ -57,7 +57,7 @@ class PartReport:
     #: rdb or commands
     kind: str
     size: int
-    #: Whether it is part of an AOF, or a file for itself.
+    #: Whether it is part of an AOF, or a single file.
     is_in_aof: bool = False
     #: How much of it is good.
     good_bytes: int = 0
@@ -65,14 +65,14 @@ class PartReport:
     units: int = 0
     seals: int = 0
     keys: int = 0
-    #: Values of types that this server does not have: name -> how many.
+    #: Values of unsupported types: name -> how many.
     foreign: dict[str, int] = field(default_factory=dict)
     #: Where its commands begin: after a snapshot, if there is one.
     commands_at: int = 0
     #: Whether it is neither an AOF nor a snapshot.
     is_strange: bool = False
     damage: Damage | None = None
-    #: What is wrong, and what can be done about it; empty if nothing is.
+    #: The fault, and what can be done about it; empty if there is none.
     problem: str = ""
     advice: str = ""
 
@@ -84,19 +84,19 @@ class PartReport:
 
 @dataclass
 class Report:
-    """All that was looked at."""
+    """The report about all files."""
 
     path: str
     #: The manifest of the AOF, if there is one.
     manifest: str | None = None
     parts: list[PartReport] = field(default_factory=list)
-    #: What is wrong with the AOF as a whole.
+    #: The fault of the AOF as a whole.
     problem: str = ""
-    #: Whether its commands were run; who can do that fills in this and the next two.
+    #: Whether its commands were run; code that can run them fills in this and the next two.
     is_run: bool = False
-    #: The command at which a server stops: file, offset, why.
+    #: The command at which a server stops: file, offset, reason.
     refusal: str = ""
-    #: Commands that a server leaves out, or refuses: name -> how many.
+    #: Commands that a server skips, or refuses: name -> how many.
     left_out: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -106,12 +106,12 @@ class Report:
 
     @property
     def has_foreign(self) -> bool:
-        """Whether some of it can only be left out: a server refuses it, unless it is told to."""
+        """Whether some of it is unsupported: a server refuses it, unless it is told to skip it."""
         return bool(self.left_out) or any(part.foreign for part in self.parts)
 
     @property
     def is_loadable(self) -> bool:
-        """Whether a server starts with it, perhaps after it has cut an unfinished end."""
+        """Whether a server starts with it, perhaps after cutting an unfinished end."""
         return (
             not self.problem
             and not self.refusal
@@ -123,7 +123,7 @@ class Report:
 
 
 class Place:
-    """What a path stands for."""
+    """The files at a path."""
 
     def __init__(self, disk: Disk, path: str) -> None:
         self.disk, self.path = disk, path
@@ -139,7 +139,7 @@ class Place:
             self.files = [path]
 
     def search(self) -> None:
-        """Find the AOF and the snapshots in a folder, and the AOF in a folder inside of it."""
+        """Find the AOF and the snapshots in a folder, and the AOF in a folder inside it."""
         names = self.disk.names(self.path)
         inside = [join(self.path, name) for name in names]
         folders = [self.path, *(path for path in inside if self.disk.is_folder(path))]
@@ -160,14 +160,14 @@ class Place:
             raise CorruptDataError(f"{self.path} has neither an AOF nor a snapshot in it")
 
     def loader(self) -> AofLoader:
-        """Who knows the files of the AOF."""
+        """The loader of the AOF's files."""
         assert self.manifest is not None, "no AOF here"
         name = last_name(self.manifest)[: -len(MANIFEST)]
         return AofLoader(self.disk, parent(self.manifest), name, no_note)
 
 
 def verify(disk: Disk, path: str, progress: Progress | None = None) -> Report:
-    """Look at everything that belongs to ``path``; DiskError if it cannot be read."""
+    """Check everything that belongs to ``path``; DiskError if it cannot be read."""
     place = Place(disk, path)
     report = Report(path, place.manifest)
     parts: list[AofPart] = []
@@ -196,13 +196,13 @@ def verify(disk: Disk, path: str, progress: Progress | None = None) -> Report:
 
 
 def is_aof(disk: Disk, path: str) -> bool:
-    """Whether a file that no manifest names begins as an AOF does."""
+    """Whether a file that no manifest names begins like an AOF."""
     with disk.open_read(path) as file:
         return begins_like_aof(file)
 
 
 def no_aof(part: AofPart) -> PartReport:
-    """What to say of a file that is something else: nobody may cut it to its good records."""
+    """The report about a file that is something else: it must not be cut to its good records."""
     report = PartReport(part.path, part.kind, part.size, is_strange=True)
     report.problem = "not an AOF: its first bytes are no record, at offset 0"
     report.advice = "nothing is done to it; is this the right file?"
@@ -227,11 +227,11 @@ def aofs_at(disk: Disk, path: str) -> list[list[AofPart]]:
 
 
 def no_note(level: str, text: str) -> None:
-    """Nobody listens."""
+    """Ignore a note."""
 
 
 def look_at(disk: Disk, path: str) -> AofPart:
-    """A single file, and what is in it."""
+    """A single file, and its content."""
     with disk.open_read(path) as file:
         is_rdb = file.read(len(RDB_MAGIC)) == RDB_MAGIC
         return AofPart(path, last_name(path), file.size, "rdb" if is_rdb else "commands")
@@ -265,7 +265,7 @@ def verify_snapshot(
         try:
             for done in loader.steps():
                 tell(done)
-                # Looked at, not needed: a snapshot may be larger than memory.
+                # Examined, not needed: a snapshot may be larger than memory.
                 loader.db.clear()
         except CorruptDataError as error:
             report.problem = str(error)
@@ -279,14 +279,14 @@ def verify_snapshot(
 def verify_commands(
     disk: Disk, part: AofPart, report: PartReport, tell: Callable[[int], None]
 ) -> None:
-    """Commands, from where the good bytes end."""
+    """Check commands, from the end of the good bytes."""
     report.commands_at = report.good_bytes
     reader = AofReader(disk, part, report.commands_at)
     try:
         while reader.next_range():
             tell(reader.done)
     except CorruptDataError:
-        # Not a tail: ``damage`` says all about it.
+        # Not a tail: ``damage`` has all details.
         pass
     finally:
         reader.close()
@@ -300,7 +300,7 @@ def verify_commands(
 
 
 def explain(report: PartReport, damage: Damage) -> None:
-    """Say in words what is wrong and what can be done."""
+    """Describe the fault and what can be done."""
     copy = f"{damage.path}.corrupt-{damage.offset}"
     report.problem = f"{damage.reason}, at offset {damage.offset}"
     if damage.is_tail:
@@ -316,7 +316,7 @@ def explain(report: PartReport, damage: Damage) -> None:
 
 
 def fix(disk: Disk, path: str) -> list[str]:
-    """Cut what cannot be loaded; what was done, a line each.
+    """Cut what cannot be loaded; returns the actions, a line each.
 
     ConfigError: a server runs there.  CorruptDataError: this cannot be repaired.
     """
@@ -329,7 +329,7 @@ def fix(disk: Disk, path: str) -> list[str]:
 
 
 def lock_around(disk: Disk, path: str) -> list[Lock]:
-    """Keep servers out that use this place, wherever in it their lock is."""
+    """Lock out servers that use this place, wherever in it their lock is."""
     places = [path, parent(path), parent(parent(path))]
     return [
         disk.lock(place)
@@ -357,7 +357,7 @@ def repair(disk: Disk, path: str) -> list[str]:
 
 
 def set_aside(disk: Disk, report: Report, first: int) -> list[str]:
-    """Take the files of the AOF from ``first`` on out of it: they follow what is lost."""
+    """Remove the files from ``first`` on from the AOF: they follow the lost part."""
     later = [part.path for part in report.parts[first:] if part.is_in_aof and part.size > 0]
     if not later or report.manifest is None:
         return []

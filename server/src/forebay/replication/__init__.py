@@ -1,1 +1,1 @@
-"""Replication without sockets: what the stream is, who has how much of it, what is said first."""
+"""Replication without sockets: the stream, its backlog, the replicas, the handshake."""

@@ -3,9 +3,9 @@
     $1048576 CRLF  <1,048,576 bytes>                      from a file: its size is known
     $EOF:<40 bytes> CRLF  <bytes> <the same 40 bytes>     straight from a child: a mark ends it
 
-Between the answer to PSYNC and the first line come empty lines, as signs of life.  The mark is
-looked for at the end of what has come: the primary sends nothing after it before it is heard
-from.
+Between the answer to PSYNC and the first line the primary sends empty lines as keepalives.
+The mark is searched for at the end of the received bytes: the primary sends nothing after it
+until it gets an ACK.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ class Copy:
     """Takes the bytes of one copy; ``take`` says which of them belong to the file."""
 
     def __init__(self, head: bytes) -> None:
-        #: -1 until the mark is found, where there is one.
+        #: -1 until the mark is found, if there is one.
         self.size = -1
         self.mark = b""
         self.received = 0
         self.is_done = False
-        #: The last bytes that came, which may be the mark.
+        #: The last received bytes, which may be the mark.
         self.tail = b""
         if head.startswith(EOF_HEAD) and len(head) == len(EOF_HEAD) + MARK_BYTES:
             self.mark = head[len(EOF_HEAD) :]
@@ -36,7 +36,7 @@ class Copy:
             raise Refused(f"instead of a copy of its data the primary sends {shown(head)}")
 
     def take(self, data: bytes) -> tuple[bytes, bytes]:
-        """The part of the bytes that belongs to the file, and what follows the copy."""
+        """The part of the bytes that belongs to the file, and the bytes after the copy."""
         if not self.mark:
             mine = data[: self.size - self.received]
             self.received += len(mine)

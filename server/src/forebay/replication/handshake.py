@@ -1,18 +1,18 @@
-"""What a replica says to its primary before the stream begins: a table of states.
+"""The dialogue of a replica with its primary before the stream begins: a table of states.
 
     PING --> [AUTH] --> REPLCONF listening-port --> [ip-address] --> capa --> version --> PSYNC
                                                                                            |
-       +CONTINUE [replid]           go on where we are                                     |
-       +FULLRESYNC replid offset    a copy of all data comes first                         |
+       +CONTINUE [replid]           continue at our offset                                 |
+       +FULLRESYNC replid offset    a copy of all data is sent first                       |
        -LOADING, -NOMASTERLINK ...  not now: try again later                               |
        -ERR (no PSYNC there)        SYNC, the old way: a copy, and no name for the stream  v
 
-Everything but PING and PSYNC is sent without waiting, as Redis does; the answers come in the
-same order.  This object has no socket: it is given lines and says what to send.
+Everything but PING and PSYNC is sent without waiting, as Redis does; the answers arrive in the
+same order.  This object has no socket: it gets lines and returns the bytes to send.
 
 Rules
-  1. What the primary must accept: PING and AUTH.  What it may not know: every REPLCONF.
-  2. An empty line is a sign of life, whatever we wait for.
+  1. The primary must accept PING and AUTH.  It need not know any REPLCONF.
+  2. An empty line is a keepalive, in every state.
   3. ``Refused`` ends the attempt; its text is for the operator.
 """
 
@@ -24,51 +24,52 @@ from dataclasses import dataclass
 from forebay.errors import ForebayError
 from forebay.replication.history import NO_ID, Position
 
-# Where it stands.
+# States.
 PING = "ping"
 REPLIES = "replies"
 PSYNC = "psync"
 DONE = "done"
 
-# How a primary hands its role over: words after PSYNC.  Who does not have the whole stream takes
-# the role only if it is forced upon him.
+# How a primary hands its role over: words after PSYNC.  A replica without the whole stream takes
+# the role only with FORCE.
 FAILOVER = "FAILOVER"
 FORCED_FAILOVER = "FAILOVER FORCE"
 
-# How it ended.
+# Outcomes.
 CONTINUE = "continue"
 FULL = "full"
-#: The primary knows no PSYNC: a copy comes, and a stream without a name.
+#: The primary does not know PSYNC: it sends a copy, and a stream without a name.
 OLD = "old"
 
-#: Answers to PING from a primary that is there but wants a password first.
+#: Answers to PING from a primary that requires a password first.
 WANTS_PASSWORD = (b"-NOAUTH", b"-NOPERM", b"-ERR operation not permitted")
-#: A primary that cannot write to its disk says so to everybody; its data can be had all the same.
+#: A primary that cannot write to its disk answers this to every client; its data is still
+#: available.
 IN_TROUBLE = b"-MISCONF"
 #: Answers to PSYNC that say "later".
 NOT_NOW = (b"-NOMASTERLINK", b"-LOADING", b"-MASTERDOWN", b"-BUSY")
 
 
-#: What a replica of this kind can do; a primary ignores what it does not know.
+#: The abilities of such a replica; a primary ignores unknown ones.
 CAPABILITIES = ("capa", "eof", "capa", "psync2", "capa", "forebay")
 
 
 class Refused(ForebayError):
-    """The primary cannot be followed; says why."""
+    """The primary cannot be followed; the text says why."""
 
 
 @dataclass(slots=True)
 class Wishes:
-    """What this server says of itself, and where it wants to go on."""
+    """The facts about this server, and the place where it wants to continue."""
 
     port: int
     announced_host: str = ""
     user: str = ""
     password: str = ""
     version: str = ""
-    #: Where our data stands; None asks for all of it.
+    #: The place of our data; None asks for all of it.
     position: Position | None = None
-    #: We hand our role over to the server that we ask: FAILOVER; empty if we do not.
+    #: FAILOVER if we hand our role over to this server; empty if not.
     failover: str = ""
 
 
@@ -81,7 +82,7 @@ def command(*words: str | bytes) -> bytes:
 
 
 def acknowledgement(offset: int, synced: int | None = None) -> bytes:
-    """REPLCONF ACK: how far the data is and, with an AOF, how far the disk; sent for each WAIT."""
+    """REPLCONF ACK: the offset of the data and, with an AOF, of the disk; sent for each WAIT."""
     text = b"%d" % offset
     if synced is not None:
         return command("REPLCONF", "ACK", text, "FACK", b"%d" % synced)
@@ -95,20 +96,20 @@ class Handshake:
         self.wishes = wishes
         self.state = PING
         self.outcome = ""
-        #: Of the stream that follows, when the outcome is known.
+        #: The stream that follows, when the outcome is known.
         self.replid = NO_ID
         self.offset = -1
-        #: Names of the questions whose answers have not come yet.
+        #: Names of the requests without an answer yet.
         self.expected: deque[str] = deque()
-        #: Complaints of the primary that do not matter.
+        #: Errors of the primary that do not matter.
         self.notes: list[str] = []
 
     def begin(self) -> bytes:
-        """The first words."""
+        """The first bytes to send."""
         return command("PING")
 
     def take(self, line: bytes) -> bytes:
-        """One line of the primary, without its end; what to send next, empty if nothing."""
+        """Take one line of the primary, without its end; the bytes to send next, perhaps none."""
         if not line:
             return b""
         return TABLE[self.state](self, line)
@@ -116,7 +117,7 @@ class Handshake:
     # PING
 
     def on_pong(self, line: bytes) -> bytes:
-        """The primary is there: introduce ourselves."""
+        """The primary answers: introduce ourselves."""
         if not line.startswith((b"+", IN_TROUBLE, *WANTS_PASSWORD)):
             raise Refused(f"the primary answers PING with {shown(line)}")
         self.state = REPLIES
@@ -192,7 +193,7 @@ class Handshake:
         return b""
 
     def on_continue(self, words: list[bytes]) -> None:
-        """The stream goes on where we are."""
+        """The stream continues at our offset."""
         position = self.wishes.position
         if position is None:
             raise Refused("the primary wants to go on with a stream that we do not know")
@@ -202,7 +203,7 @@ class Handshake:
             self.replid = words[1].decode("ascii", "replace")
 
     def on_full(self, words: list[bytes]) -> None:
-        """A copy of all data comes."""
+        """The primary will send a copy of all data."""
         if len(words) < 3 or len(words[1]) != len(NO_ID) or not words[2].isdigit():
             raise Refused(f"the primary's FULLRESYNC is not understood: {words[1:]}")
         self.outcome = FULL
@@ -217,5 +218,5 @@ TABLE = {
 
 
 def shown(line: bytes) -> str:
-    """A line of the primary's for the log."""
+    """A line of the primary for the log."""
     return f"'{line[:200].decode('utf-8', 'backslashreplace')}'"

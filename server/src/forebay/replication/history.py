@@ -1,8 +1,8 @@
-"""Which stream of changes the data belongs to, and how far in it the data is.
+"""The stream of changes that the data belongs to, and the offset of the data in it.
 
-    replid   forty hex digits, made anew whenever a server begins to take writes of its own
-    offset   bytes of the stream so far; the data shows all of them and nothing after
-    replid2  the stream that this one goes on from: it is the same up to ``second_offset``
+    replid   forty hex digits, new whenever a server begins to accept writes of its own
+    offset   bytes of the stream so far; the data contains all of them and nothing after
+    replid2  the stream that this one continues: it is the same up to ``second_offset``
 
     primary A:  A ----------------> 900 (dead)
     replica:    A ------> 850, promoted:  B 850 ---->      replid B, replid2 A up to 850
@@ -22,12 +22,12 @@ from typing import NamedTuple
 #: The name of no stream.
 NO_ID = "0" * 40
 NOWHERE = -1
-#: The stream does not say which database it last spoke of.
+#: The stream does not say which database it last selected.
 NO_DATABASE = -1
 
 
 class Position(NamedTuple):
-    """A place in a stream: all that a replica needs to ask for the rest."""
+    """A place in a stream: everything that a replica needs to ask for the rest."""
 
     replid: str
     offset: int
@@ -35,7 +35,7 @@ class Position(NamedTuple):
     db_index: int = 0
 
     def line(self) -> bytes:
-        """As the AOF keeps it: a comment of the unit that led to this place."""
+        """As the AOF stores it: a comment of the unit that led to this place."""
         return b"#REPL:%b:%d:%d\r\n" % (self.replid.encode(), self.offset, self.db_index)
 
 
@@ -60,13 +60,13 @@ class History:
         self.second_offset = NOWHERE
 
     def rename(self, replid: str) -> None:
-        """Go on under another name: from here on the stream is our own."""
+        """Continue under another name: from here on the stream is our own."""
         self.replid2 = self.replid
         self.second_offset = self.offset
         self.replid = replid
 
     def restart(self, replid: str) -> None:
-        """Begin a stream that goes on from none; the count goes on, so that it never repeats."""
+        """Begin a stream that continues no other; the offset goes on, so that it never repeats."""
         self.replid = replid
         self.replid2 = NO_ID
         self.second_offset = NOWHERE
@@ -77,13 +77,13 @@ class History:
         self.offset = offset
 
     def oldest_name(self) -> str:
-        """The name of the stream that the data stands at the end of, and that others may know:
-        a stream that has only been renamed is still the one before.
+        """The oldest name of the stream at the place of the data, which others may know: a stream
+        that was only renamed counts as the one before.
         """
         return self.replid2 if self.offset == self.second_offset else self.replid
 
     def shares(self, replid: str, offset: int) -> bool:
-        """Whether this stream and that one are the same up to there."""
+        """Whether this stream and that one are the same up to this offset."""
         if replid == self.replid:
             return True
         return replid == self.replid2 != NO_ID and offset <= self.second_offset

@@ -1,18 +1,18 @@
-"""Since when a link is up or down, how long it was away in all, and how often it was tried.
+"""The record of a link: up and down times, total time without a link, number of attempts.
 
-    follow    a new primary: attempts are counted anew
+    follow    a new primary: the count of attempts starts again
     tried     an attempt begins
-    up, down  the stream follows; it does not any more
-    stopped   nobody is followed: whatever is asked next was never up
+    up, down  the stream is followed; it is no longer followed
+    stopped   no primary any more: the next link counts as never up
 
-``away`` goes on while nobody is followed: it is the time in which this server was no replica that
-has a primary, since it first tried to be one.
+``away`` also counts while there is no primary: it is the total time without a link to a primary,
+since this server first tried to follow one.
 """
 
 from __future__ import annotations
 
 NEVER = -1
-#: A link that was up for less than this did not live long.
+#: A link that was up for a shorter time counts as short-lived.
 SHORT_MS = 1000
 
 
@@ -20,7 +20,7 @@ class LinkRecord:
     """The record of one server's link to its primaries; times are monotonic milliseconds."""
 
     def __init__(self) -> None:
-        #: Attempts since the link was last up, and since this primary is followed.
+        #: Attempts since the link was last up, and since the server follows this primary.
         self.attempts = 0
         self.all_attempts = 0
         self.up_since_ms = NEVER
@@ -31,7 +31,7 @@ class LinkRecord:
         self.short_lives = 0
 
     def follow(self, now_ms: int) -> None:
-        """Another primary is followed from now on."""
+        """The server follows another primary from now on."""
         self.down(now_ms)
         self.attempts = self.all_attempts = self.short_lives = 0
 
@@ -43,7 +43,7 @@ class LinkRecord:
             self.away_since_ms = now_ms
 
     def up(self, now_ms: int) -> None:
-        """The stream follows."""
+        """The link is up."""
         self.away_before_ms = self.away_ms(now_ms)
         self.away_since_ms = self.down_since_ms = NEVER
         self.up_since_ms = now_ms
@@ -58,25 +58,25 @@ class LinkRecord:
             self.attempts = 0
 
     def stopped(self, now_ms: int) -> None:
-        """Nobody is followed any more."""
+        """The server follows no primary any more."""
         self.follow(now_ms)
         self.down_since_ms = NEVER
 
     def pause_ms(self, first_ms: int, most_ms: int) -> int:
-        """How long to wait before a link that was up is tried again: not at all, unless it was
-        lost soon again and again.
+        """How long to wait before the next attempt after a link was lost: not at all, unless it was
+        short-lived several times in a row.
         """
         if self.short_lives < 2:
             return 0
         return min(most_ms, first_ms << min(self.short_lives - 2, 16))
 
     def away_ms(self, now_ms: int) -> int:
-        """How long there was no link, in all."""
+        """The total time without a link."""
         if self.away_since_ms == NEVER:
             return self.away_before_ms
         return self.away_before_ms + now_ms - self.away_since_ms
 
 
 def seconds_since(when_ms: int, now_ms: int) -> int:
-    """As INFO prints it: -1 if it never was."""
+    """As INFO prints it: -1 for never."""
     return (now_ms - when_ms) // 1000 if when_ms != NEVER else NEVER

@@ -6,15 +6,15 @@
                                           (a copy of all data)    |           |
                                                                   '-> TRANSFER
 
-``position`` is how far the stream was given to it, ``acked`` how far it says that it has
-applied it, ``synced`` how far it says that its disk has it.
+``position`` is the end of the stream that was sent to it, ``acked`` the offset that it reports
+as applied, ``synced`` the offset that it reports as on its disk.
 
 Rules
-  1. A replica reads the stream from the backlog from the moment when its copy was made: nothing
-     of it may be let go before (``Peers.needed``).
-  2. A copy that goes straight from the child's pipe (diskless) ends with a mark; the stream
-     follows only after the replica's first ACK, because it looks for the mark at the end of
-     what it has received.
+  1. A replica reads the stream from the backlog, from the moment when its copy was made: no
+     byte after that may be released before (``Peers.needed``).
+  2. A copy that is sent directly from the child's pipe (diskless) ends with a mark; the stream
+     follows only after the replica's first ACK, because the replica looks for the mark at the
+     end of the received bytes.
   3. Only ONLINE replicas count for WAIT and for min-replicas-to-write.
 """
 
@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from forebay.replication.history import NOWHERE
 
 # States of a replica.
-WAITS_FOR_CHILD = "wait_bgsave"  # nobody has begun to write its copy yet
+WAITS_FOR_CHILD = "wait_bgsave"  # no child has begun to write its copy yet
 WAITS_FOR_END = "wait_bgsave_end"  # a child writes the file that it will get
 TRANSFER = "send_bulk"  # it is being sent all data
 ONLINE = "online"
@@ -38,7 +38,7 @@ SHOWN = {
     ONLINE: "online",
 }
 
-# What a replica can do.
+# Abilities of a replica.
 CAPA_EOF = "eof"
 CAPA_PSYNC2 = "psync2"
 #: It is a Forebay, and reads every format of this version.
@@ -52,37 +52,37 @@ class Peer:
         #: The number of its session.
         self.number = number
         self.host = host
-        #: Where it listens, by its own word.
+        #: The port where it listens, as it reported.
         self.port = 0
         self.announced_host = ""
         self.capabilities: set[str] = set()
         self.version = ""
         self.state = WAITS_FOR_CHILD
         self.is_attached = False
-        #: Why its link ends, if it is to blame.
+        #: Why its link ends, if the replica is at fault.
         self.fault = ""
         #: It wants a copy of the data and no stream: redis-cli --rdb.
         self.rdb_only = False
         #: It wants an RDB that holds nothing of this kind of data: REPLCONF rdb-filter-only.
         self.rdb_without_data = False
-        #: It asked by SYNC, the old way: no +FULLRESYNC line, and it acknowledges nothing.
+        #: It sent SYNC, the old way: no +FULLRESYNC line, and it acknowledges nothing.
         self.is_old = False
         self.position = NOWHERE
-        #: Not even the beginning, before it was heard.
+        #: Below every offset, until it has reported.
         self.acked = NOWHERE
         self.synced = NOWHERE
         self.heard_ms = 0
-        #: The stream waits for its first word.
+        #: The stream waits for its first ACK.
         self.waits_for_ack = False
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where others find it."""
+        """The address for others."""
         return self.announced_host or self.host, self.port
 
     @property
     def offset(self) -> int:
-        """How far it is, for people."""
+        """Its offset, for people."""
         return max(0, self.acked)
 
     def is_online(self) -> bool:
@@ -94,18 +94,18 @@ class Peer:
         return self.state == ONLINE and not self.waits_for_ack and not self.rdb_only
 
     def hear(self, acked: int, synced: int, now_ms: int) -> None:
-        """It says how far it is; a count never goes back."""
+        """Take its report; an offset never goes back."""
         self.acked = max(self.acked, acked)
         self.synced = max(self.synced, synced)
         self.heard_ms = now_ms
 
     def lag_s(self, now_ms: int) -> int:
-        """Seconds since it was heard."""
+        """Seconds since its last report."""
         return max(0, now_ms - self.heard_ms) // 1000
 
 
 class Peers:
-    """All of them, in the order in which they came."""
+    """All replicas, in the order of their arrival."""
 
     def __init__(self) -> None:
         self.by_number: dict[int, Peer] = {}
@@ -122,22 +122,22 @@ class Peers:
         self.by_number[peer.number] = peer
 
     def remove(self, peer: Peer) -> None:
-        """It is gone."""
+        """It was closed."""
         self.by_number.pop(peer.number, None)
 
     def in_state(self, state: str) -> list[Peer]:
-        """Those in one state."""
+        """The replicas in one state."""
         return [peer for peer in self if peer.state == state]
 
     def needed(self, end: int) -> int:
-        """The offset from which on somebody still needs the stream; ``end`` if nobody does."""
+        """The first offset that a replica still needs; ``end`` if there is none."""
         for peer in self.by_number.values():
             if NOWHERE < peer.position < end and not peer.rdb_only:
                 end = peer.position
         return end
 
     def count_acked(self, offset: int) -> int:
-        """How many have applied the stream up to there."""
+        """How many have applied the stream up to this offset."""
         count = 0
         for peer in self.by_number.values():
             if peer.acked >= offset and peer.is_online():
@@ -145,7 +145,7 @@ class Peers:
         return count
 
     def count_synced(self, offset: int) -> int:
-        """How many have the stream on disk up to there."""
+        """How many have the stream on disk up to this offset."""
         count = 0
         for peer in self.by_number.values():
             if peer.synced >= offset and peer.is_online():
@@ -153,8 +153,8 @@ class Peers:
         return count
 
     def count_good(self, now_ms: int, max_lag_s: int) -> int:
-        """How many were heard not longer ago than this, to the nearest second: they speak once a
-        second, and whole seconds would let a silent one count for one more.
+        """How many have reported within this time, to the nearest second: they report once a
+        second, and with whole seconds a silent one would count for one second more.
         """
         since_ms = now_ms - max_lag_s * 1000 - 500
         count = 0

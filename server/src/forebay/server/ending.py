@@ -1,16 +1,17 @@
 """The end of the server, by SHUTDOWN or by a signal: replicas first, then the disk, then the loop.
 
-    asked --> have the replicas everything? --yes--> data to disk --> the loop stops
+    asked --> do replicas have everything? --yes--> data to disk --> the loop stops
                   | no                                    | refused: all goes on
                   v                                       v
                writes wait, at most for shutdown-timeout; SHUTDOWN ABORT: all goes on
 
 A replica that lags when its primary ends would be promoted without the last writes.  NOW does not
-wait for replicas; FORCE ends though the disk refuses.
+wait for replicas; FORCE ends even if the disk refuses.
 
 Rules
-  1. Who asked is answered only if the server goes on.
-  2. Only replicas that acknowledge are waited for: redis-cli is a replica too, and never does.
+  1. The client that asked gets an answer only if the server goes on.
+  2. The server waits only for replicas that acknowledge: redis-cli can be a replica too, and
+     never does.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from forebay.server.net.turn_end import Participant
 from forebay.server.replication.primary import PrimarySide, shown
 from forebay.server.server import Server
 
-#: Writes are held back until the end, or until somebody says that all goes on.
+#: Writes are held back until the end, or until the shutdown is aborted.
 PAUSE_MS = 1 << 40
 FAILED = "Errors trying to shut down the server. Check the logs for more information."
 
@@ -42,18 +43,18 @@ class Ending(Participant):
         self.clock = server.clock
         self.is_waiting = False
         self.words: list[bytes] = []
-        #: So far a replica must be, and until then it has time.
+        #: The offset that replicas must reach, and the deadline for it.
         self.target = 0
         self.until_ms = 0
-        #: Clients that asked and get no answer yet.
+        #: Clients that asked and have no answer yet.
         self.askers: list[Session] = []
-        #: Told when a signal is to be heard again.
+        #: Called when the next signal must count as a first one again.
         self.on_abort: Callable[[], None] = lambda: None
 
     # Asked
 
     def by_command(self, ctx: Context, words: list[bytes]) -> bool:
-        """SHUTDOWN; True if the caller has to wait.  Raises CommandError."""
+        """SHUTDOWN; True if the caller must wait.  Raises CommandError."""
         self.log.notice("User requested shutdown...")
         self.begin(words)
         if self.is_waiting:
@@ -63,7 +64,7 @@ class Ending(Participant):
         return self.is_waiting
 
     def by_signal(self, name: str) -> None:
-        """The operator wants it to end."""
+        """The operator ends the server by a signal."""
         self.log.notice(f"Received {name}, stopping after this turn; again to stop at once")
         settings = self.server.settings
         on_int, on_term = settings.shutdown_on_sigint, settings.shutdown_on_sigterm
@@ -91,7 +92,7 @@ class Ending(Participant):
     # Waiting
 
     def wait_for_replicas(self, timeout_s: int) -> None:
-        """Hold writes back until replicas have those before."""
+        """Hold writes back until replicas have all earlier ones."""
         self.side.hold_still()
         self.target = self.side.history.offset
         self.until_ms = self.clock.monotonic_ms() + timeout_s * 1000
@@ -109,11 +110,11 @@ class Ending(Participant):
 
     @property
     def left_ms(self) -> int:
-        """For INFO: how long replicas still have; -1 if nobody waits for them."""
+        """For INFO: how long replicas still have; -1 if the server does not wait."""
         return max(0, self.until_ms - self.clock.monotonic_ms()) if self.is_waiting else -1
 
     def beat(self) -> None:
-        """Ten times a second: is it time?"""
+        """Ten times a second: end if all replicas caught up or the time is up."""
         if not self.is_waiting or (self.lagging() and self.left_ms > 0):
             return
         try:
@@ -125,7 +126,7 @@ class Ending(Participant):
     # The end, or not
 
     def finish(self) -> None:
-        """Bring everything to disk and stop; raises CommandError if the disk refuses."""
+        """Write everything to disk and stop; raises CommandError if the disk refuses."""
         self.tell_lagging()
         self.durability.finish(self.words)
         for session in self.askers:
@@ -133,7 +134,7 @@ class Ending(Participant):
         self.server.stop()
 
     def tell_lagging(self) -> None:
-        """Say which replicas lack something."""
+        """Log which replicas lag."""
         behind, known = self.lagging(), len(self.side.peers)
         for peer in behind:
             self.log.notice(
@@ -153,7 +154,7 @@ class Ending(Participant):
         return True
 
     def go_on(self) -> None:
-        """The server lives: writes pass again, and who asked hears that it failed."""
+        """The server goes on: writes pass again, and clients that asked get an error."""
         self.is_waiting = False
         self.on_abort()
         self.side.move_on()

@@ -1,4 +1,4 @@
-"""What the server says about itself, one line at a time.
+"""The log of the server, one line at a time.
 
     12345:M 15 Nov 2026 21:20:31.123 * Ready to accept connections
     |     | |                        | |
@@ -41,16 +41,16 @@ class Log:
         self._write(1, message)
 
     def notice(self, message: str) -> None:
-        """What an operator wants to see in a day's log."""
+        """Things that an operator wants to see in a day's log."""
         self._write(2, message)
 
     def warning(self, message: str) -> None:
-        """What an operator must see."""
+        """Things that an operator must see."""
         self._write(3, message)
 
     def traceback(self, fault: BaseException) -> None:
-        """A defect of ours, line by line."""
-        from traceback import format_exception  # a start without faults does without it
+        """A bug of ours, line by line."""
+        from traceback import format_exception  # only needed after a fault
 
         for piece in format_exception(fault):
             for line in piece.rstrip().splitlines():
@@ -80,7 +80,7 @@ class Log:
             file.write(line)
 
     def check(self) -> None:
-        """Refuse a log file that cannot be written, while somebody is there to be told."""
+        """Refuse a log file that cannot be written, while the user can still see the error."""
         try:
             self._append("")
         except OSError as fault:

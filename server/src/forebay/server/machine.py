@@ -1,4 +1,4 @@
-"""What a server takes from the machine under it, beside the time (net/timers.py).
+"""The machine under a server: everything it takes from there, besides the time (net/timers.py).
 
     disk          files by name                              persistence/files.py
     chance        random bytes: names of streams, SPOP
@@ -6,7 +6,7 @@
     background    a thread that syncs, children that write   durability/syncer.py, children.py
 
 A simulation puts another machine in its place (testkit/sim_machine.py): then many servers live
-in one process, and what they do is a function of a seed.
+in one process, and their behaviour is a function of a seed.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Machine:
     # Chance
 
     def random_bytes(self, n: int) -> bytes:
-        """Bytes that nobody can guess."""
+        """Bytes that cannot be guessed."""
         return os.urandom(n)
 
     def random_below(self, n: int) -> int:
-        """A number in 0..n-1; n is far below 2**64, so that all are equally likely."""
+        """A number in 0..n-1; n is far below 2**64, so all are equally likely."""
         return int.from_bytes(self.random_bytes(8)) % n
 
     def new_id(self) -> str:
@@ -46,7 +46,7 @@ class Machine:
     # Connections
 
     def open_socket(self, host: str, port: int, keepalive_s: int) -> socket.socket:
-        """A connection that is being made; OSError if that is hopeless."""
+        """A connection that is being made; OSError if that fails at once."""
         family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         sock = socket.socket(family, socket.SOCK_STREAM)
         try:
@@ -63,9 +63,9 @@ class Machine:
     # Background
 
     def make_syncer(self, loop: Loop) -> Syncer:
-        """Who waits for the disk."""
+        """The thread that waits for the disk."""
         return Syncer(loop)
 
     def make_children(self, loop: Loop, clock: Clock) -> Children:
-        """Who writes files of all data."""
+        """The children that write files of all data."""
         return Children(loop, clock)

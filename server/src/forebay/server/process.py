@@ -1,11 +1,11 @@
 """The process around the server: signals, descriptors, background, supervision.
 
-Everything here happens at start or at the end; nothing of it knows the engine.
+Everything here happens at start or at the end; none of it knows the engine.
 
     daemonize yes
 
     forebay serve --fork--> the server      opens doors, takes the directory, loads the data
-      |  waits                 |            what goes wrong is said on the same terminal
+      |  waits                 |            errors are printed on the same terminal
       |<------ pipe: a byte ---|  ready: leaves the terminal
       '- exit code 0           '
          the pipe ends without a byte: the server is gone, and its exit code is passed on
@@ -29,9 +29,9 @@ from forebay.errors import ConfigError
 #: Descriptors that are not clients: standard streams, epoll, doors, log, files.
 OWN_DESCRIPTORS = 32
 #: New containers before the cycle collector looks at the young ones.  Hardly anything
-#: here forms cycles, and a look at a large heap is a pause for every client.
+#: here forms cycles, and each collection of a large heap is a pause for every client.
 YOUNG_OBJECTS = 50_000
-#: How long the starter of a server in the background waits before it says why.
+#: How long the starter of a background server waits before it says why it waits.
 PATIENCE_S = 3.0
 READY = b"R"
 
@@ -40,9 +40,9 @@ class Signals:
     """SIGTERM and SIGINT as an event for the loop.
 
     The interpreter writes the number of a signal into a pipe as soon as it
-    comes, also in the middle of compiled code; the loop reads it between turns.
+    arrives, also in the middle of compiled code; the loop reads it between turns.
     After the first one both have their default effect again: a second signal
-    ends the process at once, whatever it is doing.
+    always ends the process at once.
     """
 
     STOPPING = (signal.SIGTERM, signal.SIGINT)
@@ -57,16 +57,16 @@ class Signals:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
     def arm(self) -> None:
-        """The next signal is a first one."""
+        """Treat the next signal as a first one."""
         for number in self.STOPPING:
             signal.signal(number, _ignore)
 
     def fileno(self) -> int:
-        """The end to watch."""
+        """The end of the pipe to watch."""
         return self.inbox.fileno()
 
     def on_readable(self) -> None:
-        """A signal came."""
+        """A signal has arrived."""
         for number in self.inbox.recv(64):
             if number in self.STOPPING:
                 for other in self.STOPPING:
@@ -75,18 +75,18 @@ class Signals:
                 return
 
     def close(self) -> None:
-        """Back to how it was."""
+        """Restore the signal handlers."""
         signal.set_wakeup_fd(-1)
         self.inbox.close()
         self.outbox.close()
 
 
 def _ignore(number: int, frame: object) -> None:
-    """The pipe has it already."""
+    """Nothing to do: the signal is in the pipe already."""
 
 
 def make_room_for_clients(maxclients: int) -> int:
-    """Raise the limit of descriptors; how many clients it allows."""
+    """Raise the limit of descriptors; how many clients that allows."""
     needed = maxclients + OWN_DESCRIPTORS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
@@ -100,14 +100,14 @@ def make_room_for_clients(maxclients: int) -> int:
 
 
 def settle_memory() -> None:
-    """What was made at start stays for good: the collector need not look at it again."""
+    """Objects made at start live for ever: the collector need not look at them again."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, 20, 50)
 
 
 class Foreground:
-    """A server that stays where it was started: nobody waits to hear from it."""
+    """A server in the foreground: no starter waits for it."""
 
     def ready(self) -> None:
         """All data is there."""
@@ -131,13 +131,13 @@ class Background(Foreground):
         try:
             os.write(self.pipe, READY)
         except BrokenPipeError:
-            return  # the starter was ended meanwhile; the server goes on without it
+            return  # the starter has ended meanwhile; the server goes on without it
         finally:
             os.close(self.pipe)
 
 
 def go_to_background() -> Background:
-    """Go on as a child of the caller's process, which ends when the child is ready or gone."""
+    """Go on in a child of this process, which itself ends when the child is ready or gone."""
     ours, theirs = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -151,16 +151,16 @@ def go_to_background() -> Background:
 
 
 def wait_for(child: int, pipe: int) -> int:
-    """Until the server in the background is ready, or gone; the exit code of its starter.
+    """Wait until the background server is ready, or gone; the exit code of its starter.
 
-    There is no limit: as long as the child lives, it loads data or waits for the disk.  Each wait
-    is short all the same: Ctrl-C just before a system call is noticed when the call returns.
+    There is no limit: as long as the child lives, it loads data or waits for the disk.  But each
+    single wait is short: Ctrl-C just before a system call is noticed when the call returns.
     """
     is_told = False
     try:
         while not select.select([pipe], [], [], PATIENCE_S)[0]:
             if not is_told:
-                sys.stderr.write(f"forebay: process {child} loads the data, please wait\n")
+                sys.stderr.write(f"forebay: process {child} is loading the data, please wait\n")
                 is_told = True
         if os.read(pipe, 1) == READY:
             return 0
@@ -176,7 +176,7 @@ def wait_for(child: int, pipe: int) -> int:
 
 
 def write_pidfile(path: str) -> None:
-    """Tell others who we are."""
+    """Write our process id to a file."""
     try:
         Path(path).write_text(f"{os.getpid()}\n")
     except OSError as fault:
@@ -184,13 +184,13 @@ def write_pidfile(path: str) -> None:
 
 
 def remove_pidfile(path: str) -> None:
-    """Nobody is here any more."""
-    with suppress(OSError):  # its folder may have been closed to us meanwhile
+    """Remove the file at the end."""
+    with suppress(OSError):  # we may have lost the right to write to its folder
         Path(path).unlink(missing_ok=True)
 
 
 def notify_systemd(state: str) -> None:
-    """Say READY=1 or STOPPING=1 to a supervisor that asked to be told (Type=notify)."""
+    """Send READY=1 or STOPPING=1 to a supervisor that asked for it (Type=notify)."""
     where = os.environ.get("NOTIFY_SOCKET", "")
     if not where:
         return
@@ -203,7 +203,7 @@ def notify_systemd(state: str) -> None:
 
 
 class Halt(SystemExit):
-    """Ends the process with this exit code from wherever it is raised; no reply is sent any more.
+    """Ends the process with this exit code from anywhere; no reply is sent any more.
 
-    It is not an Exception, so that nothing that guards the loop against faults stops it.
+    It is not an Exception, so that the code that guards the loop against faults does not catch it.
     """

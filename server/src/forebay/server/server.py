@@ -1,10 +1,10 @@
-"""The server around the loop: which clients come in, which must go, when it ends.
+"""The server around the loop: which clients are accepted, which are closed, when it ends.
 
-    doors --arrivals--> turned away (full, protected mode)
+    doors --arrivals--> refused (full, protected mode)
                      |-> Connection + Session --> loop
                      '-> TLS: a handshake first (net/tls_handshakes.py)
-    ten times a second: doors that were shut for a while
-    once a second:      idle clients, clients that do not read, clients slow to leave
+    ten times a second: doors that were closed for a moment
+    once a second:      idle clients, clients that do not read, clients that are slow to close
 
 Only rare events come here; what happens for every command is in net/loop.py and
 net/connection.py.
@@ -33,11 +33,11 @@ from forebay.server.net.tls_contexts import TlsContexts
 from forebay.server.net.tls_handshakes import GONE, Handshakes
 from forebay.server.net.turn_end import TurnEnd
 
-#: Clients let in through one door in one turn.
+#: Clients accepted through one door in one turn.
 MAX_ARRIVALS = 200
 #: How long the last replies may take when the server stops.
 FAREWELL_MS = 1000
-#: Seconds after which a client that is to be closed, but does not take its last reply, is.
+#: Seconds after which a closing client that does not take its last reply is cut off.
 LINGER_S = 10
 
 FULL = b"-ERR max number of clients reached\r\n"
@@ -59,14 +59,14 @@ class Server(Host):
         self.tls = TlsContexts(settings)
         self.handshakes = Handshakes(settings, self.loop, clock)
         self.doors: list[Door] = []
-        #: Doors that are shut until the next beat, and those that were not well at last.
+        #: Doors that are closed until the next beat, and those whose last accept failed.
         self.shut_doors: list[Door] = []
         self.troubled_doors: list[Door] = []
         self.beats = 0
         self.apply_settings()
 
     def apply_settings(self) -> None:
-        """Take over settings that the connections need close at hand."""
+        """Copy settings that connections need quickly."""
         settings = self.settings
         for limits in (self.shared.trusted, self.shared.strangers):
             limits.max_bulk_len = settings.proto_max_bulk_len
@@ -98,7 +98,7 @@ class Server(Host):
             self._watch(door)
 
     def _open_ports(self, there: list[str]) -> list[Door]:
-        """A door for each address that the settings name, but for those that are there."""
+        """A door for each address of the settings, except those that are open already."""
         settings = self.settings
         doors: list[Door] = []
         try:
@@ -113,7 +113,7 @@ class Server(Host):
         return doors
 
     def reopen_tcp(self) -> None:
-        """Move to the addresses that the settings now name; the old ones stay if that fails."""
+        """Move to the addresses of the settings; the old ones stay if that fails."""
         settings = self.settings
         old = [door for door in self.doors if not door.unix_path]
         new = self._open_ports([door.address for door in old])
@@ -127,7 +127,7 @@ class Server(Host):
             self._watch(door)
 
     def reload_tls(self) -> None:
-        """Read the files of TLS anew; clients that are there stay as they are."""
+        """Read the files of TLS again; connected clients stay as they are."""
         try:
             self.tls.load()
         except ConfigError as error:
@@ -150,7 +150,7 @@ class Server(Host):
             door.close()
 
     def arrive(self, door: Door) -> None:
-        """Clients stand at a door."""
+        """Clients wait at a door."""
         most = min(MAX_ARRIVALS, self.handshakes.room()) if door.is_tls else MAX_ARRIVALS
         for sock, peer, local in door.accept(most):
             if door.is_tls:
@@ -169,7 +169,7 @@ class Server(Host):
             self.troubled_doors.remove(door)
 
     def _shut(self, door: Door) -> None:
-        """A door that cannot let anybody in stays shut until the next beat; say so once."""
+        """Close a door that cannot accept clients until the next beat; log it once."""
         if door not in self.troubled_doors:
             self.troubled_doors.append(door)
             self.log.warning(f"No new clients on {door.name} for a moment: {door.fault}")
@@ -177,7 +177,7 @@ class Server(Host):
         self.shut_doors.append(door)
 
     def _shake_hands(self, sock: socket.socket, peer: str, local: str) -> None:
-        """Somebody who speaks TLS; who comes when all places are taken gets no handshake."""
+        """Begin the TLS handshake of a client; if the server is full, close it instead."""
         context = self.tls.accepts
         if context is None or self._is_full():
             self._turn_away(sock, b"")
@@ -259,13 +259,13 @@ class Server(Host):
         self.visit_clients(self.beats % beats_a_second, beats_a_second)
 
     def clock_stepped(self, by_ms: int) -> None:
-        """The wall clock was set: nobody waits longer or shorter, or is idle, because of it."""
+        """The wall clock was set: correct the waits and idle times of all clients."""
         self.log.warning(f"The clock of this machine was set by {by_ms} ms")
         self.engine.shift_times(by_ms)
 
     def visit_clients(self, part: int = 0, parts: int = 1) -> None:
-        """Close clients that idle, do not read or linger: one part with each beat, so that ten
-        thousand clients are no pause for any of them, and each is seen once a second.
+        """Close clients that idle, do not read or linger: one part of them in each beat, so that
+        ten thousand clients cause no pause, and each is checked once a second.
         """
         now_ms = self.clock.now_ms()
         for conn in self.loop.connections(part, parts):
@@ -311,7 +311,7 @@ class Server(Host):
             self.loop.close(conn)
 
     def closed(self, conn: Connection) -> None:
-        """Say why, if it was our doing: offences loudly, the everyday only if asked."""
+        """Log why, if we closed it: offences as warnings, normal cases only at level verbose."""
         conn.session.link = None
         self.limits.count(conn)
         for end in (conn.source, conn.sink):
@@ -329,7 +329,7 @@ class Server(Host):
             self.log.verbose(f"Closing client {self._who(conn)}: {fault}")
 
     def broken(self, conn: Connection | None, fault: BaseException) -> None:
-        """A bug met a client: the log gets the traceback, the client an end."""
+        """A bug met a client: log the traceback, and close the client."""
         whom = f", closing client {self._who(conn)}" if conn is not None else ""
         self.log.warning(f"Internal error{whom}")
         self.log.traceback(fault)
@@ -356,7 +356,7 @@ class Server(Host):
         self.loop.stop()
 
     def abandon(self) -> None:
-        """Close everything at once; what clients have not been sent yet is not sent."""
+        """Close everything at once, without sending the output of clients."""
         self._close_doors(list(self.doors))
         self.handshakes.close_all()
         for conn in self.loop.connections():

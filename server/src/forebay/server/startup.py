@@ -1,19 +1,19 @@
-"""Start-up: the one place that knows all parts and puts them together.
+"""Start-up: the only module that knows all parts and puts them together.
 
     command line -> Config -> Settings -+-> Engine -----.
                                         |-> TurnEnd -----+-> doors open -> load -> ready
                                         |-> Server ------+
                                         '-> Durability --'
-    TurnEnd    those who have work at the end of a turn of the loop (net/turn_end.py)
-    Services   what commands need of the server: config, info, memory, dice, SHUTDOWN, files
+    TurnEnd    the parts that have work at the end of a turn of the loop (net/turn_end.py)
+    Services   what commands need from the server: config, info, memory, dice, SHUTDOWN, files
 
-A part gets what it needs when it is made.  What is connected later is connected here, in
-assemble(): participants of a turn, services, and listeners of CONFIG SET.
+A part gets what it needs when it is made.  Later connections are made here, in assemble():
+participants of a turn, services, and listeners of CONFIG SET.
 
-Whatever can go wrong before the server is ready is one sentence and exit code 1: a wrong line,
-a door or a directory that cannot be had, a file that cannot be loaded.  With ``daemonize yes``
-the server is a child from the first step after its configuration was read, and its starter
-waits until the data is loaded (process.py): the exit code tells whether there is a server.
+Every error before the server is ready is one sentence and exit code 1: a wrong line, an address
+or a directory that is not available, a file that cannot be loaded.  With ``daemonize yes`` the
+server is a child from the first step after its configuration was read, and its starter waits
+until the data is loaded (process.py): the exit code tells whether there is a server.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from forebay.server.replication.replica import ReplicaSide
 from forebay.server.replication.replication import Replication
 from forebay.server.server import Server
 
-#: Directives that somebody must act upon when CONFIG SET changes them.
+#: Directives whose change by CONFIG SET needs an action.
 CONNECTION_DIRECTIVES = (
     "proto-max-bulk-len",
     "client-query-buffer-limit",
@@ -65,21 +65,21 @@ CONNECTION_DIRECTIVES = (
     "maxmemory",
     "maxmemory-clients",
 )
-#: The build, as the first line of the log tells it.
+#: The kind of build, as the first line of the log names it.
 HOW = {
     forebay.COMPILED: "compiled",
-    forebay.UNTYPED: "compiled without its types, slow: build it anew from a whole source tree",
+    forebay.UNTYPED: "compiled without its types, slow: build it from a complete source tree",
     forebay.INTERPRETED: "interpreted, slow: for tests only",
 }
 BOTH_USERS = (
-    "users are lines of the configuration, and there is an aclfile as well: one of them would not "
-    "count; move the 'user' lines into the file"
+    "the configuration has 'user' lines and an aclfile: only one of them can apply; move the "
+    "'user' lines into the file"
 )
 LISTENING_DIRECTIVES = ("bind", "port", "tls-port")
 
 
 def serve(argv: Sequence[str], clock: Clock | None = None) -> int:
-    """Run a server as the command line says; the exit code."""
+    """Run a server with this command line; the exit code."""
     clock = Clock() if clock is None else clock
     try:
         config = Config.load(argv)
@@ -95,7 +95,7 @@ def serve(argv: Sequence[str], clock: Clock | None = None) -> int:
 
 
 def open_up(server: Server, durability: Durability) -> None:
-    """Take what is ours alone: addresses, the data directory, the pid file; all or nothing."""
+    """Take the addresses, the data directory and the pid file for us; all or nothing."""
     server.open()
     try:
         durability.prepare()
@@ -122,7 +122,7 @@ def tell_pid(settings: Settings, log: Log) -> None:
 def assemble(
     config: Config, log: Log, clock: Clock, machine: Machine | None = None
 ) -> tuple[Server, Durability]:
-    """All the parts, connected, with no socket open and no file touched yet."""
+    """All parts, connected; no socket is open and no file touched yet."""
     settings = config.settings
     machine = Machine() if machine is None else machine
     engine = Engine(settings, clock, faults=FaultLog(log))
@@ -208,7 +208,7 @@ def replicate(
 def offer_services(
     services: Services, config: Config, server: Server, durability: Durability, info: Info
 ) -> None:
-    """Fill in what commands need of the server."""
+    """Fill in what commands need from the server."""
     gauge = usage.MemoryGauge(server.clock, lambda: server.shared.bytes_in)
     services.config = config
     services.info = info
@@ -222,7 +222,7 @@ def offer_services(
 
 
 def follow_changes(config: Config, server: Server, durability: Durability) -> None:
-    """Let CONFIG SET reach those who must act upon it."""
+    """Connect CONFIG SET with the parts that must act on a change."""
     log = server.log
     for name in CONNECTION_DIRECTIVES:
         config.on_change(name, lambda _: server.apply_settings())
@@ -242,7 +242,7 @@ def follow_changes(config: Config, server: Server, durability: Durability) -> No
 
 
 class FaultLog(Faults):
-    """Writes a defect of ours into the log."""
+    """Writes a bug of ours to the log."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -291,7 +291,7 @@ def run(server: Server, durability: Durability) -> int:
 
 
 def check_clients(wanted: int) -> None:
-    """CONFIG SET maxclients: not more than the system gives descriptors for."""
+    """CONFIG SET maxclients: no more than the system has descriptors for."""
     possible = process.make_room_for_clients(wanted)
     if possible < wanted:
         raise ConfigError(
@@ -301,7 +301,7 @@ def check_clients(wanted: int) -> None:
 
 
 def fit_clients(settings: Settings, log: Log) -> None:
-    """No more clients than the system gives descriptors for."""
+    """Limit maxclients to the descriptors that the system gives."""
     possible = process.make_room_for_clients(settings.maxclients)
     if possible < settings.maxclients:
         log.warning(
@@ -312,7 +312,7 @@ def fit_clients(settings: Settings, log: Log) -> None:
 
 
 def greet(server: Server, config: Config) -> None:
-    """Say who is here, and where."""
+    """Log the version, the pid and the addresses."""
     log = server.log
     how = HOW[forebay.build()]
     log.notice(f"Forebay {forebay.__version__} ({how}) starts, pid {os.getpid()}")
@@ -322,7 +322,7 @@ def greet(server: Server, config: Config) -> None:
 
 
 def warn(log: Log, warnings: Sequence[str]) -> None:
-    """Say each of them loudly."""
+    """Log each of them as a warning."""
     for warning in warnings:
         log.warning(warning)
 
@@ -336,7 +336,7 @@ def welcome(server: Server, config: Config, starter: process.Foreground) -> None
 
 
 def first_step(settings: Settings) -> str:
-    """A command that shows something, as this server is to be reached."""
+    """A first command to try, with the address of this server."""
     where = f"-s {settings.unixsocket}"
     if settings.port:
         where = f"-p {settings.port}"

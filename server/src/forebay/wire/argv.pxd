@@ -13,13 +13,13 @@ cdef int CR, DOLLAR, LF
 
 @cython.final
 cdef class Argv:
-    cdef readonly Py_ssize_t n      # arguments held
-    cdef readonly object buf        # what the spans point into
+    cdef readonly Py_ssize_t n      # number of arguments
+    cdef readonly object buf        # the buffer of the spans
     cdef u8* p                      # its bytes
     cdef readonly array.array spans
     cdef u64* w                     # its words: offset, length, offset, length, ...
     cdef Py_ssize_t room            # arguments that fit in spans
-    cdef readonly bint is_own       # nobody else writes to buf
+    cdef readonly bint is_own       # no other code writes to buf
     cdef bint is_request            # bulk strings of a request, framing included
 
     cpdef bytes at(self, Py_ssize_t i)

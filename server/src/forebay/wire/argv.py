@@ -5,12 +5,12 @@
     spans  [8, 4, 18, 6, ...]        two words an argument: offset, length
 
 Making a bytes object of every argument costs more than executing a small
-command, so the parser only notes where each one lies.  Hot handlers read
+command, so the parser only notes where each one is.  Hot handlers read
 ``p[w[2*i]]``; the others ask for ``argv[i]`` and get a new bytes object.
 
 Rules
-  1. An Argv is valid during one call only: the buffer below it is reused and
-     may move.  Code that must remember the arguments keeps ``argv.list()``, or
+  1. An Argv is valid only during one call: its buffer is reused and may move.
+     Code that must remember the arguments keeps ``argv.list()``, or
      ``argv.kept()`` to run them again.
   2. Only ``reserve`` grows ``spans``; code that holds ``w`` fetches it again.
   3. Methods refuse an index outside ``0 <= i < n``; ``p`` and ``w`` do not.
@@ -23,11 +23,11 @@ from array import array
 from forebay import mem
 from forebay.wire.chars import CR, DOLLAR, LF
 
-# Sixteen arguments hold an XADD of six fields; more is grown into by doubling.
+# Sixteen arguments are enough for an XADD of six fields; the table grows by doubling.
 FEW_ARGS = 16
-# A command with more arguments than this must not keep its table for ever.
+# The table of a command with more arguments than this must not be kept for ever.
 MANY_ARGS = 1024
-# A copy of this is quicker to make than an array of as many zeros.
+# Copying this is quicker than making an array of zeros.
 NO_SPANS = array("Q", bytes(16 * FEW_ARGS))
 
 Arguments = list[bytes]
@@ -43,9 +43,9 @@ class Argv:
         self.spans: array[int] = NO_SPANS[:]
         self.w: mem.Words = mem.words(self.spans)
         self.room = FEW_ARGS
-        #: Whether nobody else writes to ``buf``, so that the arguments outlive the call.
+        #: Whether no other code writes to ``buf``, so that the arguments outlive the call.
         self.is_own = False
-        #: Whether they stand in ``buf`` as the bulk strings of a request.
+        #: Whether they are in ``buf`` as the bulk strings of a request.
         self.is_request = False
 
     @staticmethod
@@ -93,7 +93,7 @@ class Argv:
         return twin
 
     def kept(self) -> Argv:
-        """The same arguments for later: this object, if its buffer is its own, or a copy."""
+        """The same arguments for later: this object, if it owns its buffer, or a copy."""
         return self if self.is_own else self.copy()
 
     def is_same(self, other: Argv) -> bool:
@@ -111,7 +111,7 @@ class Argv:
         return True
 
     def plain_start(self, first: int, end: int) -> int:
-        """Where arguments ``first`` up to ``end`` begin if they stand in ``buf`` as we would write
+        """Where arguments ``first`` up to ``end`` begin if they are in ``buf`` as we would write
         them; else -1.  A client may send zeros before a length, and any byte after a CR.
         """
         if not self.is_request or first >= end:
@@ -154,12 +154,12 @@ class Argv:
             raise IndexError("no such argument")
 
     def use(self, buf: bytes | bytearray) -> None:
-        """Let the spans speak of this buffer from now on."""
+        """Use this buffer for the spans."""
         self.buf = buf
         self.p = buf
 
     def reserve(self, n: int) -> None:
-        """Make room for n arguments in all; those already noted stay."""
+        """Make room for n arguments in total; those already noted stay."""
         if n > self.room:
             room = max(n, 2 * self.room)
             wider = array("Q", bytes(16 * room))
@@ -167,7 +167,7 @@ class Argv:
             self.lay(wider, room)
 
     def shrink(self) -> None:
-        """Give up a table that one huge command made large; no argument may be in use."""
+        """Replace a table that one huge command made large; no argument may be in use."""
         if self.room > MANY_ARGS:
             self.n = 0
             self.lay(NO_SPANS[:], FEW_ARGS)
@@ -179,7 +179,7 @@ class Argv:
         self.room = room
 
     def rebase(self, n: int, shift: int) -> None:
-        """The bytes moved by ``shift``: so do the first n spans."""
+        """The bytes moved by ``shift``: move the first n spans, too."""
         w = self.w
         for i in range(n):
             w[2 * i] = mem.wrap(w[2 * i] + mem.wrap(shift))

@@ -1,6 +1,6 @@
 """Bytes of the protocol and of arguments by name; compiled modules take them as C integers.
 
-And the two commands that stand around a transaction, as they are sent and as the AOF has them.
+And the two commands around a transaction, as they are sent and as the AOF stores them.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     XADD orders * note "two words\\x21"   ->  XADD, orders, *, note, two words!
 
 Rules (those of Redis, which some scripts rely on)
-  1. Blanks separate words.  A quote may begin inside a word; where it closes
-     the word is over, and a blank or the end of the line must follow.
+  1. Blanks separate words.  A quote may begin inside a word; the closing quote
+     ends the word, and a blank or the end of the line must follow.
   2. In double quotes: \\xHH is a byte, \\n \\r \\t \\b \\a are the usual ones, a
      backslash before anything else means that character.
   3. In single quotes only \\' is special.  Outside quotes nothing is.
@@ -60,7 +60,7 @@ def split_line(argv: Argv, line: bytearray) -> bool:
 
 
 def is_blank(c: int) -> bool:
-    """Whether C calls it a space: blank, tab, LF, VT, FF, CR."""
+    """Whether it is a space in C: blank, tab, LF, VT, FF, CR."""
     return c == SPACE or (TAB <= c <= CR)
 
 
@@ -93,7 +93,7 @@ def read_word(p: mem.Pointer, at: int, end: int) -> tuple[int, int]:
 
 
 def read_escape(p: mem.Pointer, at: int, end: int) -> tuple[int, int]:
-    """What follows a backslash: (index after it, the byte it means)."""
+    """The escape after a backslash: (index after it, the byte it means)."""
     c = p[at]
     if c == X and end - at >= 3:
         high = hex_digit(p[at + 1])

@@ -27,12 +27,12 @@ cdef class RequestParser:
     cdef object buf
     cdef u8* p
     cdef readonly Py_ssize_t pos        # start of the first command that is not consumed
-    cdef readonly Py_ssize_t end        # end of the bytes that have come
+    cdef readonly Py_ssize_t end        # end of the received bytes
     cdef readonly Py_ssize_t want       # bytes known to be missing, 0 if not known
-    cdef Py_ssize_t reached             # understood up to pos + reached
+    cdef Py_ssize_t reached             # parsed up to pos + reached
     cdef Py_ssize_t scanned             # no line end before pos + scanned
-    cdef Py_ssize_t got                 # arguments of the present command that are whole
-    cdef Py_ssize_t left                # and those that are not
+    cdef Py_ssize_t got                 # complete arguments of the present command
+    cdef Py_ssize_t left                # and the missing ones
     cdef Py_ssize_t bulk_len            # length announced for the next one, -1 if not yet
 
     cpdef int load(self, object buf, Py_ssize_t start, Py_ssize_t end) except -1

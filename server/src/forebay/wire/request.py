@@ -5,23 +5,23 @@ A request is an array of bulk strings, or one line of words typed by a person:
     *2 CRLF $4 CRLF XLEN CRLF $6 CRLF orders CRLF
     XLEN "orders" LF
 
-How a caller uses it: put what was received after what is left, ``load`` the
-place of those bytes, then ``next`` until it answers 0; bytes before ``pos`` are
-done with.  When more has come, or the bytes have moved, ``load`` again with the
-new place of byte ``pos``.
+How to use it: append the received bytes to the rest, ``load`` the place of those
+bytes, then call ``next`` until it answers 0; bytes before ``pos`` are consumed.
+After more bytes have arrived, or the bytes have moved, ``load`` again with the new
+place of byte ``pos``.
 
-    buf   [ done | a command that is not whole yet ........ | free ]
+    buf   [ done | a command that is not complete yet ..... | free ]
                 pos            pos + reached              end
 
 Rules
-  1. Nothing is read twice: ``reached`` is the end of what was understood and
-     ``scanned`` the end of what holds no line end.  Both count from ``pos``, so
-     they stay right when the bytes move.
-  2. How the bytes are cut into pieces never changes what comes out.
-  3. Nothing is allocated because a length was announced; it is allocated when
-     the bytes are there.  ``want`` tells the caller how many are known to be missing.
-  4. Garbage raises ProtocolError with the words of Redis and nothing else.  A
-     parser that has raised is done: the connection is to be closed.
+  1. Nothing is read twice: ``reached`` is the end of the parsed bytes and ``scanned``
+     the end of the bytes without a line end.  Both count from ``pos``, so they stay
+     right when the bytes move.
+  2. The size of the received pieces never changes the result.
+  3. Memory is allocated when the bytes have arrived, not when a length is announced.
+     ``want`` tells the caller how many bytes are known to be missing.
+  4. Garbage raises only ProtocolError, with the words of Redis.  After an exception
+     the parser is unusable: close the connection.
   5. As in Redis, only CR is looked at: the byte after it, and the two bytes
      after a bulk string, may be anything.
 """
@@ -34,13 +34,13 @@ from forebay.wire.argv import Argv
 from forebay.wire.chars import CR, DOLLAR, LF, STAR
 from forebay.wire.inline import split_line
 
-# What a client may send before it has given its password.
+# Limits for a client that has not given its password yet.
 STRANGER_MAX_ARGS = 10
 STRANGER_MAX_BULK = 16384
 # The first byte of a client that speaks TLS, which no line of words begins with.
 TLS_HELLO = 0x16
 SPEAKS_TLS = "ERR Protocol error: it speaks TLS, and this port speaks plain text"
-# Beyond any memory, and small enough that no sum of offsets overflows.
+# Larger than any memory, and small enough that no sum of offsets overflows.
 BULK_CEILING = 1 << 62
 
 
@@ -95,7 +95,7 @@ class RequestParser:
         self.end = end
 
     def next(self) -> bool:
-        """Whether ``argv`` holds the next command (perhaps an empty one) or lacks bytes."""
+        """True if ``argv`` holds the next command (perhaps empty), False if bytes are missing."""
         if self.left == 0:
             if self.pos >= self.end:
                 self.rest()
@@ -107,7 +107,7 @@ class RequestParser:
         return self.next_bulks()
 
     def rest(self) -> None:
-        """All bytes are used up: hold on to nothing that an idle client does not need."""
+        """All bytes are consumed: release everything that an idle client does not need."""
         self.buf = b""
         self.p = self.buf
         self.argv.use(self.buf)
@@ -117,7 +117,7 @@ class RequestParser:
         self.want = 0
 
     def finish(self, n: int, at: int) -> None:
-        """A command of n arguments is whole and ends at ``at``."""
+        """A command of n arguments is complete and ends at ``at``."""
         self.argv.n = n
         self.pos = at
         self.reached = 0
@@ -144,7 +144,7 @@ class RequestParser:
         return True
 
     def open_array(self) -> bool:
-        """Read ``*n``; False if the line is not whole.  Nothing is left of an empty array."""
+        """Read ``*n``; False if the line is incomplete.  An empty array is consumed."""
         at = self.pos + 1
         n = mem.short_line(self.p, at, self.end)
         if n >= 0:
@@ -163,7 +163,7 @@ class RequestParser:
         return True
 
     def next_bulks(self) -> bool:
-        """Go on with the bulk strings of an array."""
+        """Continue with the bulk strings of an array."""
         argv = self.argv
         p = self.p
         w = argv.w
@@ -210,7 +210,7 @@ class RequestParser:
         self.want = n + 2 - (self.end - at) if n >= 0 else 0
 
     def bulk_header(self, at: int) -> int:
-        """Read ``$n`` with all checks: n, and ``reached`` after it; -1 if it is not whole."""
+        """Read ``$n`` with all checks: n, and ``reached`` after it; -1 if it is incomplete."""
         cr = self.find_line_end(at, "too big bulk count string")
         if cr < 0:
             return -1
@@ -226,14 +226,14 @@ class RequestParser:
         return n
 
     def find_line_end(self, at: int, too_big: str) -> int:
-        """Index of the CR that ends the line at ``at``; -1 until it and the byte after it came."""
+        """Index of the CR that ends the line at ``at``; -1 if it or the next byte is missing."""
         cr = self.find_in_line(at, CR, too_big)
         if cr >= 0 and cr + 1 >= self.end:
             return -1
         return cr
 
     def find_in_line(self, at: int, byte: int, too_big: str) -> int:
-        """Index of the first such byte in the line at ``at``, or -1 if it has not come yet."""
+        """Index of the first such byte in the line at ``at``, or -1 if it has not arrived yet."""
         self.want = 0
         hit = mem.find(self.p, max(at, self.pos + self.scanned), self.end, byte)
         seen = self.end if hit < 0 else hit

@@ -44,10 +44,10 @@ cdef Py_ssize_t put_bulk(u8* d, Py_ssize_t o, const u8* src, Py_ssize_t at, Py_s
 cdef class RespWriter:
     cdef public int resp                # 2 or 3
     cdef readonly WriterPool pool
-    cdef bytearray buf                  # NOTHING while nothing waits
+    cdef bytearray buf                  # NOTHING while no bytes wait
     cdef u8* p                          # its bytes; need() may change it
     cdef readonly Py_ssize_t start      # bytes already sent
-    cdef readonly Py_ssize_t size       # end of what was written; not 0 if anything waits
+    cdef readonly Py_ssize_t size       # end of the written bytes; not 0 if any wait
     cdef readonly Py_ssize_t cap        # length of buf
     cdef readonly list aside            # full buffers that come before it, or None
     cdef readonly Py_ssize_t aside_start, aside_bytes

@@ -1,9 +1,9 @@
-"""Values in, protocol bytes out: the replies of one client, or what the AOF is given.
+"""Values in, protocol bytes out: the replies of one client, or the records for the AOF.
 
     buf   [ sent already | waiting to be sent | free ]
           0           start                size    cap
 
-    aside [ full | full | full ]     sent before all that: buffers of a client that does not read
+    aside [ full | full | full ]     sent before buf: buffers of a client that does not read
 
     in RESP3            in RESP2            written by
     +OK  -ERR text      the same            ok, status, error
@@ -17,19 +17,19 @@
     =7 txt:abc          $3 abc              verbatim
 
 Rules
-  1. Only ``need`` makes room.  It may change ``p``, so a writer calls it once
-     for the whole piece it is going to write, then stores without checking,
-     then sets ``size``.  Nothing is written before the first ``need``.
-  2. Bytes before ``size`` stay where they are until the next ``consume`` or
-     ``clear``: a mark taken by ``open_array`` is a plain index.
+  1. Only ``need`` makes room.  It may change ``p``, so a writer calls it once for the whole
+     piece, then stores without checking, then sets ``size``.  Nothing is written before the
+     first ``need``.
+  2. Bytes before ``size`` do not move until the next ``consume`` or ``clear``: a mark from
+     ``open_array`` is a plain index.
   3. A client that waits for nothing owns no buffer.  Empty buffers go to the
      ``pool``, which all writers of an engine share, and the next writer takes the
      one used last: it has the right size and is still in the cache.
   4. Text from a user never ends a line: CR and LF in a status or an error
      become spaces.
-  5. What waits for a client that does not read is set aside, a nearly full buffer at a time, by
-     the loop at the end of a turn, when no mark is in use.  To copy it to a larger buffer would
-     hold up others: a message to fifty such clients makes all their outputs grow at once.
+  5. The output of a client that does not read is set aside, a nearly full buffer at a time, by
+     the loop at the end of a turn, when no mark is in use.  Copying it to a larger buffer would
+     delay others: a message to fifty such clients makes all their outputs grow at once.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from forebay.wire.chars import COLON, DASH, DOLLAR, GREATER, PERCENT, STAR, TILD
 
 # Most replies of a pipeline fit; growth is by doubling.
 FIRST_BUFFER = 4096
-# Larger ones are rare and are given back to the system at once.  A page of columns is not: fresh
-# memory for it would cost more than to write it.
+# Larger ones are rare and are returned to the system at once.  A page of columns is not: new memory
+# for it would cost more than writing it.
 LARGEST_SPARE = 2 << 20
-# What all unused buffers together may hold on to.
+# The maximum size of all unused buffers together.
 SPARE_BYTES = 8 << 20
 # A buffer of this size that has less than a fifth of it left is set aside (rule 5).
 ASIDE_BYTES = 128 << 10
-# Output of this size is shown to the guard each time before it grows.
+# From this size on the guard is asked each time before the output grows.
 GUARDED_BYTES = 1 << 20
 # The longest header: a type byte, twenty digits, CR and LF, rounded up.
 HEADER = 24
@@ -64,18 +64,18 @@ NOTHING = bytearray()
 
 
 class Guard(Protocol):
-    """Whoever may stop a reply that becomes too large."""
+    """May stop a reply that becomes too large."""
 
     def check(self, writer: RespWriter, size: int) -> None:
-        """So many bytes wait, or are about to; raises OverrunError if that is too much."""
+        """``size`` bytes wait, or will; raises OverrunError if that is too much."""
 
 
 class WriterPool:
-    """What the writers of one engine share: unused buffers, and the text of a millisecond.
+    """Shared by the writers of one engine: unused buffers, and the text of a millisecond.
 
     The buffers are a stack, the last returned on top, in slots that stay: list.pop
     shrinks the list, which costs more than all the rest of a small reply.  The text is
-    the first half of the last ID written: neighbours in a stream mostly share it.
+    the first half of the last ID written: neighbours in a stream usually share it.
     """
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class WriterPool:
         self.n = mem.put_uint(self.t, 0, 0)
 
     def take(self) -> bytearray:
-        """A buffer; its content is whatever was there before."""
+        """A buffer; its old content is still in it."""
         if self.top == 0:
             return bytearray(FIRST_BUFFER)
         self.top -= 1
@@ -99,7 +99,7 @@ class WriterPool:
         return buf
 
     def give(self, buf: bytearray) -> None:
-        """Keep a buffer for the next one who needs it, unless there is enough of them."""
+        """Keep a buffer for the next use, unless there are enough of them."""
         size = len(buf)
         if size <= LARGEST_SPARE and self.held_bytes + size <= SPARE_BYTES:
             if self.top == len(self.slots):
@@ -117,7 +117,7 @@ class WriterPool:
         if ms != self.ms:
             self.ms = ms
             self.n = mem.put_uint(self.t, 0, ms)
-        # Written as if the length had two digits, which is so but for tiny IDs.
+        # Written as if the length had two digits, which is true for all but tiny IDs.
         mem.copy_short(d, at + 5, self.t, 0, self.n)
         o = at + 5 + self.n
         d[o] = DASH
@@ -164,7 +164,7 @@ class RespWriter:
         self.start = 0
         self.size = 0
         self.cap = 0
-        #: Full buffers, the oldest first, or None; what is sent of that one, what waits in all.
+        #: Full buffers, the oldest first, or None; the sent part of the first, the size of all.
         self.aside: list[bytearray] | None = None
         self.aside_start = 0
         self.aside_bytes = 0
@@ -194,7 +194,7 @@ class RespWriter:
         return self.aside_bytes + self.size - self.start
 
     def room_bytes(self) -> int:
-        """The memory in which they wait."""
+        """The size of the memory in which they wait."""
         return self.aside_bytes + self.cap
 
     def view(self) -> memoryview:
@@ -204,8 +204,8 @@ class RespWriter:
     def consume(self, n: int) -> None:
         """The first n bytes that wait in the buffer were sent; nothing is set aside.
 
-        The rest moves to the front only when it is no longer than what was sent
-        before it, so that a slow reader costs each byte one move at most.
+        The rest moves to the front only if it is no longer than the part
+        already sent, so that a slow reader costs each byte one move at most.
         """
         if n < 0 or n > self.size - self.start:
             raise ValueError("more consumed than was waiting")
@@ -230,7 +230,7 @@ class RespWriter:
             self.let_go()
 
     def consume_aside(self, n: int) -> None:
-        """The first n bytes of those that are set aside were sent; they lie in one buffer."""
+        """The first n of the bytes set aside were sent; they are in one buffer."""
         assert self.aside is not None
         self.aside_start += n
         self.aside_bytes -= n
@@ -241,19 +241,19 @@ class RespWriter:
                 self.aside = None
 
     def clear(self) -> None:
-        """Forget everything and give the buffer back."""
+        """Drop everything and return the buffer."""
         self.aside = None
         self.aside_bytes = 0
         self.release()
 
     def release(self) -> None:
-        """Forget what waits in the buffer, and give it back."""
+        """Drop the bytes in the buffer, and return it."""
         if self.cap > 0:
             self.pool.give(self.buf)
         self.let_go()
 
     def let_go(self) -> None:
-        """Own no buffer."""
+        """Have no buffer."""
         self.buf = NOTHING
         self.p = NOTHING
         self.start = self.size = self.cap = 0
@@ -265,7 +265,7 @@ class RespWriter:
         return content
 
     def rewind(self, mark: int) -> None:
-        """Unwrite what came after an earlier ``size``."""
+        """Remove the bytes after an earlier ``size``."""
         if mark < self.start or mark > self.size:
             raise ValueError("a mark that is not in the waiting bytes")
         if mark == self.start:
@@ -274,7 +274,7 @@ class RespWriter:
             self.size = mark
 
     def insert(self, mark: int, data: bytes) -> None:
-        """Put bytes before what was written since ``mark``: some things are known last."""
+        """Insert bytes before those written since ``mark``: some values are known last."""
         n = len(data)
         self.need(n)
         mem.move(self.p, mark + n, mark, self.size - mark)
@@ -312,11 +312,11 @@ class RespWriter:
         self.header(STAR if self.resp == 2 else TILDE, n)
 
     def push(self, n: int) -> None:
-        """The header of a message that answers no command."""
+        """The header of a message that is not a reply."""
         self.header(STAR if self.resp == 2 else GREATER, n)
 
     def open_array(self, guess: int) -> int:
-        """An array whose length is not known yet; close_array takes the mark returned."""
+        """An array whose length is not known yet; close_array takes the returned mark."""
         mark = self.size
         self.array(guess)
         return mark
@@ -397,14 +397,14 @@ class RespWriter:
         self.size = o + 2
 
     def raw(self, data: bytes) -> None:
-        """Bytes that are protocol already."""
+        """Bytes that are already in the protocol."""
         n = len(data)
         self.need(n)
         mem.copy(self.p, self.size, data, 0, n)
         self.size += n
 
     def bytes_of(self, buf: bytearray, at: int, n: int) -> None:
-        """The bytes buf[at:at+n], as they are."""
+        """Literal bytes buf[at:at+n]."""
         if at < 0 or n < 0 or at + n > len(buf):
             raise ValueError("a range that is not in the buffer")
         self.need(n)
@@ -420,7 +420,7 @@ class RespWriter:
         self.raw(b"$-1\r\n" if self.resp == 2 else b"_\r\n")
 
     def null_array(self) -> None:
-        """No value, where otherwise an array stands."""
+        """No value, in place of an array."""
         self.raw(b"*-1\r\n" if self.resp == 2 else b"_\r\n")
 
     def status(self, text: bytes) -> None:
@@ -440,7 +440,7 @@ class RespWriter:
             self.raw(b",%b\r\n" % text)
 
     def boolean(self, value: bool) -> None:
-        """True or false; one or zero for an old client."""
+        """True or false; one or zero in RESP2."""
         if self.resp == 2:
             self.integer(1 if value else 0)
         else:
@@ -454,7 +454,7 @@ class RespWriter:
             self.raw(b"=%d\r\n%b:%b\r\n" % (len(text) + 4, form, text))
 
     def value(self, obj: Any) -> None:
-        """Whatever a plain handler returns, nested as it likes."""
+        """Any value that a plain handler returns, nested to any depth."""
         if obj is None:
             self.null()
         elif isinstance(obj, bool):
@@ -471,7 +471,7 @@ class RespWriter:
             self.collection(obj)
 
     def collection(self, obj: Any) -> None:
-        """A list, tuple, dict or set, with all that is in it."""
+        """A list, tuple, dict or set, with all its items."""
         if isinstance(obj, dict):
             self.map(len(obj))
             obj = [each for pair in obj.items() for each in pair]

@@ -7,7 +7,7 @@
     patient.py            a server, looked at twice
     links.py, replicas.py, saving.py, load.py        judge the server
     finding.py            one judgement: a level, a sentence, what to do
-    report.py             how it is told
+    report.py             the report
 
-Whoever measures does not judge: a judge is a function of numbers, and a test hands it any it likes.
+Code that measures does not judge: a judge is a function of numbers, so a test can pass any numbers.
 """

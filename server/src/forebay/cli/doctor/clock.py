@@ -1,8 +1,8 @@
-"""The clock: where it comes from, whether it steps, whether somebody keeps it right.
+"""The clock: its source, whether it steps, whether a service keeps it right.
 
 IDs of entries are times of the wall clock, and expiry is measured with it.  A clock that steps
 back makes the server repeat the last millisecond; after a failover to a machine whose clock is
-behind, IDs stand still until it has caught up.
+behind, the time in new IDs does not advance until the clock has caught up.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from forebay.cli.words import span
 
 SOURCE, STEPS, SYNCED = "clock source", "clock", "time sync"
 _CLOCKS = "/sys/devices/system/clocksource/clocksource0"
-#: Reading one of these asks the hardware, each time.
+#: Each reading of one of these asks the hardware.
 SLOW_SOURCES = ("hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit", "xen")
-#: Whoever corrects a clock gently changes it by half a millisecond in a second at most.
+#: A service that corrects a clock gently changes it by at most half a millisecond per second.
 STEP_S = 0.05
 
-#: Longer than a struct timex is on any machine; zeros only ask.
+#: Longer than a struct timex on any machine; zeros only query.
 _TIMEX_BYTES = 512
 _NOT_SYNCED = 5
 
 
 def source_finding(tree: Tree) -> Finding:
-    """Whether reading the time is cheap."""
+    """Judge whether reading the time is cheap."""
     source = tree.text(f"{_CLOCKS}/current_clocksource")
     if not source:
         return unknown(SOURCE, f"{_CLOCKS}/current_clocksource cannot be read")
@@ -44,12 +44,12 @@ def source_finding(tree: Tree) -> Finding:
 
 
 def ahead_s() -> float:
-    """How far the wall clock is ahead of the one that never steps: constant, but for steps."""
+    """How far the wall clock is ahead of the one that never steps: constant, except for steps."""
     return time.clock_gettime(time.CLOCK_REALTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
 
 
 def step_finding(step_s: float, watched_s: float) -> Finding:
-    """Whether the wall clock moved against the other one while somebody watched."""
+    """Whether the wall clock stepped against the other one while it was watched."""
     facts = {"step_ms": round(step_s * 1000, 3), "watched_s": round(watched_s, 3)}
     if abs(step_s) < STEP_S:
         return ok(STEPS, f"The wall clock made no step in {span(watched_s)}", **facts)
@@ -57,15 +57,15 @@ def step_finding(step_s: float, watched_s: float) -> Finding:
     return problem(
         STEPS,
         f"The wall clock stepped {way} by {span(abs(step_s))} while it was watched: IDs and expiry "
-        "follow it, so correct it gently, and have one service do it",
+        "follow it, so let one service correct it gently",
         "timedatectl status",
         **facts,
     )
 
 
 def kernel_clock_state() -> int:
-    """What adjtimex answers: 0 to 4 if somebody keeps the clock right, 5 if nobody does, -1 if
-    it cannot be asked."""
+    """The answer of adjtimex: 0 to 4 if a service keeps the clock right, 5 if none does, -1 if
+    it cannot be called."""
     try:
         return int(ctypes.CDLL(None).adjtimex(ctypes.create_string_buffer(_TIMEX_BYTES)))
     except (OSError, AttributeError):
@@ -79,8 +79,8 @@ def sync_finding(state: int) -> Finding:
     if state == _NOT_SYNCED:
         return advice(
             SYNCED,
-            "No service keeps the clock right: after a failover to another machine, IDs may "
-            "stand still or leap",
+            "No service keeps the clock right: after a failover to another machine, the time in "
+            "IDs may stop or jump",
             "sudo timedatectl set-ntp true",
             synced=False,
         )

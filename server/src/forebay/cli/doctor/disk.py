@@ -1,8 +1,8 @@
 """The disk: how fast it syncs, what kind it is, how much room it has.
 
-A sync is measured as an AOF does it: append a few bytes, fdatasync, again.  The file has no name,
-so that nothing is left in the data directory, not even after kill -9.  The server's own writes
-share the disk with the test, so it is short and stops early.
+A sync is measured as an AOF does it: append a few bytes, fdatasync, repeat.  The file has no name,
+so that nothing is left in the data directory, not even after kill -9.  The test shares the disk
+with the server's own writes, so it is short and stops early.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ APPEND = b"x" * 200  # an XADD of a few fields
 MOST_SYNCS = 1000
 LONGEST_S = 2.0
 
-#: With everysec a sync that lasts as long as its period stops writers.
+#: With everysec, a sync that takes as long as its period stops writers.
 STOPS_S = 1.0
-#: With everysec a sync so slow is noticed by nobody yet; the next busy hour is near.
+#: With everysec, a sync this slow does not delay clients yet, but may in a busy hour.
 SLOW_S = 0.1
 #: With always each write waits for its sync.
 WAITS_S = 0.01
-#: No disk is so fast: something answers before the bytes are safe.
+#: No disk is this fast: a cache answers before the bytes are safe.
 UNBELIEVABLE_S = 10e-6
 
 TOPIC, KIND, SPACE = "disk sync", "file system", "disk space"
@@ -58,7 +58,7 @@ class SyncTimes:
 
 
 def measure_syncs(folder: Path, longest_s: float) -> SyncTimes:
-    """Append and sync again and again, for a time; OSError if the folder cannot be written to."""
+    """Append and sync repeatedly, for a time; OSError if the folder cannot be written to."""
     taken: list[float] = []
     with tempfile.TemporaryFile(dir=folder, prefix="forebay-doctor-", buffering=0) as file:
         end_s = time.perf_counter() + min(longest_s, LONGEST_S)
@@ -71,7 +71,7 @@ def measure_syncs(folder: Path, longest_s: float) -> SyncTimes:
 
 
 def sync_finding(subject: Subject, longest_s: float, is_asked_for: bool) -> Finding:
-    """Measure the directory, and judge it; one that was asked for by name must be usable."""
+    """Measure the directory, and judge it; one that the user named must be usable."""
     try:
         times = measure_syncs(subject.folder, longest_s)
     except OSError as error:
@@ -104,8 +104,8 @@ def judge_syncs(subject: Subject, times: SyncTimes) -> Finding:
     if subject.appendfsync == "always" and times.median_s >= WAITS_S:
         return advice(
             TOPIC,
-            f"{said}: appendfsync is always, so each write waits so long; everysec would not, "
-            "and may lose the last second when power fails",
+            f"{said}: appendfsync is always, so each write waits this long; everysec would not, "
+            "but may lose the last second when power fails",
             subject.address.setting("appendfsync", "everysec"),
             **facts,
         )
@@ -120,21 +120,21 @@ def judge_syncs(subject: Subject, times: SyncTimes) -> Finding:
     if times.median_s < UNBELIEVABLE_S:
         return advice(
             TOPIC,
-            f"{said}: no disk is so fast, a cache answers for it; make sure that the cache "
+            f"{said}: no disk is this fast, so a cache answers; make sure that the cache "
             "survives a loss of power",
             "lsblk -o NAME,TYPE,TRAN,MODEL,FSTYPE,MOUNTPOINTS",
             **facts,
         )
     return ok(
         TOPIC,
-        f"{said}: with appendfsync always a lone writer waits so long for each write, with "
-        "everysec nobody waits",
+        f"{said}: with appendfsync always a single writer waits this long for each write, with "
+        "everysec no client waits",
         **facts,
     )
 
 
 def kind_finding(tree: Tree, folder: Path) -> Finding:
-    """Whether files in the folder outlive a restart, and where they are."""
+    """Whether files in the folder survive a restart, and on what kind of disk they are."""
     mounts = tree.text("/proc/self/mountinfo")
     kind = mounted_kind(mounts or "", folder)
     if not kind:
@@ -151,7 +151,7 @@ def kind_finding(tree: Tree, folder: Path) -> Finding:
         return advice(
             KIND,
             f"{folder} is on {kind}, a disk at the other end of a network: when the network "
-            "stops, so do writes, and a sync is what the other side calls one",
+            "stops, so do writes, and the other side decides what a sync is",
             move,
             kind=kind,
         )
@@ -167,23 +167,23 @@ def mounted_kind(mounts: str, folder: Path) -> str:
         if len(words) < 5 or not after:
             continue
         point = words[4].replace("\\040", " ")
-        # Of two on the same point the later one covers the other.
+        # Of two mounts on the same point the later one covers the other.
         if folder.is_relative_to(point) and len(point) >= len(best):
             best, kind = point, after.split()[0]
     return kind
 
 
 def space_finding(subject: Subject) -> Finding:
-    """Measure the room on the disk, and judge it."""
+    """Measure the free space on the disk, and judge it."""
     try:
         room = os.statvfs(subject.folder)
     except OSError as error:
-        return unknown(SPACE, f"The room in {subject.folder} is not known ({error.strerror})")
+        return unknown(SPACE, f"The free space in {subject.folder} is unknown ({error.strerror})")
     return judge_space(subject, room.f_bavail * room.f_frsize)
 
 
 def judge_space(subject: Subject, free_bytes: int) -> Finding:
-    """A rewrite writes all data anew before the old files go."""
+    """Judge it: a rewrite writes all data again before it removes the old files."""
     needed = subject.rewrite_bytes
     facts = {"free_bytes": free_bytes, "rewrite_bytes": needed}
     said = f"{size(free_bytes)} are free in {subject.folder}"

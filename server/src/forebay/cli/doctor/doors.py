@@ -1,7 +1,8 @@
-"""Who gets in, and who can read along: passwords, TLS, and files with secrets in them.
+"""Access: passwords, TLS, and files with secrets in them.
 
-Whether a password is needed is tried, not read: a connection of its own says PING without one.
-So a password is never asked for, and a user without any is found as well.
+Doctor tests whether a password is needed, instead of reading the setting: a separate connection
+sends PING without one.  So doctor never asks for a password, and finds a default user without
+one too.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ OLD_PROTOCOLS = frozenset(("tlsv1", "tlsv1.0", "tlsv1.1", "sslv3"))
 SECRET_WORDS = frozenset(
     "requirepass masterauth primaryauth user tls-key-file-pass tls-client-key-file-pass".split()
 )
-#: Files that nobody but their owner may read, by the directive that names them.
+#: Directives that name files which only their owner may read.
 SECRET_FILES = ("aclfile", "tls-key-file", "tls-client-key-file")
 FOR_OTHERS = 0o077
 
@@ -42,7 +43,7 @@ def opens_without_password(address: Address) -> bool | None:
 
 
 def is_public(settings: Mapping[str, str]) -> bool | None:
-    """Whether other machines reach the port; None if the server does not tell."""
+    """Whether other machines can reach the port; None if the server does not tell."""
     bind = settings.get("bind")
     if bind is None:
         return None
@@ -51,11 +52,11 @@ def is_public(settings: Mapping[str, str]) -> bool | None:
 
 
 def password_finding(patient: Patient) -> Finding:
-    """A port that is open to others, and asks nobody who they are."""
+    """Whether the port is open to other machines without a password."""
     is_open, public = patient.is_open, is_public(patient.settings)
     facts = {"needs_password": None if is_open is None else not is_open, "public": public}
     if is_open is None or public is None:
-        return unknown(PASSWORD, "It could not be tried whether a password is needed", "", **facts)
+        return unknown(PASSWORD, "Whether a password is needed could not be tested", "", **facts)
     if not is_open:
         return ok(PASSWORD, "A client must give a password", **facts)
     if not public:
@@ -75,7 +76,7 @@ def password_finding(patient: Patient) -> Finding:
 
 
 def tls_finding(patient: Patient) -> Finding:
-    """Whether others on the network can read along."""
+    """Whether others on the network can read the traffic."""
     settings = patient.settings
     tls_port, port = patient.setting("tls-port"), patient.setting("port")
     protocols = settings.get("tls-protocols", "").lower().split()
@@ -103,7 +104,7 @@ def tls_finding(patient: Patient) -> Finding:
             patient.address.setting("port", "0"),
             **facts,
         )
-    return ok(TLS, f"Clients of other machines come in over TLS, at port {tls_port}", **facts)
+    return ok(TLS, f"Clients of other machines connect with TLS, at port {tls_port}", **facts)
 
 
 def secrets_finding(tree: Tree, info: Mapping[str, str], settings: Mapping[str, str]) -> Finding:
@@ -118,13 +119,13 @@ def secrets_finding(tree: Tree, info: Mapping[str, str], settings: Mapping[str, 
     if readable:
         return problem(
             SECRETS,
-            f"Other users of this machine may read {', '.join(readable)}, with secrets in it",
+            f"Other users of this machine can read secrets in {', '.join(readable)}",
             f"chmod 600 {' '.join(readable)}",
             files=readable,
         )
     if not paths:
         return ok(SECRETS, "The server has no file with a password or key in it", files=[])
-    return ok(SECRETS, f"Only the server's user reads {', '.join(paths)}", files=paths)
+    return ok(SECRETS, f"Only the server's user can read {', '.join(paths)}", files=paths)
 
 
 def _has_secrets(text: str) -> bool:
@@ -135,7 +136,7 @@ def _has_secrets(text: str) -> bool:
 
 
 def _mode(tree: Tree, path: str) -> int:
-    """Who may read a file; nobody if it is not there."""
+    """The permissions of a file; 0 if it does not exist."""
     try:
         return (tree.root / path.lstrip("/")).stat().st_mode
     except OSError:

@@ -1,9 +1,9 @@
-"""``forebay doctor``: examine the machine and the server, tell what is wrong and what to do.
+"""``forebay doctor``: examine the machine and the server, say what is wrong and what to do.
 
-    meet the server  ->  first look  ->  syncs of the disk are timed, the clock is watched
-                     ->  last look   ->  everything is judged, told, and counted
+    connect          ->  first look  ->  syncs of the disk are timed, the clock is watched
+                     ->  last look   ->  everything is judged, reported, and counted
 
-A server that is not there is one finding like others: the machine can be judged without it.
+A missing server is one finding like others: the machine can be judged without it.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from forebay.cli.remote.option import url_parameter
 HELP = """\
 Examine this machine and a running server: Forebay, Redis or Valkey.
 
-It says in plain words what is well, what could be better, what is wrong, and which command
+It says in plain words what is fine, what could be better, what is wrong, and which command
 helps.
 
 The machine: how fast its disk syncs, clock, limits, huge pages, memory for a fork, room
-on the disk.  The server: role, replicas behind, backlog against the rate of writes, what
-is on disk, memory, clients, slow commands.  Nothing is changed: the server is asked with
-INFO, CONFIG GET and SLOWLOG GET, and a file without a name is written in its directory.
+on the disk.  The server: role, how far replicas are behind, backlog against the rate of
+writes, what is on disk, memory, clients, slow commands.  Nothing is changed: doctor sends
+INFO, CONFIG GET and SLOWLOG GET, and writes a file without a name in its directory.
 
 The machine is looked at if the server runs on it, if no server is there, or with --dir.
 """
@@ -80,7 +80,7 @@ Dir = Annotated[
         name="--dir",
         metavar="PATH",
         converter=path_of,
-        help="the directory whose disk is tried (that of the server, or else this one)",
+        help="the directory whose disk is tested (that of the server, or else this one)",
     ),
 ]
 Seconds = Annotated[
@@ -88,7 +88,7 @@ Seconds = Annotated[
     Parameter(
         metavar="N",
         converter=seconds_up_to(LONGEST_S),
-        help=f"watch for so long how much is written, and the clock ({USUAL_S:g})",
+        help=f"how long to watch the writes and the clock ({USUAL_S:g})",
     ),
 ]
 Json = Annotated[bool, Parameter(help="the same as one line of JSON")]
@@ -98,7 +98,7 @@ Json = Annotated[bool, Parameter(help="the same as one line of JSON")]
 def doctor(
     *, url: Url = None, folder: Dir = None, seconds: Seconds = USUAL_S, json: Json = False
 ) -> int:
-    """Examine, tell, and count problems."""
+    """Examine, report, and count problems."""
     sections = examine(Tree(), url, folder, seconds)
     if json:
         write_json(report.facts(sections))
@@ -118,7 +118,7 @@ class Met:
 
 
 def examine(tree: Tree, url: Address | None, folder: Path | None, seconds: float) -> list[Section]:
-    """Everything, in the order in which it is told."""
+    """Examine everything, in the order of the report."""
     address = url or parse_url(DEFAULT_URL)
     with meeting(tree, address) as met:
         if isinstance(met, LinkError):
@@ -131,7 +131,7 @@ def examine(tree: Tree, url: Address | None, folder: Path | None, seconds: float
 
 
 def examine_both(tree: Tree, met: Met, folder: Path | None, seconds: float) -> list[Section]:
-    """The machine and the server, in the same seconds."""
+    """Examine the machine and the server during the same seconds."""
     address = met.link.address
     if met.pid is None and folder is None:
         machine = elsewhere_section(address)
@@ -151,7 +151,7 @@ def examine_both(tree: Tree, met: Met, folder: Path | None, seconds: float) -> l
 
 @contextmanager
 def meeting(tree: Tree, address: Address) -> Iterator[Met | LinkError]:
-    """A conversation with a server; why there is none, if there is none."""
+    """A connection to a server; the error if there is none."""
     try:
         link = Link(address, is_text=True)
     except LinkError as error:
@@ -162,7 +162,7 @@ def meeting(tree: Tree, address: Address) -> Iterator[Met | LinkError]:
 
 
 def first_look(tree: Tree, link: Link) -> Met | LinkError:
-    """Log in and ask for all that does not change while it is watched."""
+    """Log in and ask for everything that does not change while the server is watched."""
     try:
         link.log_in()
         seen = look(link)
@@ -173,10 +173,10 @@ def first_look(tree: Tree, link: Link) -> Met | LinkError:
 
 
 def absent_finding(error: LinkError, *, is_asked_for: bool) -> Finding:
-    """No server to look at: a problem only if somebody named one, or one is there and refuses."""
+    """No server to examine: a problem only if the user named one, or a server refuses."""
     if is_asked_for or not error.is_nobody:
         return problem("server", str(error), error.do)
-    return unknown("server", f"{error}, so only the machine was looked at", error.do)
+    return unknown("server", f"{error}, so only the machine was examined", error.do)
 
 
 def machine_section(tree: Tree, met: Met | None, folder: Path | None, seconds: float) -> Section:
@@ -205,7 +205,7 @@ def machine_section(tree: Tree, met: Met | None, folder: Path | None, seconds: f
 
 
 def kernel_findings(tree: Tree, subject: Subject) -> list[Finding]:
-    """All that files of the kernel tell."""
+    """Findings from files of the kernel."""
     return [
         kernel.files_finding(tree, subject),
         kernel.queue_finding(tree, subject),
@@ -229,7 +229,7 @@ def elsewhere_section(address: Address) -> Section:
 
 
 def server_section(address: Address, findings: list[Finding]) -> Section:
-    """What is told of a server."""
+    """The section about a server."""
     return Section("server", f"the server at {address}", findings)
 
 
@@ -260,7 +260,7 @@ def server_findings(patient: Patient) -> list[Finding]:
 
 
 def patience(seconds: float) -> AbstractContextManager[Any]:
-    """Something that moves on a terminal while nothing else does."""
+    """A moving sign on a terminal while doctor waits."""
     if not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console
@@ -269,5 +269,5 @@ def patience(seconds: float) -> AbstractContextManager[Any]:
 
 
 def wait_until(end_s: float) -> None:
-    """Let time go by until a moment of the monotonic clock."""
+    """Sleep until a moment of the monotonic clock."""
     time.sleep(max(0.0, end_s - time.monotonic()))

@@ -5,8 +5,8 @@
     problem   wrong now, or sure to go wrong: the only level that makes the exit code 1
     unknown   the machine or the server does not tell; never a failure
 
-``do`` is a command that can be copied as it is, wherever there is one.  ``facts`` are the numbers
-of the sentence, for programs.
+``do`` is a command to copy as it is, where there is one.  ``facts`` are the numbers of the
+sentence, for programs.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from forebay.cli.words import size, sysctl, whole
 from forebay.server.process import OWN_DESCRIPTORS
 
 FILES, HUGE, OVERCOMMIT, QUEUE = "open files", "huge pages", "overcommit", "accept queue"
-NO_LIMIT = 1 << 30  # as many descriptors as a kernel gives at all
+NO_LIMIT = 1 << 30  # more descriptors than any kernel gives
 _HUGE = "/sys/kernel/mm/transparent_hugepage/enabled"
 _OVERCOMMIT = "/proc/sys/vm/overcommit_memory"
 _SOMAXCONN = "/proc/sys/net/core/somaxconn"
@@ -18,7 +18,7 @@ _SOMAXCONN = "/proc/sys/net/core/somaxconn"
 def files_finding(tree: Tree, subject: Subject) -> Finding:
     """Whether there are descriptors for all clients.
 
-    A server raises its soft limit to what it needs, so before a start the hard one counts.
+    A server raises its soft limit as it needs, so before a start the hard limit counts.
     """
     limit = open_files(tree, subject)
     if limit is None:
@@ -29,7 +29,7 @@ def files_finding(tree: Tree, subject: Subject) -> Finding:
         return advice(
             FILES,
             f"{limit:,} files may be open, which is not enough for maxclients "
-            f"{subject.maxclients:,}: clients beyond are turned away",
+            f"{subject.maxclients:,}: further clients are turned away",
             f"ulimit -n {needed}    # for a service of systemd: LimitNOFILE={needed}",
             **facts,
         )
@@ -50,7 +50,7 @@ def open_files(tree: Tree, subject: Subject) -> int | None:
 
 
 def huge_finding(tree: Tree, subject: Subject) -> Finding:
-    """Whether a page that is written after a fork is 4 KB or 2 MB."""
+    """Whether a page that is copied after a fork is 4 KB or 2 MB."""
     text = tree.text(_HUGE)
     if text is None or "[" not in text:
         return unknown(HUGE, f"{_HUGE} cannot be read")
@@ -62,15 +62,15 @@ def huge_finding(tree: Tree, subject: Subject) -> Finding:
         return ok(HUGE, "The server has turned transparent huge pages off for itself", mode=mode)
     return advice(
         HUGE,
-        "Transparent huge pages are on for everybody: while a snapshot or a rewrite is written, "
-        "each change copies 2 MB instead of 4 KB, which takes time and memory",
+        "Transparent huge pages are on for all processes: while a snapshot or a rewrite is "
+        "written, each change copies 2 MB instead of 4 KB, which takes time and memory",
         f"echo madvise | sudo tee {_HUGE}",
         mode=mode,
     )
 
 
 def overcommit_finding(tree: Tree, subject: Subject) -> Finding:
-    """Whether a fork may be refused though memory is there."""
+    """Whether a fork may be refused although there is memory."""
     mode = tree.number(_OVERCOMMIT)
     if mode is None:
         return unknown(OVERCOMMIT, f"{_OVERCOMMIT} cannot be read")
@@ -96,14 +96,14 @@ def overcommit_finding(tree: Tree, subject: Subject) -> Finding:
 
 
 def commit_left(tree: Tree) -> int | None:
-    """Memory that the kernel may still promise, when it counts."""
+    """Memory that the kernel may still promise, if it counts."""
     limit = tree.size("/proc/meminfo", "CommitLimit")
     promised = tree.size("/proc/meminfo", "Committed_AS")
     return None if limit is None or promised is None else max(0, limit - promised)
 
 
 def queue_finding(tree: Tree, subject: Subject) -> Finding:
-    """Whether the kernel lets as many connections wait as the server asks for."""
+    """Whether the kernel's accept queue is as long as the server asks for."""
     most = tree.number(_SOMAXCONN)
     if most is None:
         return unknown(QUEUE, f"{_SOMAXCONN} cannot be read")

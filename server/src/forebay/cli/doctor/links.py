@@ -1,4 +1,4 @@
-"""The role of a server, and its link to a primary as the replica's end of it sees it."""
+"""The role of a server, and its link to a primary as the replica sees it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from forebay.cli.doctor.patient import Patient
 from forebay.cli.words import size, span
 
 SERVER, LINK, CLOCK = "server", "link to the primary", "clocks"
-#: Two machines whose clocks differ by more give IDs in another order than things happened.
+#: If the clocks of two machines differ by more, the order of IDs is not the order of events.
 CLOCKS_DIFFER_S = 1.0
 
 
 def server_finding(patient: Patient) -> Finding:
-    """What it is, and whether it serves."""
+    """Its program and role, and whether it serves."""
     role = "a replica" if patient.is_replica else "a primary"
     uptime_s = patient.number("uptime_in_seconds") or 0
     facts = {
@@ -32,7 +32,7 @@ def server_finding(patient: Patient) -> Finding:
 
 
 def clock_finding(patient: Patient) -> Finding:
-    """Whether the server's clock agrees with ours, which matters when it is another machine's."""
+    """Whether the server's clock agrees with ours, which matters if it is another machine."""
     told_us = patient.number("server_time_usec")
     if told_us is None:
         return unknown(CLOCK, "The server does not tell its time in INFO")
@@ -82,7 +82,7 @@ def _down(patient: Patient, primary: str) -> Finding:
     check = f" ({reason})" if reason else ": is the primary there, is masterauth its password?"
     return problem(
         LINK,
-        f"The link to {primary} {ago}, and what is read here is old{check}",
+        f"The link to {primary} {ago}, and the data here is old{check}",
         _ping(patient),
         primary=primary,
         link="down",
@@ -95,7 +95,7 @@ def _syncing(patient: Patient, primary: str) -> Finding:
     told = f", {size(left)} are left" if left is not None and left > 0 else ""
     return advice(
         LINK,
-        f"A full sync from {primary} is under way{told}; until then old data is read here",
+        f"A full sync from {primary} is under way{told}; until then the data here is old",
         patient.address.command("INFO", "replication"),
         primary=primary,
         link="sync",
@@ -112,7 +112,7 @@ def read_only_finding(patient: Patient) -> Finding:
     if patient.number("slave_read_only") == 0:
         return advice(
             "writable replica",
-            "Clients may write here, and what they write is gone at the next full sync",
+            "Clients may write here, but their writes are lost at the next full sync",
             patient.address.setting("replica-read-only", "yes"),
         )
     return ok("writable replica", "Only the primary writes here")

@@ -10,9 +10,9 @@ from forebay.cli.words import MB, size, span
 MEMORY, HELD, EVICTED, CLIENTS = "memory", "fragmentation", "evictions", "clients"
 BLOCKED, SLOW, FORK = "blocked clients", "slow log", "last fork"
 
-#: Above so much of maxmemory or maxclients it is time to act.
+#: Above this share of maxmemory or maxclients it is time to act.
 NEARLY = 0.9
-#: A server that holds so many times what it uses, if that is worth a word.
+#: A server that holds this many times the memory that it uses, if that is worth a word.
 WASTEFUL = 1.5
 WORTH_BYTES = 256 * MB
 RECENT_S = 3600
@@ -46,14 +46,14 @@ def _no_limit(patient: Patient, used: int) -> Finding:
     return advice(
         MEMORY,
         f"{size(used)} are in use and there is no maxmemory: when the machine has no more, the "
-        "kernel kills the server, where with a limit it refuses writes",
+        "kernel kills the server; with a limit the server would refuse writes instead",
         patient.address.setting("maxmemory", f"{limit_mb}mb"),
         **facts,
     )
 
 
 def held_finding(patient: Patient) -> Finding:
-    """Memory that the process holds against what it uses."""
+    """Memory that the process holds, against memory that it uses."""
     used, held = patient.number("used_memory"), patient.number("used_memory_rss")
     if used is None or held is None:
         return unknown(HELD, "The server does not tell how much memory it holds")
@@ -62,8 +62,8 @@ def held_finding(patient: Patient) -> Finding:
     if held > used * WASTEFUL and held - used > WORTH_BYTES:
         return advice(
             HELD,
-            f"{said}: memory was given back in pieces that cannot be used again; a restart, or a "
-            "failover to a replica, frees it",
+            f"{said}: the rest is in pieces that cannot be used again; a restart, or a failover "
+            "to a replica, frees it",
             patient.address.command("MEMORY", "PURGE"),
             **facts,
         )
@@ -78,7 +78,7 @@ def held_finding(patient: Patient) -> Finding:
 
 
 def evicted_finding(patient: Patient) -> Finding:
-    """Whether the server throws keys away: an evicted stream is gone with all its groups."""
+    """Whether the server evicts keys: an evicted stream is gone with all its groups."""
     evicted = patient.number("evicted_keys")
     if evicted is None:
         return unknown(EVICTED, "The server does not tell how many keys it has evicted")
@@ -88,14 +88,14 @@ def evicted_finding(patient: Patient) -> Finding:
     if patient.grown("evicted_keys"):
         return problem(
             EVICTED,
-            f"Keys are thrown away now ({evicted:,} since the start): a stream goes whole, with "
-            "its groups",
+            f"Keys are thrown away now ({evicted:,} since the start): a stream is lost as a whole, "
+            "with its groups",
             keep,
             **facts,
         )
     if evicted:
         said = f"{counted(evicted, 'key')} thrown away since the start"
-        return advice(EVICTED, f"{said}: a stream goes whole, with its groups", keep, **facts)
+        return advice(EVICTED, f"{said}: a stream goes with all its groups", keep, **facts)
     if policy.startswith("allkeys") and patient.number("maxmemory"):
         return advice(
             EVICTED,
@@ -127,7 +127,7 @@ def clients_finding(patient: Patient) -> Finding:
 
 
 def blocked_finding(patient: Patient) -> Finding:
-    """Clients that wait; readers of streams do, and that is well."""
+    """Clients that wait; readers of streams do, and that is fine."""
     blocked = patient.number("blocked_clients")
     if blocked is None:
         return unknown(BLOCKED, "The server does not tell how many clients wait")
@@ -155,7 +155,7 @@ def slow_finding(patient: Patient) -> Finding:
     return advice(
         SLOW,
         f"{counted(len(recent), 'slow command')} in the last hour, the slowest is {worst.command} "
-        f"with {span(worst.took_us / 1e6)}: everybody else waited so long",
+        f"with {span(worst.took_us / 1e6)}: all other clients waited this long",
         patient.address.command("SLOWLOG", "GET", "10"),
         slow=len(recent),
         worst_us=worst.took_us,
@@ -164,7 +164,7 @@ def slow_finding(patient: Patient) -> Finding:
 
 
 def fork_finding(patient: Patient) -> Finding:
-    """For how long the last fork stopped the server."""
+    """How long the last fork stopped the server."""
     took_us = patient.number("latest_fork_usec")
     if took_us is None:
         return unknown(FORK, "The server does not tell how long its last fork took")

@@ -1,7 +1,7 @@
 """Memory of the machine: room for a fork, swap, and the limit of a container.
 
-A snapshot, a rewrite and a full sync are written by a forked child.  It shares all pages with the
-server; each page that is written meanwhile is copied, in the worst case all of them.
+A forked child writes snapshots, rewrites and full syncs.  It shares all pages with the server;
+each page that the server writes meanwhile is copied, in the worst case all of them.
 
     free for a fork = the least of    MemAvailable
                                       limit - use, of each control group above the process
@@ -18,9 +18,9 @@ from forebay.cli.doctor.tree import Tree
 from forebay.cli.words import MB, size, sysctl, whole
 
 FORK, SWAP, GROUP = "memory for a fork", "swap", "memory limit"
-#: A fork of so little data needs no look.
+#: With less data than this, a fork is no concern.
 SMALL_BYTES = 64 * MB
-#: A server that writes little copies about so much of its memory.
+#: A server with few writes copies about this share of its memory.
 LEAST_SHARE = 0.1
 #: The data of a server in a container, as a share of its limit: the rest is for a fork and buffers.
 LIMIT_SHARE = 0.6
@@ -37,7 +37,7 @@ class Group(NamedTuple):
 
     @property
     def room_bytes(self) -> int:
-        """What may still be taken."""
+        """Memory that may still be taken."""
         return max(0, self.limit_bytes - self.used_bytes)
 
 
@@ -67,7 +67,7 @@ def tightest_group(tree: Tree, subject: Subject) -> Group | None:
         kinds, _, path = rest.partition(":")
         if not kinds or "memory" in kinds.split(","):
             version = V1 if kinds else V2
-            # In a container the path may be that of the host: then only the top is there.
+            # In a container the path may be that of the host: then only the top exists.
             places = (PurePosixPath(path), *PurePosixPath(path).parents)
             groups += [_group(tree, version, str(place)) for place in places]
     limited = [group for group in groups if group is not None]
@@ -85,7 +85,7 @@ def _group(tree: Tree, version: Version, path: str) -> Group | None:
 
 
 def fork_finding(tree: Tree, subject: Subject) -> Finding:
-    """Whether a fork finds memory for what it may have to copy."""
+    """Whether there is memory for the pages that a fork may have to copy."""
     available = tree.size("/proc/meminfo", "MemAvailable")
     if available is None:
         return unknown(FORK, "/proc/meminfo does not tell how much memory is free")
@@ -109,7 +109,7 @@ def fork_finding(tree: Tree, subject: Subject) -> Finding:
         return advice(
             FORK,
             f"{said}, less than the {size(held)} that the server holds: enough for a snapshot "
-            "when few writes come meanwhile, and not for the worst case",
+            "if there are few writes meanwhile, but not for the worst case",
             do,
             **facts,
         )
@@ -117,7 +117,7 @@ def fork_finding(tree: Tree, subject: Subject) -> Finding:
 
 
 def swap_finding(tree: Tree, subject: Subject) -> Finding:
-    """Whether memory of the server is on the disk."""
+    """Whether memory of the server is in swap."""
     total = tree.size("/proc/meminfo", "SwapTotal")
     if total is None:
         return unknown(SWAP, "/proc/meminfo does not tell how much swap there is")
@@ -126,18 +126,18 @@ def swap_finding(tree: Tree, subject: Subject) -> Finding:
     if swapped is not None and swapped > max(MB, subject.held_bytes // 100):
         return problem(
             SWAP,
-            f"{size(swapped)} of the server's memory are on the disk, and commands that need it "
-            "wait: give the machine more memory, or the server less",
+            f"{size(swapped)} of the server's memory are in swap, and commands that need it wait: "
+            "give the machine more memory, or the server less",
             sysctl("vm.swappiness", 1),
             **facts,
         )
     if not total:
         return ok(SWAP, "There is no swap: memory is never on the disk", **facts)
-    return ok(SWAP, f"{size(total)} of swap, and nothing of the server is there", **facts)
+    return ok(SWAP, f"{size(total)} of swap, and no memory of the server is in it", **facts)
 
 
 def group_finding(tree: Tree, subject: Subject) -> Finding:
-    """Whether a limit of a container kills the server before it refuses writes."""
+    """Whether a container's limit kills the server before it refuses writes."""
     group = tightest_group(tree, subject)
     if group is None:
         if tree.text(f"{subject.process}/cgroup") is None:

@@ -1,11 +1,11 @@
-"""A running server, looked at twice: what it says of itself, and what changed in between.
+"""A running server, looked at twice: its own numbers, and what changed in between.
 
     first look  ... seconds ...  last look        INFO, CONFIG GET, SLOWLOG GET
          \\________ grown, rate _______/
 
-Forebay, Redis and Valkey answer alike; what one of them does not tell is None, and whoever judges
-says ``unknown``.  Settings are asked for one by one, since Redis before 7.0 takes one at a time,
-and by name, since a star would bring passwords as well.
+Forebay, Redis and Valkey answer alike; a fact that one of them does not give is None, and its
+judge says ``unknown``.  Settings are asked for one by one, because Redis before 7.0 takes one at a
+time, and by name, because a star would bring passwords too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SLOW_ENTRIES = 128
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a server said at one moment, by our own clocks."""
+    """The answers of a server at one moment, by our own clocks."""
 
     info: Mapping[str, str]
     monotonic_s: float
@@ -40,7 +40,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """One entry of the slow log; arguments may be private and are not kept."""
+    """One entry of the slow log; arguments may be private, so they are not kept."""
 
     at_s: int
     took_us: int
@@ -49,14 +49,14 @@ class Slow:
 
 @dataclass(frozen=True, slots=True)
 class Patient:
-    """All that is known of a server."""
+    """All that is known about a server."""
 
     address: Address
     first: Look
     last: Look
     settings: Mapping[str, str]
     slow: tuple[Slow, ...] | None = None
-    #: Whether a client without a password is served; None if that was not tried.
+    #: Whether a client without a password is served; None if that was not tested.
     is_open: bool | None = None
 
     def text(self, name: str) -> str:
@@ -72,7 +72,7 @@ class Patient:
         return whole(self.settings.get(name))
 
     def grown(self, name: str) -> int | None:
-        """How much a field grew between both looks; None if it is not counted."""
+        """How much a field grew between both looks; None if the server does not count it."""
         before, after = whole(self.first.info.get(name)), self.number(name)
         return None if before is None or after is None else after - before
 
@@ -83,13 +83,13 @@ class Patient:
 
     @property
     def now_s(self) -> float:
-        """The server's own time of day, by which it dates what it tells."""
+        """The server's own time of day, by which it dates its facts."""
         told_us = self.number("server_time_usec")
         return self.last.wall_s if told_us is None else told_us / 1e6
 
     @property
     def write_rate(self) -> float | None:
-        """Bytes a second that replicas are sent; without replicas, that the AOF grew by."""
+        """Bytes per second sent to replicas; without replicas, the growth of the AOF."""
         is_counted = self.number("repl_backlog_active") == 1
         grown = self.grown("master_repl_offset" if is_counted else "aof_current_size")
         return None if grown is None or grown < 0 else grown / self.watched_s
@@ -106,7 +106,7 @@ class Patient:
 
 
 def look(link: Link) -> Look:
-    """Ask for INFO; LinkError if it is not told."""
+    """Ask for INFO; LinkError if the server refuses."""
     reply = link.ask("INFO")
     if isinstance(reply, Refusal):
         raise not_told(link.address, reply)
@@ -114,19 +114,19 @@ def look(link: Link) -> Look:
     info = dict(line.split(":", 1) for line in lines if ":" in line and line[0] != "#")
     if info.get("redis_mode") == "sentinel":
         raise LinkError(
-            f"{link.address} is a Sentinel, and doctor looks at one of the servers that it watches",
+            f"{link.address} is a Sentinel; name one of the servers that it watches instead",
             link.address.command("SENTINEL", "MASTERS"),
         )
     if "role" not in info:
         raise LinkError(
-            f"{link.address} does not say its role in INFO, so nothing can be said of it",
+            f"{link.address} does not give its role in INFO, so it cannot be judged",
             link.address.command("INFO", "replication"),
         )
     return Look(info, time.monotonic(), time.clock_gettime(time.CLOCK_REALTIME))
 
 
 def not_told(address: Address, refusal: Refusal) -> LinkError:
-    """INFO was refused: why, and what helps."""
+    """The error if INFO was refused: why, and what helps."""
     code = refusal.partition(" ")[0]
     if code == "NOAUTH":
         return LinkError(
@@ -134,7 +134,7 @@ def not_told(address: Address, refusal: Refusal) -> LinkError:
         )
     if code == "DENIED":
         return LinkError(
-            f"{address} is in protected mode and talks to its own machine only",
+            f"{address} is in protected mode and serves only its own machine",
             "ssh HOST forebay doctor",
         )
     if "max number of clients" in refusal:

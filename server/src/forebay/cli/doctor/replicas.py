@@ -1,9 +1,9 @@
-"""Replicas, as their primary sees them: how far behind, and what a cut of their link would cost.
+"""Replicas, as their primary sees them: how far behind, and the cost of a broken link.
 
 master_repl_offset                  bytes of the stream of changes so far
 offset of a replica                 ... and how many it has confirmed; it does so once a second
-repl-backlog-size / write rate      for so many seconds a link may be cut, and the replica goes
-                                    on where it was (partial resync); later all data is sent
+repl-backlog-size / write rate      how many seconds a link may be broken, and the replica still
+                                    continues (partial resync); after that all data is sent
 client-output-buffer-limit          a replica that falls behind by more is cut off
 """
 
@@ -17,24 +17,24 @@ from forebay.cli.words import MB, directive_size, size, span, whole
 
 REPLICAS, BACKLOG, SAFE = "replicas", "backlog", "min-replicas-to-write"
 TIMEOUT, BUFFERS = "repl-timeout", "replica buffers"
-UNCOUNTED = "How much is written is not known: without replicas and AOF nobody counts"
+UNCOUNTED = "The rate of writes is unknown: without replicas and AOF the server does not count them"
 
 #: A replica confirms once a second; one that is silent for longer has trouble.
 SILENT_S = 3
-#: What is on its way, or not yet confirmed, is not "behind".
+#: Bytes that are on their way, or not yet confirmed, are not "behind".
 ON_ITS_WAY_BYTES = MB
 ON_ITS_WAY_S = 2
-#: A backlog for less than this turns a short cut of the network into a full sync.
+#: A backlog for less time than this turns a short network failure into a full sync.
 SHORT_CUT_S = 10
 USUAL_TIMEOUT_S = 60
-#: How fast a full sync goes at least, over a network and onto a disk.
+#: The least speed of a full sync, over a network and onto a disk.
 FULL_SYNC_RATE = 50 * MB
-#: ... and a bad day may be so many times as slow.
+#: ... and on a bad day it may be this many times slower.
 SLACK = 4
 
 
 class Replica(NamedTuple):
-    """One line of INFO, as slave0 is the first."""
+    """One line of INFO, such as slave0."""
 
     name: str
     state: str
@@ -50,7 +50,7 @@ class Limits(NamedTuple):
     soft_s: int
 
     def cut_after_s(self, rate: float) -> float:
-        """When a replica that reads nothing is cut off, at so many bytes a second."""
+        """When a replica that reads nothing is cut off, at ``rate`` bytes per second."""
         hard_s = self.hard_bytes / rate if self.hard_bytes else float("inf")
         soft_s = self.soft_bytes / rate + self.soft_s if self.soft_bytes else float("inf")
         return min(hard_s, soft_s)
@@ -86,8 +86,8 @@ def replica_findings(patient: Patient) -> list[Finding]:
         return [
             advice(
                 REPLICAS,
-                "No replica is attached, and there has been one, for the backlog is kept: what is "
-                "written now is on this machine only",
+                "No replica is attached, but there was one, because a backlog is kept: new writes "
+                "are on this machine only",
                 patient.address.command("INFO", "replication"),
                 attached=0,
             )
@@ -110,8 +110,8 @@ def replica_finding(patient: Patient, replica: Replica) -> Finding:
     if replica.state != "online":
         return advice(
             topic,
-            f"It gets all data now (state {replica.state}): it cannot replace the primary before "
-            "that is done",
+            f"It is receiving all data (state {replica.state}): it cannot replace the primary "
+            "before that is done",
             patient.address.command("INFO", "replication"),
             **facts,
         )
@@ -120,7 +120,7 @@ def replica_finding(patient: Patient, replica: Replica) -> Finding:
         return problem(
             topic,
             f"{said} and has confirmed nothing for {span(replica.silent_s)}: it hangs, or the "
-            "network between does",
+            "network does",
             list_them,
             **facts,
         )
@@ -131,15 +131,14 @@ def replica_finding(patient: Patient, replica: Replica) -> Finding:
     if backlog and replica.behind_bytes > backlog:
         return problem(
             topic,
-            f"{said}, more than the backlog of {size(backlog)} holds: a cut of its link now means "
-            "a full sync",
+            f"{said}, more than the backlog of {size(backlog)} holds: if its link breaks now, it "
+            "needs a full sync",
             patient.address.setting("repl-backlog-size", directive_size(2 * replica.behind_bytes)),
             **facts,
         )
     return advice(
         topic,
-        f"{said}, more than what is written in {span(ON_ITS_WAY_S)}: it reads slower than is "
-        "written",
+        f"{said}, more than the writes of {span(ON_ITS_WAY_S)}: it reads slower than clients write",
         list_them,
         **facts,
     )
@@ -148,12 +147,12 @@ def replica_finding(patient: Patient, replica: Replica) -> Finding:
 def _behind(replica: Replica, behind_s: float | None) -> str:
     if not replica.behind_bytes:
         return "not"
-    time_told = f" (what is written in {span(behind_s)})" if behind_s else ""
+    time_told = f" (the writes of {span(behind_s)})" if behind_s else ""
     return f"{size(replica.behind_bytes)}{time_told}"
 
 
 def backlog_finding(patient: Patient) -> Finding:
-    """How long a link may be cut before a full sync is needed."""
+    """How long a link may be broken before a full sync is needed."""
     backlog, rate = patient.number("repl_backlog_size"), patient.write_rate
     if backlog is None or rate is None:
         return unknown(BACKLOG, UNCOUNTED)
@@ -170,7 +169,7 @@ def backlog_finding(patient: Patient) -> Finding:
     facts["survives_s"] = round(lasts_s, 1)
     said = (
         f"At {size(rate)} a second the backlog of {size(backlog)} lasts for {span(lasts_s)}: a "
-        "link that is cut for longer needs a full sync"
+        "link that is broken for longer needs a full sync"
     )
     do = patient.address.setting("repl-backlog-size", directive_size(timeout_s * rate))
     if lasts_s < SHORT_CUT_S and replicas_of(patient):
@@ -182,14 +181,14 @@ def backlog_finding(patient: Patient) -> Finding:
 
 
 def timeout_finding(patient: Patient) -> Finding:
-    """Whether a link that is only quiet is taken for a dead one."""
+    """Whether a link that is only quiet is treated as dead."""
     timeout_s = patient.setting("repl-timeout")
     ping_s = patient.setting("repl-ping-replica-period")
     if timeout_s is None or ping_s is None:
         return unknown(TIMEOUT, "The server does not tell repl-timeout")
     facts = {"timeout_s": timeout_s, "ping_s": ping_s}
     said = (
-        f"repl-timeout is {span(timeout_s)}, and a quiet primary says something each {span(ping_s)}"
+        f"repl-timeout is {span(timeout_s)}, and a quiet primary sends a PING every {span(ping_s)}"
     )
     if timeout_s <= ping_s:
         return problem(
@@ -202,7 +201,7 @@ def timeout_finding(patient: Patient) -> Finding:
 
 
 def safety_finding(patient: Patient) -> Finding:
-    """Whether a primary that lost its replicas goes on taking writes."""
+    """Whether a primary that lost its replicas still takes writes."""
     least, lag_s = patient.setting("min-replicas-to-write"), patient.setting("min-replicas-max-lag")
     if least is None or lag_s is None:
         return unknown(SAFE, "The server does not tell min-replicas-to-write")
@@ -220,8 +219,8 @@ def safety_finding(patient: Patient) -> Finding:
     if attached and not least:
         return advice(
             SAFE,
-            "The primary takes writes without any replica: when it is cut off and replaced, what "
-            f"it took meanwhile is lost; with 1 it refuses writes after {span(lag_s or 10)} "
+            "The primary takes writes without any replica: when it is cut off and replaced, these "
+            f"writes are lost; with 1 it refuses writes after {span(lag_s or 10)} "
             "(min-replicas-max-lag)",
             patient.address.setting("min-replicas-to-write", "1"),
             **facts,
@@ -232,7 +231,7 @@ def safety_finding(patient: Patient) -> Finding:
 
 
 def limits_of(patient: Patient) -> Limits | None:
-    """client-output-buffer-limit of replicas; a hard limit below the backlog counts as that."""
+    """client-output-buffer-limit of replicas; a hard limit is at least the backlog."""
     words = patient.settings.get("client-output-buffer-limit", "").split()
     for at in range(0, len(words) - 3, 4):
         numbers = [whole(word) for word in words[at + 1 : at + 4]]
@@ -262,7 +261,7 @@ def buffers_finding(patient: Patient) -> Finding:
     enough = directive_size(max(SLACK * sync_s, USUAL_TIMEOUT_S) * rate)
     do = patient.address.setting("client-output-buffer-limit", f"replica {enough} {enough} 60")
     if cut_s < sync_s:
-        return problem(BUFFERS, f"{said}, and the sync begins anew, for ever", do, **facts)
+        return problem(BUFFERS, f"{said}, and the sync starts again, for ever", do, **facts)
     if cut_s < max(SLACK * sync_s, SHORT_CUT_S):
         return advice(BUFFERS, f"{said}: not much time if the network is slow", do, **facts)
     return ok(BUFFERS, said, **facts)

@@ -2,12 +2,12 @@
 
     this machine, /var/lib/forebay
       ok       disk sync       A sync takes 0.9 ms (p99 2.1 ms), ...
-      advice   huge pages      Transparent huge pages are on for everybody: ...
+      advice   huge pages      Transparent huge pages are on for all processes: ...
                                $ echo madvise > /sys/kernel/mm/transparent_hugepage/enabled
 
     1 piece of advice, no problems
 
-A finding is one line, and so is its command: a line that is wrapped is no line to copy.
+A finding is one line, and so is its command: a wrapped line cannot be copied.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Section:
 
 
 def verdict(sections: list[Section]) -> Level:
-    """The worst there is; what is unknown counts for nothing."""
+    """The worst level; ``unknown`` does not count."""
     found = {finding.level for section in sections for finding in section.findings}
     return next((level for level in (Level.PROBLEM, Level.ADVICE) if level in found), Level.OK)
 
@@ -56,7 +56,7 @@ def facts(sections: list[Section]) -> dict[str, Any]:
 
 
 def every(sections: list[Section]) -> list[Finding]:
-    """All findings in a row."""
+    """All findings in one list."""
     return [finding for section in sections for finding in section.findings]
 
 

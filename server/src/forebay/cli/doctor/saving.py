@@ -1,4 +1,4 @@
-"""What of the server's data is on disk: the AOF, snapshots, and errors of either."""
+"""The server's data on disk: the AOF, snapshots, and errors of either."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from forebay.cli.output import counted
 from forebay.cli.words import size, span
 
 KEPT, AOF, SAVED, UNSAVED, REWRITE = "persistence", "AOF", "snapshot", "unsaved changes", "rewrite"
-#: Changes that wait for longer than this are worth a word.
+#: Changes that are unsaved for longer than this are worth a word.
 LONG_UNSAVED_S = 3600
-#: An AOF so many times as large as after its last rewrite.
+#: An AOF is overgrown if it is this many times as large as after its last rewrite.
 OVERGROWN = 8
 OVERGROWN_BYTES = 1 << 30
-#: A sync each second may be a second late, while another one is at work.
+#: With everysec, a sync may be a second late, while another one is at work.
 LATE_SYNC_S = 3.0
 IOSTAT = "iostat -x 1 5"
 
 
 def kept_finding(patient: Patient) -> Finding:
-    """Whether anything is kept over a restart."""
+    """Whether data survives a restart."""
     aof, points = patient.number("aof_enabled"), patient.settings.get("save")
     if aof is None or (not aof and points is None):
         return unknown(KEPT, "The server does not tell what it keeps on disk")
@@ -30,7 +30,7 @@ def kept_finding(patient: Patient) -> Finding:
     if points:
         return advice(
             KEPT,
-            "Only snapshots are written: a crash loses all that came after the last one; "
+            "Only snapshots are written: a crash loses all writes after the last one; "
             "appendonly yes keeps each write",
             turn_on,
             aof=False,
@@ -65,7 +65,7 @@ def _synced(patient: Patient) -> Finding:
         "always": "a write is on disk before its reply",
         "everysec": "kill -9 loses nothing, a loss of power the last second at most",
     }
-    told = loses.get(when, "when it is synced is not told")
+    told = loses.get(when, "the server does not tell when it syncs")
     return ok(KEPT, f"The AOF is on, appendfsync is {when or 'unknown'}: {told}", **facts)
 
 
@@ -98,7 +98,7 @@ def _aof_errors(patient: Patient) -> Finding:
 
 
 def _late_sync(patient: Patient) -> Finding | None:
-    """A sync that should be over: Forebay tells how long something has been waiting for one."""
+    """A late sync: Forebay tells how long bytes have been waiting for one."""
     age_s = (patient.number("aof_last_fsync_age_ms") or 0) / 1000
     if patient.settings.get("appendfsync") == "no" or age_s < LATE_SYNC_S:
         return None
@@ -129,7 +129,7 @@ def _delays(patient: Patient) -> Finding:
             IOSTAT,
             delayed=delayed,
         )
-    return ok(AOF, "No write, rewrite or sync of the AOF has failed or come late", delayed=0)
+    return ok(AOF, "No write, rewrite or sync of the AOF has failed or was late", delayed=0)
 
 
 def _aof_growth(patient: Patient) -> Finding | None:
@@ -152,7 +152,7 @@ def _aof_growth(patient: Patient) -> Finding | None:
 
 
 def snapshot_findings(patient: Patient) -> list[Finding]:
-    """Whether snapshots succeed, and what none of them holds."""
+    """Whether snapshots succeed, and how many changes none of them holds."""
     status = patient.text("rdb_last_bgsave_status")
     if not status:
         return [unknown(SAVED, "The server does not tell how its last snapshot went")]

@@ -1,9 +1,9 @@
 """The server for which a machine is judged: one that runs here, or one that would be started.
 
-A server that runs here is known by its process: then its own limits count, the memory that it
-holds, and the directory that it writes to.  Whether it runs here is proved twice, by the address
-of the connection and by the age of the process that has its number: nodes that were cloned and
-started together have equal numbers, and a port may lead into a container.
+For a server that runs here its process is known: then its own limits count, the memory that it
+holds, and the directory that it writes to.  Two checks prove that it runs here, the address of
+the connection and the age of the process with its pid: nodes that were cloned and started
+together have equal pids, and a port may lead into a container.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _USUAL = Settings()
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What the machine has to carry; ``pid`` is None if no server runs here."""
+    """The load on the machine; ``pid`` is None if no server runs here."""
 
     folder: Path
     pid: int | None = None
@@ -37,7 +37,7 @@ class Subject:
     maxmemory: int = 0
     #: Memory that a fork may have to copy.
     held_bytes: int = 0
-    #: What the next rewrite or snapshot writes beside the old files.
+    #: Bytes that the next rewrite or snapshot writes in addition to the old files.
     rewrite_bytes: int = 0
 
     @property

@@ -1,7 +1,7 @@
 """/proc and /sys as a tree of files below a folder: the machine's own, or one that a test made.
 
-A file that is not there, cannot be read or holds something else is None: what the kernel does not
-tell becomes a finding of the level ``unknown``, never an error.
+A file that is missing, cannot be read or holds something else is None: a fact that the kernel
+does not give becomes a finding of the level ``unknown``, never an error.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Tree:
             return None
 
     def number(self, path: str) -> int | None:
-        """The file as one number; None if it is no number, as ``max`` is none."""
+        """The file as one number; None if it is no number, such as ``max``."""
         return whole(self.text(path))
 
     def fields(self, path: str) -> dict[str, str]:
@@ -40,7 +40,7 @@ class Tree:
         return None if count is None else count * 1024
 
     def process_age_s(self, pid: int) -> float | None:
-        """For how long a process has been running; None if there is none."""
+        """How long a process has been running; None if there is none."""
         stat, uptime = self.text(f"/proc/{pid}/stat"), self.text("/proc/uptime")
         words = (stat or "").rpartition(")")[2].split()
         try:

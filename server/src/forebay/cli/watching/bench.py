@@ -3,8 +3,8 @@
     round 1   XADD P1 at A, at B   XADD P16 at A, at B   ...
     round 2   ...                                              the median of the rounds counts
 
-Servers are measured in turns and not one after the other, since a machine is not the same from
-minute to minute: the ratio is what can be trusted.  Streams are made for it, and deleted after it.
+Servers are measured in turns and not one after the other, because the speed of a machine changes
+from minute to minute: trust the ratio.  The command makes its own streams, and deletes them.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from forebay.cli.watching.works import WORKS, Load, Work, load_of
 HELP = """\
 Measure how many stream commands a server does in a second.
 
-They are XADD one by one and in pipelines of 16, XRANGE of 100 entries, XREADGROUP with
-XACK.  Two servers are measured in turns, and the ratio is told.
+The commands are XADD one by one and in pipelines of 16, XRANGE of 100 entries, and
+XREADGROUP with XACK.  Two servers are measured in turns, and the ratio is printed.
 
 It writes to streams of its own and deletes them.  Other clients wait meanwhile: do not run
 it against a server that has work to do.
@@ -87,7 +87,7 @@ Seconds = Annotated[
     ),
 ]
 Rounds = Annotated[
-    int, Parameter(metavar="N", converter=at_least_one, show_default=True, help="how often")
+    int, Parameter(metavar="N", converter=at_least_one, show_default=True, help="how many rounds")
 ]
 Only = Annotated[str, Parameter(metavar="WORD", help="only rows that have this word in them")]
 
@@ -101,7 +101,7 @@ def bench(
     only: Only = "",
     json: Json = False,
 ) -> int:
-    """Measure, and tell."""
+    """Measure, and report."""
     works = [work for work in WORKS if only.lower() in work.name.lower()]
     if not works:
         raise LineError(f"no row has {only!r} in it; rows: {', '.join(w.name for w in WORKS)}")
@@ -124,7 +124,7 @@ def bench(
 
 
 def measured(work: Work, server: Server, seconds: float) -> float:
-    """One run of one row at one server: operations a second."""
+    """One run of one row at one server: operations per second."""
     key = b"forebay:bench:%d:%b" % (os.getpid(), work.name.encode().replace(b" ", b""))
     try:
         load = load_of(work, server, key)
@@ -146,7 +146,7 @@ def opened(server: Server) -> Link:
 
 
 def run(load: Load, sockets: Sequence[socket.socket], seconds: float) -> float:
-    """Drive a load; operations a second."""
+    """Drive a load; operations per second."""
     batches, elapsed = Crowd(sockets, load.batches).run(load.expect, seconds)
     return batches * load.operations / elapsed
 
@@ -158,7 +158,7 @@ def tell(
     *,
     is_json: bool,
 ) -> None:
-    """The medians, and the ratio of the first server to the second."""
+    """Print the medians, and the ratio of the first server to the second."""
     rows: list[list[Cell]] = []
     for work in works:
         found = [median(column) for column in zip(*rates[work.name], strict=True)]

@@ -4,11 +4,11 @@
        |  next()
     connection --send--> server --recv--> counted, never parsed --> next batch
 
-A batch is one string of pipelined commands.  It is answered when either so many
-bytes have come (``size``: the reply is known to be constant) or so many times a
-marker byte (``marker``: say, the '$' of an XADD reply).  Counting bytes costs a
-few nanoseconds a reply, so that Python on one core keeps a C server on the other
-one busy.
+A batch is one string of pipelined commands.  It is answered after a number of bytes
+(``size``: the reply has a constant size) or after a number of marker bytes
+(``marker``: for example the '$' of an XADD reply).  Counting bytes costs a few
+nanoseconds per reply, so Python on one core can keep a C server on the other core
+busy.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from functools import partial
 
 from forebay.errors import ForebayError
 
-#: Where bytes are counted they are dropped into a buffer; markers need an object per read.
+#: Counted bytes are received into one buffer; markers need an object per read.
 BUFFER_BYTES = 1 << 19
 READ_BYTES = 1 << 16
 
 
 class CrowdError(ForebayError):
-    """A server answered something else than it was asked for."""
+    """A server gave an unexpected answer."""
 
 
 @dataclass(frozen=True)
 class Expect:
-    """When a batch is answered: so many bytes, or so many times a marker byte."""
+    """When a batch is answered: after a number of bytes, or of marker bytes."""
 
     size: int = 0
     marker: bytes = b""
     count: int = 0
 
     def taker(self, sock: socket.socket) -> Callable[[], int]:
-        """A function that receives once and says how far that brings the batch."""
+        """A function that receives once and returns the progress of the batch."""
         if self.size:
             return partial(sock.recv_into, bytearray(BUFFER_BYTES))
         receive, marker = sock.recv, self.marker
@@ -50,7 +50,7 @@ class Expect:
 class Crowd:
     """Connections that each send a batch, wait for its replies, and send the next.
 
-    They must not block; they are closed by whoever opened them.
+    They must be non-blocking; the caller closes them.
     """
 
     def __init__(self, sockets: Sequence[socket.socket], batches: Iterator[bytes]) -> None:
@@ -59,9 +59,9 @@ class Crowd:
         self.busy = 0
 
     def run(self, expect: Expect, seconds: float) -> tuple[int, float]:
-        """Drive until the batches or the seconds are used up, and drain what is under way.
+        """Drive until the batches or the seconds are used up, then wait for the last replies.
 
-        How many batches were answered, and in how many seconds.
+        Returns how many batches were answered, and in how many seconds.
         """
         with select.epoll() as epoll:
             for sock in self.sockets:
@@ -79,7 +79,7 @@ class Crowd:
                 self.busy += 1
 
     def _turn_until(self, epoll: select.epoll, expect: Expect, deadline: float) -> int:
-        """The loop: take what came, and where a batch is answered send the next; batches done."""
+        """The loop: receive, and send the next batch after an answered one; batches done."""
         got = dict.fromkeys((s.fileno() for s in self.sockets), 0)
         take = {s.fileno(): expect.taker(s) for s in self.sockets}
         send = {s.fileno(): s.send for s in self.sockets}

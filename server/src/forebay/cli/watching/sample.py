@@ -3,8 +3,8 @@ r"""All streams and groups at one moment, and the rates between two such moments
     sample 1 ... seconds ... sample 2      in:  entries added        out: entries given to a group
         \________ a row each ________/
 
-A server before 7.0 does not count what was added or given: there a stream's length stands for it,
-and what a group was given is not known.
+A server before 7.0 does not count added or delivered entries: there the length of the stream is
+used instead, and the deliveries to a group are unknown.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from forebay.cli.remote.server import Server
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What was there at one moment of the monotonic clock."""
+    """All streams and groups at one moment of the monotonic clock."""
 
     at_s: float
     now_ms: int
@@ -71,13 +71,13 @@ def rows(before: Sample, after: Sample) -> list[Row]:
 
 
 def busyness(row: Row) -> tuple[float, int, bytes]:
-    """Where a row stands: by rates, by lag, by name."""
+    """The key for sorting rows: by rates, by lag, by name."""
     lag = (row.group.lag or 0) if row.group else 0
     return -(row.in_rate or 0) - (row.out_rate or 0), -lag, row.stream.name
 
 
 def added_rate(before: Sample, after: Sample, name: bytes) -> float | None:
-    """Entries a second that were added."""
+    """Entries added per second."""
     old, new = before.streams.get(name), after.streams[name]
     if old is None:
         return None
@@ -87,13 +87,13 @@ def added_rate(before: Sample, after: Sample, name: bytes) -> float | None:
 
 
 def given_rate(before: Sample, after: Sample, group: GroupFacts | None) -> float | None:
-    """Entries a second that a group was given."""
+    """Entries given to a group per second."""
     old = before.groups.get((group.stream, group.name)) if group else None
     if group is None or old is None:
         return None
     if group.last_id == old.last_id:
         return 0.0
-    # A group that was given nothing yet is not counted by the server.
+    # The server does not count for a group that was given nothing yet.
     old_read = 0 if old.last_id == NO_ID else old.read
     if group.read is None or old_read is None:
         return None
@@ -101,7 +101,7 @@ def given_rate(before: Sample, after: Sample, group: GroupFacts | None) -> float
 
 
 def with_ages(server: Server, shown: Sequence[Row], now_ms: int) -> Iterator[Row]:
-    """The rows with the age of the next entry that each group will be given."""
+    """The rows with the age of the next entry for each group."""
     waiting = [row for row in shown if row.group and is_behind(row)]
     replies = server.link.ask_all(
         [
@@ -120,6 +120,6 @@ def with_ages(server: Server, shown: Sequence[Row], now_ms: int) -> Iterator[Row
 
 
 def is_behind(row: Row) -> bool:
-    """Whether a group may have something to come."""
+    """Whether a group may have entries to come."""
     newest = row.stream.newest_id
     return bool(row.group and newest and id_key(row.group.last_id) < id_key(newest))

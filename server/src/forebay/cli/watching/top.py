@@ -24,19 +24,20 @@ from forebay.cli.words import size, span, whole
 HELP = """\
 Show streams and their groups as a live table, the busiest first, until ctrl-c.
 
-It has entries, how many come in and go out a second, what is pending, and how far each
-group is behind, in entries and in time.
+It shows entries, how many come in and go out per second, pending entries, and how far
+each group is behind, in entries and in time.
 """
 
 EPILOG = """\
 examples:
   forebay top
   forebay top 'orders:*' --every 500ms
-  forebay top --count 1                          one table, and the end
+  forebay top --count 1                          one table, then stop
   forebay top --json --every 10s >> rates.ndjson
 
-in/s: entries added a second.  out/s: entries given to the group a second.  lag: entries
-that the group was not given yet.  behind: the age of the oldest of them.  - is not known.
+in/s: entries added per second.  out/s: entries given to the group per second.
+lag: entries that the group was not given yet.  behind: the age of the oldest of them.
+A dash means not known.
 """
 
 app = App(name="top", help=HELP, help_epilogue=EPILOG)
@@ -49,14 +50,14 @@ SHORTEST_MS = 50
 #: Lines of a terminal that are not rows: the head, the names of columns, the last line.
 OTHER_LINES = 6
 
-Every = Annotated[int, Parameter(metavar="TIME", converter=length_ms, help="draw it so often (2s)")]
+Every = Annotated[int, Parameter(metavar="TIME", converter=length_ms, help="how often (2s)")]
 Tables = Annotated[
     int | None,
-    Parameter(alias="-n", metavar="N", converter=at_least_one, help="end after so many tables"),
+    Parameter(alias="-n", metavar="N", converter=at_least_one, help="end after this many tables"),
 ]
 Rows = Annotated[
     int | None,
-    Parameter(metavar="N", converter=at_least_one, help="the first so many (what fits, or 50)"),
+    Parameter(metavar="N", converter=at_least_one, help="the first N rows (what fits, or 50)"),
 ]
 
 
@@ -82,7 +83,7 @@ def top(
 
 
 class Watch:
-    """Two samples at a time; each is the first of the next two."""
+    """Compares each sample with the one before."""
 
     def __init__(
         self, server: Server, words: Sequence[str], every_s: float, most: int | None
@@ -91,7 +92,7 @@ class Watch:
         self.last = sample(server, self.names())
 
     def names(self) -> list[bytes]:
-        """The streams that there are now; a name must be there, a pattern may match none."""
+        """The streams that exist now; a name must exist, a pattern may match none."""
         found: dict[bytes, None] = {}
         for word in self.words:
             names = self.server.streams(word) if is_pattern(word) else self.server.chosen([word])
@@ -109,7 +110,7 @@ class Watch:
         return now, list(with_ages(self.server, found[:most], now.now_ms)), len(found)
 
     def run(self, count: int | None, tell: Any) -> None:
-        """So many turns, or on and on."""
+        """``count`` turns, or for ever."""
         done = 0
         while count is None or done < count:
             now, shown, there = self.turn()
@@ -119,7 +120,7 @@ class Watch:
 
 
 def watch_on_terminal(watch: Watch) -> None:
-    """The same place of the screen, drawn again and again; the screen is as before at the end."""
+    """Draw on the same place again and again; at the end the screen is as before."""
     from rich.console import Console, Group
     from rich.live import Live
     from rich.text import Text
@@ -142,7 +143,7 @@ def watch_on_terminal(watch: Watch) -> None:
 
 
 def tell_table(_: Sample, shown: Sequence[Row], there: int) -> None:
-    """A table in a pipe, or one of a few."""
+    """Print a table, in a pipe or with --count."""
     show_table(COLUMNS, [cells(row) for row in shown])
     sys.stdout.write(f"{rest(shown, there)}\n")
 
@@ -164,7 +165,7 @@ def cells(row: Row) -> list[Cell]:
 
 
 def tell_json(now: Sample, shown: Sequence[Row], _: int) -> None:
-    """An object a row."""
+    """Print one object per row."""
     for row in shown:
         group = row.group
         facts: dict[str, Any] = {

@@ -1,11 +1,11 @@
-"""The work that is measured: bytes that are ready before the clock starts.
+"""The work to measure: bytes that are ready before the clock starts.
 
     XADD P1              50 connections, an entry of four fields each, one command at a time
     XADD P16             the same, sixteen commands at a time
     XRANGE 100           10 connections, each asks for 100 entries somewhere in a stream
     XREADGROUP + XACK    one consumer reads 100 entries and acknowledges them, four times at a time
 
-IDs of the streams that are read have one width, so that every answer has one size.
+IDs of the streams to read have the same width, so that every answer has the same size.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ GROUP = b"g"
 
 @dataclass(frozen=True)
 class Load:
-    """What is sent, when it is answered, and how many operations that is."""
+    """The bytes to send, when they are answered, and how many operations they are."""
 
     connections: int
     batches: Iterator[bytes]
@@ -41,7 +41,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Work:
-    """One row: its name, what is counted, and how it is made ready on a server."""
+    """One row: its name, and what is counted."""
 
     name: str
     unit: str
@@ -67,12 +67,12 @@ def load_of(work: Work, server: Server, key: bytes) -> Load:
 
 
 def id_of(number: int) -> bytes:
-    """An ID of a stream that is read."""
+    """An ID of a stream to read."""
     return b"%d-0" % (FIRST_MS + number)
 
 
 def filled(server: Server, key: bytes, entries: int) -> None:
-    """A stream of so many entries."""
+    """Make a stream of this many entries."""
     for start in range(0, entries, 10_000):
         numbers = range(start, min(start + 10_000, entries))
         server.ask_all([("XADD", key, id_of(number), *FIELDS) for number in numbers])
@@ -88,14 +88,14 @@ def range_load(server: Server, key: bytes) -> Load:
 
 
 def page_size() -> int:
-    """How many bytes an answer of a page takes."""
+    """The size of the answer with one page, in bytes."""
     words = packed(FIELDS)
     entry = len(b"*2\r\n") + len(packed((id_of(0),))) - len(b"*1\r\n") + len(words)
     return len(b"*%d\r\n" % PAGE) + PAGE * entry
 
 
 def group_load(server: Server, key: bytes) -> Load:
-    """Blocks that a consumer reads and acknowledges; it is known which it will be."""
+    """Blocks that a consumer reads and acknowledges; their IDs are known beforehand."""
     filled(server, key, GROUP_ENTRIES)
     server.ask("XGROUP", "CREATE", key, GROUP, "0")
     read = packed(("XREADGROUP", "GROUP", GROUP, "c", "COUNT", PAGE, "STREAMS", key, ">"))

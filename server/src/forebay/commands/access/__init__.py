@@ -1,1 +1,1 @@
-"""Who may do what: users, their rules, and the keys of a call."""
+"""Access control: users, their rules, and the keys of a call."""

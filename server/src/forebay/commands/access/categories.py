@@ -1,7 +1,7 @@
 """The categories of commands, as ACL rules and COMMAND name them: ``+@stream``, ``-@dangerous``.
 
-A row names some of them; others follow from its flags.  A catalogue is all rows of one engine,
-subcommands included, as the rules of users look them up.
+A row names some of them; others follow from its flags.  A catalogue holds all rows of one
+engine, subcommands included; the rules of users look commands up in it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ IMPLIED = (
 
 @cache
 def categories_of(row: Command) -> list[str]:
-    """All ACL categories of a command; the list is not to be changed."""
+    """All ACL categories of a command; do not change the list."""
     named = set(row.categories.replace("@", "").split())
     named |= {name for flag, name in IMPLIED if row.flags & flag}
     if "scripting" in named:
@@ -57,7 +57,7 @@ class Catalogue:
 
     @property
     def size(self) -> int:
-        """More than the number of any row: the length of a table by number."""
+        """A number above that of every row: the length of a table by number."""
         if self._size == 0:
             self._size = 1 + max(row.number for row in self)
         return self._size
@@ -82,5 +82,5 @@ class Catalogue:
         return row.subcommands.get(first.lower())
 
     def in_category(self, name: str) -> list[Command]:
-        """The rows of a category; none if there is no such one."""
+        """The rows of a category; none if the category does not exist."""
         return [row for row in self if name in categories_of(row)]

@@ -1,15 +1,15 @@
-"""The keys of one call and what is done to each: the one answer that everybody gets.
+"""The keys of one call and the kind of access to each: every caller gets the same answer.
 
     COMMAND GETKEYS, GETKEYSANDFLAGS  --.
     ACL rules                         ---+--> uses_of(row, argv)    [(place, flags), ...]
                                                    |
     XREAD, XREADGROUP               ----- xread_options.ReadOptions, the handler's own reader
 
-Where the keys of a command stand is in its row.  Where that is not enough the row has a finder,
+The row of a command says where its keys are.  Where that is not enough, the row has a finder,
 which reads the call as the handler does: a call that the handler would refuse has no keys.  So
-the keys that are checked are the keys that are used.
+the server checks exactly the keys that the handler uses.
 
-A few commands do to their key what their options say: SET with GET reads it, too.
+For a few commands the options decide: SET with GET also reads its key.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from forebay.wire.argv import Argv
 VARIABLE = "variable_flags"
 NOT_A_KEY = "not_key"
 
-#: Where a key stands, and what is done to it: RO, RW, OW or RM, then words in lower case.
+#: The position of a key, and its flags: RO, RW, OW or RM, then words in lower case.
 Use = tuple[int, list[str]]
 
 
@@ -34,7 +34,7 @@ def has_keys(row: Command) -> bool:
 
 
 def places_of(row: Command, argv: Argv) -> list[int]:
-    """Where the keys of a call stand; nowhere if its words cannot be read."""
+    """The positions of the keys of a call; none if its words cannot be read."""
     if not has_keys(row):
         return []
     try:
@@ -44,7 +44,7 @@ def places_of(row: Command, argv: Argv) -> list[int]:
 
 
 def uses_of(row: Command, argv: Argv) -> list[Use]:
-    """The keys of a call and what is done to each."""
+    """The keys of a call and the flags of each."""
     parts = row.keys.parts
     if VARIABLE in parts[0]:
         parts = [_VARIED[row.name]([argv[i].upper() for i in range(2, len(argv))])]
@@ -65,7 +65,7 @@ def needs_of(row: Command, argv: Argv) -> list[tuple[int, int]]:
 
 
 def _set_flags(options: list[bytes]) -> list[str]:
-    """SET overwrites, unless it must know what was there."""
+    """SET overwrites, unless an option needs the old value."""
     if b"GET" in options[1:]:
         return ["RW", "access", "update"]
     compares = {b"IFEQ", b"IFNE", b"IFDEQ", b"IFDNE"} & set(options[1:])

@@ -1,10 +1,10 @@
-"""ACL LOG: who was refused what, newest first; the same again is counted, not repeated."""
+"""ACL LOG: refused calls, newest first; repeated refusals are counted, not listed again."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: Refusals are the same if they are not further apart, and among the newest.
+#: Refusals count as the same if they are at most this far apart and among the newest entries.
 SAME_WITHIN_MS = 60_000
 SAME_AMONG = 10
 
@@ -17,21 +17,21 @@ SCRIPT = b"lua"
 
 @dataclass(slots=True)
 class Entry:
-    """One refusal, or several alike."""
+    """One refusal, or several equal ones."""
 
     number: int
     reason: bytes
     context: bytes
     object: bytes
     user: bytes
-    #: The line of CLIENT LIST of who was refused last.
+    #: The CLIENT LIST line of the client that was refused last.
     client: bytes
     created_ms: int
     updated_ms: int
     count: int = 1
 
     def is_like(self, other: Entry) -> bool:
-        """Whether the other one is the same again."""
+        """Whether the other refusal is the same as this one."""
         mine = (self.reason, self.context, self.object, self.user)
         apart_ms = abs(self.updated_ms - other.updated_ms)
         theirs = (other.reason, other.context, other.object, other.user)
@@ -46,7 +46,7 @@ class AccessLog:
         self.made = 0
 
     def add(self, entry: Entry, most: int) -> None:
-        """One more refusal; the log keeps ``most`` entries."""
+        """Add a refusal; the log keeps ``most`` entries."""
         entry.number = self.made
         for i, old in enumerate(self.entries[:SAME_AMONG]):
             if old.is_like(entry):

@@ -1,11 +1,11 @@
-"""Patterns of keys and channels in the rules of a user, and how a name is held against them.
+"""Patterns of keys and channels in the rules of a user, and how a name is compared with them.
 
-    orders:*      PREFIX   compared byte by byte, no object is made     nearly all patterns
+    orders:*      PREFIX   compared byte by byte, without an object      nearly all patterns
     orders        EXACT    the same
     *             PREFIX   of no bytes: anything but the empty name (oddity 1 of api/glob.py)
     o?ders:[0-9]  GLOB     api/glob.py
 
-A pattern is made once, when the rule is read.
+A pattern is built once, when the rule is read.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ MAGIC = b"*?[\\"
 
 
 class Pattern:
-    """One pattern, with what is allowed to the keys that fit."""
+    """One pattern, with the permissions for the keys that match it."""
 
     def __init__(self, text: bytes, permissions: int = 0) -> None:
         self.text = text
         #: READ_KEY, WRITE_KEY or both; channels have none.
         self.permissions = permissions
         self.glob: Glob | None = None
-        #: The bytes that a name begins with, or is.
+        #: The bytes that a matching name begins with, or is equal to.
         self.head = text
         if not any(byte in MAGIC for byte in text):
             self.kind = EXACT
@@ -42,11 +42,11 @@ class Pattern:
             self.glob = Glob(text)
         self.p: mem.Source = self.head
         self.size = len(self.head)
-        #: What a glob has said of names that were asked for lately.
+        #: The answers of a glob for the names asked about recently.
         self.known: dict[bytes, bool] = {}
 
     def fits(self, p: mem.Source, at: int, n: int) -> bool:
-        """Whether the name of n bytes at p[at] is one of those that the pattern means."""
+        """Whether the name of n bytes at p[at] matches the pattern."""
         if self.kind == GLOB:
             return self.fits_glob(mem.to_bytes(p, at, n))
         if n < self.size or n == 0 or (self.kind == EXACT and n != self.size):
@@ -58,7 +58,7 @@ class Pattern:
         return self.fits(name, 0, len(name))
 
     def fits_glob(self, name: bytes) -> bool:
-        """The same for a pattern that is more than a beginning."""
+        """The same for a pattern that is not just a prefix."""
         fits = self.known.get(name)
         if fits is None:
             assert self.glob is not None

@@ -6,8 +6,8 @@
                    allcommands nocommands ~pattern %R~pattern %W~pattern %RW~pattern allkeys
                    resetkeys &pattern allchannels resetchannels
 
-A word outside of parentheses changes the root selector.  RuleError says in Redis's words why a
-rule cannot be; what was changed before it is for the caller to throw away.
+A word outside parentheses changes the root selector.  RuleError says in Redis's words why a
+rule is invalid; the caller must then discard the changes made by earlier words.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class RuleError(ForebayError):
 
 
 def has_blanks(text: bytes) -> bool:
-    """Whether a name could not be written in a line."""
+    """Whether a name cannot be written in a line."""
     return any(byte in BLANKS for byte in text)
 
 
 def merged(words: Sequence[bytes]) -> list[bytes]:
-    """The words with each selector as one; RuleError names the one that is not closed."""
+    """The words, each selector joined to one word; RuleError names one that is not closed."""
     rules: list[bytes] = []
     parts: list[bytes] = []
     for word in words:
@@ -74,7 +74,7 @@ def merged(words: Sequence[bytes]) -> list[bytes]:
 
 
 def apply(user: User, word: bytes, all_channels: bool) -> None:
-    """Change a user by one rule; ``all_channels`` is what a new selector begins with."""
+    """Change a user by one rule; ``all_channels``: a new selector begins with all channels."""
     lower = word.lower()
     if not word:
         return
@@ -118,7 +118,7 @@ _PLAIN_OF_USER: dict[bytes, Callable[[User], None]] = {
 
 
 def _set_password(user: User, word: bytes) -> None:
-    """Add or remove a password, in clear or as its hash."""
+    """Add or remove a password, in plain text or as its hash."""
     sign, secret = word[:1], word[1:]
     if sign in b"#!" and (len(secret) != HASH_SIZE or any(byte not in HEX for byte in secret)):
         raise RuleError(BAD_HASH)

@@ -1,4 +1,4 @@
-"""What one selector of a user allows: commands, keys and channels, all at once.
+"""One selector of a user: the commands, keys and channels that it allows together.
 
     ~orders:* %R~prices &news +@stream -xtrim +config|get
     |                    |    |
@@ -6,15 +6,16 @@
                          channels
 
 A user has a root selector, which its rules change, and others in parentheses.  A call is allowed
-if one of them allows all of it.
+if one selector allows all of it.
 
-The question asked of every command of a restricted user is allows(): one byte of ``bits``, then
-the patterns against the bytes of the keys where they lie.  check() finds out what is to blame.
+For every command of a restricted user the server asks allows(): it looks at one byte of
+``bits``, then compares the patterns with the bytes of the keys in place.  check() finds the
+reason of a denial.
 
 Rules
   1. ``bits`` and ``rules`` say the same: the rules, applied in order to nothing (-@all) or to
-     everything (+@all), make the bits.  ``future`` tells which of the two it was.
-  2. A container's bit is changed with those of its subcommands.
+     everything (+@all), make the bits.  ``future`` says which of the two it was.
+  2. A container's bit changes together with those of its subcommands.
 """
 
 from __future__ import annotations
@@ -34,32 +35,33 @@ CHANNEL = 3
 
 OPEN_TO_ALL = NO_AUTH
 
-#: Commands with channels: whether they name patterns.  All arguments, or the first of a publisher.
+#: Commands with channels: whether they name patterns.  All arguments, or only the first (PUBLISH).
 SUBSCRIBERS = {b"subscribe": False, b"ssubscribe": False, b"psubscribe": True}
 PUBLISHERS = (b"publish", b"spublish")
 
 
 class Selector:
-    """Commands, keys and channels that go together."""
+    """Commands, keys and channels that belong together."""
 
     def __init__(self, catalogue: Catalogue, all_channels: bool) -> None:
         self.catalogue = catalogue
         self.all_commands = False
         self.all_keys = False
         self.all_channels = all_channels
-        #: Commands that are not known yet would be allowed: it began with +@all.
+        #: Whether commands that are not known yet are allowed: the rules began with +@all.
         self.future = False
-        #: 1 at the number of each row that is allowed; empty as long as ``future`` tells all.
+        #: 1 at the number of each row that is allowed; empty as long as ``future`` alone decides.
         self.set_bits(bytearray())
         self.patterns: list[Pattern] = []
         self.channels: list[Pattern] = []
         #: Numbers of rows that are allowed with some first arguments only.
         self.first_args: dict[int, list[bytes]] = {}
-        #: The rules about commands, as they would be given again: b"+get", b"-@admin".
+        #: The rules about commands, in the form in which a user could give them again: b"+get",
+        #: b"-@admin".
         self.rules: list[bytes] = []
 
     def copy(self) -> Selector:
-        """Another one that allows the same."""
+        """A copy that allows the same."""
         twin = Selector(self.catalogue, self.all_channels)
         twin.all_commands, twin.all_keys = self.all_commands, self.all_keys
         twin.future = self.future
@@ -71,7 +73,7 @@ class Selector:
         return twin
 
     def set_bits(self, bits: bytearray) -> None:
-        """Have this table of commands; its length does not change."""
+        """Use this table of commands; its length does not change."""
         self.bits = bits
         self.p: mem.Source = bits
         self.size = len(bits)
@@ -79,7 +81,7 @@ class Selector:
     # Changing commands
 
     def set_all(self, allowed: bool) -> None:
-        """+@all, -@all: forget what was said about commands."""
+        """+@all, -@all: forget all earlier rules about commands."""
         self.all_commands = self.future = allowed
         self.set_bits(bytearray())
         self.first_args.clear()
@@ -106,7 +108,7 @@ class Selector:
         self.note(rule, allowed=True)
 
     def note(self, rule: bytes, allowed: bool) -> None:
-        """Keep the rule, after all others; what it overrules is dropped."""
+        """Keep the rule after all others; drop the rules that it overrides."""
         name = rule.lower()
         parts = name + b"|"
         self.rules = [
@@ -127,7 +129,7 @@ class Selector:
         self.channels = []
 
     def add_pattern(self, text: bytes, permissions: int) -> None:
-        """One more pattern of keys, or more that is allowed to an old one."""
+        """Add a pattern of keys, or more permissions for a pattern that is there."""
         for old in self.patterns:
             if old.text == text:
                 old.permissions |= permissions
@@ -135,7 +137,7 @@ class Selector:
         self.patterns.append(Pattern(text, permissions))
 
     def add_channel(self, text: bytes) -> None:
-        """One more pattern of channels."""
+        """Add a pattern of channels."""
         if all(old.text != text for old in self.channels):
             self.channels.append(Pattern(text))
 
@@ -147,7 +149,7 @@ class Selector:
         return self.all_commands and self.all_keys and self.all_channels
 
     def allows(self, row: Command, argv: Argv) -> bool:
-        """Whether a call is allowed; False if that takes a closer look."""
+        """Whether a call is allowed; False if it needs a closer look."""
         if not self.has_bit(row) or (row.has_channels and not self.all_channels):
             return False
         keys = row.keys
@@ -167,7 +169,7 @@ class Selector:
         return True
 
     def fits_found(self, row: Command, argv: Argv) -> bool:
-        """The same for keys that must be looked for."""
+        """The same for keys that a finder must look for."""
         for at, needs in needs_of(row, argv):
             if not self.fits(argv, at, needs):
                 return False
@@ -180,7 +182,7 @@ class Selector:
         return row.number < self.size and self.p[row.number] == 1
 
     def fits(self, argv: Argv, i: int, needs: int) -> bool:
-        """Whether argument i is a key to which that much may be done."""
+        """Whether argument i is a key for which the user has these permissions."""
         argv.check(i)
         patterns = self.patterns
         at = argv.w[2 * i]
@@ -192,7 +194,7 @@ class Selector:
         return False
 
     def check(self, row: Command, argv: Argv, blame: list[int]) -> int:
-        """ALLOWED, or what is denied; then its place is in ``blame``, if it is an argument."""
+        """ALLOWED, or the kind of denial; for a key or channel ``blame`` gets its index."""
         if not self.runs(row, argv):
             return COMMAND
         if not self.all_keys and has_keys(row):
@@ -215,7 +217,7 @@ class Selector:
         return len(argv) > 1 and argv[1].lower() in words
 
     def hears(self, channel: bytes, is_pattern: bool) -> bool:
-        """Whether a channel is allowed; a pattern only if it is one of ours, letter for letter."""
+        """Whether a channel is allowed; a pattern only if the rules have exactly this pattern."""
         return self.all_channels or is_heard(self.channels, channel, is_pattern)
 
     def reads_all_keys(self) -> bool:
@@ -223,10 +225,10 @@ class Selector:
         every = (old for old in self.patterns if old.permissions & READ_KEY)
         return self.all_keys or any(old.text == b"*" for old in every)
 
-    # Telling
+    # Printing
 
     def commands_text(self) -> bytes:
-        """The rules about commands, as one could give them again."""
+        """The rules about commands, in the form in which a user could give them again."""
         return b" ".join([b"+@all" if self.future else b"-@all", *self.rules])
 
     def keys_text(self) -> bytes:
@@ -234,7 +236,7 @@ class Selector:
         if self.all_keys:
             return b"~*"
         words = [SIGNS[old.permissions] + old.text for old in self.patterns]
-        # In the words of Redis a pattern may not come after this one: a file would not be read.
+        # In Redis no pattern may follow this one: it would not load such a file.
         return b" ".join(b"%RW~*" if word == b"~*" else word for word in words)
 
     def channels_text(self) -> bytes:
@@ -254,12 +256,12 @@ SIGNS = {READ_KEY: b"%R~", WRITE_KEY: b"%W~", READ_KEY | WRITE_KEY: b"~"}
 
 
 def channels_of(row: Command, argv: Argv) -> range:
-    """The places of the channels in a call."""
+    """The indexes of the channels in a call."""
     return range(1, 2 if row.name in PUBLISHERS else len(argv))
 
 
 def is_heard(channels: list[Pattern], channel: bytes, is_pattern: bool) -> bool:
-    """Whether one of the patterns allows a channel, or is this very pattern."""
+    """Whether one of the patterns allows a channel, or is equal to it."""
     for allowed in channels:
         if is_pattern and allowed.text == channel:
             return True

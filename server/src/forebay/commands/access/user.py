@@ -1,11 +1,12 @@
-"""One user: may it come in, by which passwords, and what may it do then?
+"""One user: whether it may log in, with which passwords, and its permissions.
 
     user alice on sanitize-payload #5e88... ~orders:* resetchannels -@all +@stream (%R~* +get)
                |                   |        '--- the root selector ---------------' '- another
                flags               SHA-256 of each password
 
-Sessions hold the user itself, so a change of its rules is in force for the next command of each
-of them; the engine is told of the change for what must happen at once (engine/access.py).
+Sessions hold the user object itself, so a change of its rules applies to the next command of
+each session.  The engine is also notified, for effects that must happen at once
+(engine/access.py).
 
 Passwords are kept as hex digits of their SHA-256, and compared in constant time.
 """
@@ -22,27 +23,27 @@ from forebay.commands.api.spec import Command
 from forebay.wire.argv import Argv
 
 DEFAULT = b"default"
-#: The name of who may do everything and is nobody's: a primary's stream, an AOF.
+#: The name of the internal user that may do everything: for a primary's stream and an AOF.
 SUPERUSER = b"(superuser)"
 
 
 class Denial:
-    """Why a call may not be run."""
+    """The reason why a call is refused."""
 
     def __init__(self, reason: int, user: bytes, row: Command, word: bytes) -> None:
         self.reason = reason
         self.user = user
         self.row = row
-        #: The key or channel that is to blame.
+        #: The key or channel that was denied.
         self.word = word
 
     @property
     def object(self) -> bytes:
-        """What ACL LOG names."""
+        """The object as ACL LOG names it."""
         return self.row.full_name if self.reason == COMMAND else self.word
 
     def text(self, verbose: bool = False) -> bytes:
-        """The words of the refusal; only ACL DRYRUN shows which key it was."""
+        """The text of the refusal; only ACL DRYRUN shows which key it was."""
         if self.reason == COMMAND:
             name = self.row.full_name
             return b"User %b has no permissions to run the '%b' command" % (self.user, name)
@@ -55,12 +56,12 @@ class Denial:
 
 
 class User:
-    """A name and what it stands for."""
+    """A name and its rights."""
 
     def __init__(self, name: bytes, catalogue: Catalogue, all_channels: bool) -> None:
         self.name = name
         self.enabled = False
-        #: Any password will do.
+        #: Any password is accepted.
         self.nopass = False
         self.sanitizes = True
         self.passwords: list[bytes] = []
@@ -68,13 +69,13 @@ class User:
         self.others: list[Selector] = []
 
     def copy(self) -> User:
-        """Another user of this name with the same rules."""
+        """Another user with this name and the same rules."""
         twin = User(self.name, self.root.catalogue, all_channels=False)
         twin.take(self)
         return twin
 
     def take(self, other: User) -> None:
-        """Have the rules of another from now on."""
+        """Take over the rules of another user."""
         self.enabled, self.nopass = other.enabled, other.nopass
         self.sanitizes = other.sanitizes
         self.passwords = list(other.passwords)
@@ -88,29 +89,29 @@ class User:
 
     @property
     def is_free(self) -> bool:
-        """Whether it may do everything, so that nobody needs to ask."""
+        """Whether it may do everything, so that no check is needed."""
         return self.root.is_free
 
     @property
     def is_open(self) -> bool:
-        """Whether one comes in as this user without a password."""
+        """Whether a client can log in as this user without a password."""
         return self.enabled and self.nopass
 
     def admits(self, password: bytes) -> bool:
-        """Whether this password opens the door."""
+        """Whether this password is one of the user's."""
         if not self.enabled or self.nopass:
             return self.enabled
         given = hashed(password)
         fits = False
         for known in self.passwords:
-            # No early end: how many there are is no secret, which one fits is.
+            # No early exit: the number of passwords is no secret, but which one matches is.
             fits |= compare_digest(given, known)
         return fits
 
     # Asking
 
     def allows(self, row: Command, argv: Argv) -> bool:
-        """Whether a call may be run; False if denial() must tell."""
+        """Whether a call may run; if False, denial() gives the reason."""
         if self.root.allows(row, argv):
             return True
         for i in range(len(self.others)):
@@ -120,7 +121,7 @@ class User:
         return False
 
     def denial(self, row: Command, argv: Argv) -> Denial | None:
-        """What speaks against a call: the command, or the last key or channel of all selectors."""
+        """Why a call is denied: the command, or the last key or channel denied by any selector."""
         if self.is_free:
             return None
         worst, last = COMMAND, 0
@@ -134,7 +135,7 @@ class User:
         return Denial(worst, self.name, row, argv[last])
 
     def reads_all_keys(self, row: Command, argv: Argv) -> bool:
-        """Whether one selector allows the call and every key to be read."""
+        """Whether one selector allows the call and reading of every key."""
         return any(
             selector.check(row, argv, [0]) == ALLOWED and selector.reads_all_keys()
             for selector in self.selectors
@@ -146,10 +147,10 @@ class User:
             return None
         return [channel for selector in self.selectors for channel in selector.channels]
 
-    # Telling
+    # Printing
 
     def flags(self) -> list[bytes]:
-        """As ACL GETUSER lists them."""
+        """The flags as ACL GETUSER lists them."""
         flags = [b"on" if self.enabled else b"off"]
         if self.nopass:
             flags.append(b"nopass")
@@ -164,5 +165,5 @@ class User:
 
 
 def hashed(password: bytes) -> bytes:
-    """What is kept of a password."""
+    """The stored form of a password."""
     return sha256(password).hexdigest().encode()

@@ -1,9 +1,10 @@
 """All users of a server by name.
 
-There is always ``default``: whoever connects is it, and stays it without AUTH.  The directive
-``requirepass`` is a password of ``default``.
+The user ``default`` always exists: every new connection belongs to it, and keeps it until
+AUTH.  The directive ``requirepass`` is a password of ``default``.
 
-A change is made to a copy and taken over if every word of it is a rule: all or nothing.
+A change is made to a copy, which replaces the user only if every word is a valid rule:
+all or nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ NOT_LOADED = (
 
 
 class Users:
-    """The register."""
+    """All users by name."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
@@ -33,7 +34,7 @@ class Users:
         self.by_name: dict[bytes, User] = {DEFAULT: self.default}
 
     def new(self, name: bytes, words: Iterable[bytes] = ()) -> User:
-        """A user that is not in the register."""
+        """A user that is not registered."""
         user = User(name, self.catalogue, self.all_channels)
         for word in words:
             rules.apply(user, word, self.all_channels)
@@ -52,7 +53,7 @@ class Users:
         return [self.by_name[name].line() for name in self.names()]
 
     def changed(self, name: bytes, words: Sequence[bytes]) -> User:
-        """The user as the rules would make it; RuleError says what is wrong with them."""
+        """The user that the rules would make; RuleError says what is wrong with them."""
         present = self.get(name)
         user = self.new(name) if present is None else present.copy()
         for word in rules.merged(words):
@@ -64,14 +65,14 @@ class Users:
         return user
 
     def declare(self, name: bytes, words: Iterable[bytes]) -> None:
-        """Make a user from nothing, ``default`` too; the rules are known to be right."""
+        """Make a user from scratch, also ``default``; the caller has checked the rules."""
         user = self.new(name, words)
         present = self.by_name.setdefault(name, user)
         if present is not user:
             present.take(user)
 
     def set_password(self, password: bytes) -> None:
-        """``requirepass``; an empty one lets everybody in."""
+        """``requirepass``; with an empty one no password is needed."""
         user = self.default
         rules.apply(user, b"resetpass", self.all_channels)
         rules.apply(user, b">" + password if password else b"nopass", self.all_channels)
@@ -95,7 +96,7 @@ class Users:
     def _read_line(
         self, words: list[bytes], where: str, number: int, found: dict[bytes, User]
     ) -> list[str]:
-        """Take one user; what is wrong with it."""
+        """Add one user; returns the error, if any."""
         if words[0] != b"user" or len(words) < 2:
             return [f"{where} should start with user keyword followed by the username. "]
         name = words[1].decode("utf-8", "surrogateescape")
@@ -111,7 +112,7 @@ class Users:
         return self._apply_all(user, merged, where)
 
     def _apply_all(self, user: User, words: list[bytes], where: str) -> list[str]:
-        """Apply all words; of errors of syntax only the first is told, it may hold a secret."""
+        """Apply all words; report only the first syntax error, since a word may hold a secret."""
         wrong: list[str] = []
         told = False
         for word in words:
@@ -127,6 +128,6 @@ class Users:
         return wrong
 
     def exchange(self, found: dict[bytes, User]) -> None:
-        """Have these users from now on; ``default`` stays the same object, with other rules."""
+        """Replace all users by these; ``default`` stays the same object, with other rules."""
         self.default.take(found[DEFAULT])
         self.by_name = {**found, DEFAULT: self.default}

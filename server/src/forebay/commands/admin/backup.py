@@ -1,14 +1,14 @@
-"""BACKUP: files that hold all data as of one moment, made while the server goes on.
+"""BACKUP: files that hold all data as of one moment, written while the server keeps running.
 
     BACKUP START      begin: a base is written, later changes are collected
-    BACKUP SEAL       this is the moment; the files are whole and change no more
-    BACKUP LIST       which files, as absolute paths: copy them
-    BACKUP STATUS     where it is, what went wrong, when
-    BACKUP ABORT      give one up that is not sealed
+    BACKUP SEAL       fix that moment; the files are complete and no longer change
+    BACKUP LIST       the files, as absolute paths: copy them
+    BACKUP STATUS     its state, its error and its times
+    BACKUP ABORT      give up a backup that is not sealed
     BACKUP CLEANUP    remove the files
 
 Start and seal are two commands so that many servers can write their bases one after the other and
-seal all at once.  What the files are and how they come about is in server/durability/backup.py.
+seal all at once.  server/durability/backup.py describes the files and how they are made.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def backup_start(ctx: Context, argv: Argv) -> None:
 
 
 def backup_seal(ctx: Context, argv: Argv) -> None:
-    """BACKUP SEAL; a transaction is never cut in two."""
+    """BACKUP SEAL; never in the middle of a transaction."""
     ctx.services.durability.backup.seal(at_once=ctx.may_block)
     ctx.reply.ok()
 
@@ -100,7 +100,7 @@ ROWS = [
         flags=0,
         categories="slow",
         since="8.10.0",
-        summary="Makes files of all data as of one moment.",
+        summary="Writes files with all data as of one moment.",
         group="server",
         subcommands=[
             *(

@@ -1,7 +1,7 @@
-"""CLUSTER, READONLY, READWRITE, ASKING: answered as a server without cluster mode answers.
+"""CLUSTER, READONLY, READWRITE, ASKING: answered as by a Redis without cluster mode.
 
-Clients ask CLUSTER INFO or CLUSTER SLOTS to find out whether they face a
-cluster; the error text is what they look for.
+Clients send CLUSTER INFO or CLUSTER SLOTS to find out whether the server is a
+cluster; they look for this error text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DISABLED = b"ERR This instance has cluster support disabled"
 
 
 def cluster(ctx: Context, argv: Argv) -> None:
-    """CLUSTER subcommand ..., and what a client of a cluster says to a node."""
+    """CLUSTER subcommand ..., and the commands that clients of a cluster send to a node."""
     raise CommandError(DISABLED)
 
 
@@ -75,7 +75,7 @@ def _row(*, name: str, arity: int, flags: int, since: str) -> Command:
         flags=flags,
         categories=categories,
         since=since,
-        summary="Answered with an error: there is no cluster mode.",
+        summary="Always an error: there is no cluster mode.",
         group="cluster",
         syntax="argument [argument ...]" if abs(arity) > 2 else "",
     )
@@ -89,7 +89,7 @@ ROWS = [
         flags=0,
         categories="slow",
         since="3.0.0",
-        summary="Answered with an error: there is no cluster mode.",
+        summary="Always an error: there is no cluster mode.",
         group="cluster",
         subcommands=[
             _row(name=name, arity=arity, flags=flags, since=since)
@@ -104,7 +104,7 @@ ROWS = [
             flags=flags | FAST,
             categories="@fast @connection",
             since="3.0.0",
-            summary="Answered with an error: there is no cluster mode.",
+            summary="Always an error: there is no cluster mode.",
             group="cluster",
         )
         for name, flags in (

@@ -1,4 +1,4 @@
-"""COMMAND DOCS: what a command is for and how it is written, for clients that give hints."""
+"""COMMAND DOCS: the purpose and the syntax of commands, for clients that show hints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forebay.wire.resp_writer import RespWriter
 
 
 def write_docs(out: RespWriter, row: Command) -> None:
-    """One command: its full name and the map of what is known of it."""
+    """One command: its full name and the map of facts about it."""
     name = row.full_name.decode()
     arguments = arguments_of(row.syntax, row.group)
     replaced, history = REPLACED.get(name), history_of(name)

@@ -1,13 +1,13 @@
-"""What COMMAND tells beside the rows: tips for clients of a cluster, and what came when.
+"""Facts for COMMAND that are not in the rows: tips for clients of a cluster, and the history.
 
-    tips      hints of COMMAND INFO: may the reply differ from server to server, to which
-              nodes of a cluster does a call go, and how are their replies made one
+    tips      hints of COMMAND INFO: can the reply differ between servers, to which
+              nodes of a cluster does a call go, and how are their replies merged
     history   COMMAND DOCS: the versions of Redis that added something to a command;
               an argument that is named here gets its ``since`` from it
-    replaced  commands that are kept for old clients, since when, and what to say instead
+    replaced  commands that are kept for old clients, since when, and what to use instead
 
-All keyed by the full name.  These are facts about Redis that no dispatcher needs; in the
-rows they would only be in the way.
+All are keyed by the full name.  The dispatcher does not need these facts about Redis, so
+they are not in the rows.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _NAMES_BY_TIP = {
 }
 _TIPS = [(tip, set(names.split())) for tip, names in _NAMES_BY_TIP.items()]
 
-#: "version what, what; version what": tokens and names of arguments, or a few words.
+#: "version item, item; version item": tokens and names of arguments, or a few words.
 _HISTORY = {
     "acl|getuser": "6.2.0 channels; 7.0.0 selectors",
     "acl|log": "7.2.0 entry-id, timestamp-created, timestamp-last-updated",
@@ -122,7 +122,7 @@ _HISTORY = {
     "xtrim": "6.2.0 MINID, LIMIT; 8.2.0 KEEPREF, DELREF, ACKED",
 }
 
-#: Since when, and instead of what.
+#: Since when a command is deprecated, and its replacement.
 REPLACED = {
     "brpoplpush": ("6.2.0", "BLMOVE RIGHT LEFT"),
     "cluster|slaves": ("5.0.0", "CLUSTER REPLICAS"),
@@ -139,13 +139,13 @@ REPLACED = {
 
 @cache
 def tips_of(name: str) -> list[str]:
-    """The tips of a command; not to be changed."""
+    """The tips of a command; do not change the list."""
     return [tip for tip, names in _TIPS if name in names]
 
 
 @cache
 def history_of(name: str) -> list[tuple[str, list[str]]]:
-    """Versions, oldest first, and what each of them added; not to be changed."""
+    """Versions, oldest first, and what each of them added; do not change the list."""
     steps = [step.split(None, 1) for step in _HISTORY.get(name, "").split(";") if step]
     return [(version, what.split(", ")) for version, what in steps]
 

@@ -1,4 +1,4 @@
-"""COMMAND: the table of commands, told to clients.
+"""COMMAND: the table of commands, for clients.
 
     COMMAND                                   every row
     COMMAND COUNT
@@ -9,7 +9,7 @@
 
 A row is an array of ten: name, arity, flags, first key, last key, step, ACL
 categories, tips, key specifications, subcommands.  A subcommand is named
-``container|name``.  LIST has containers and subcommands alike.
+``container|name``.  LIST contains both containers and subcommands.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from forebay.wire.argv import Argv
 from forebay.wire.resp_writer import RespWriter
 
 ROW_FIELDS = 10
-#: Redis keeps this flag to itself.
+#: Redis does not show this flag.
 UNPRINTED = MAY_REPLICATE
 
 INVALID_COMMAND = b"ERR Invalid command specified"
@@ -92,7 +92,7 @@ def command_docs(ctx: Context, argv: Argv) -> None:
 
 
 def write_row(out: RespWriter, row: Command) -> None:
-    """The array of ten."""
+    """The row as an array of ten."""
     out.array(ROW_FIELDS)
     out.bulk(row.full_name)
     out.integer(row.arity)
@@ -218,14 +218,14 @@ _SUBCOMMANDS = [
         handler=command_count,
         arity=2,
         since="2.8.13",
-        summary="How many commands there are.",
+        summary="The number of commands.",
     ),
     _row(
         name="docs",
         handler=command_docs,
         arity=-2,
         since="7.0.0",
-        summary="What commands are for and how they are written.",
+        summary="Purpose and syntax of commands.",
         syntax=_NAMES,
     ),
     _row(
@@ -233,7 +233,7 @@ _SUBCOMMANDS = [
         handler=command_getkeys,
         arity=-3,
         since="2.8.13",
-        summary="The keys of a whole command.",
+        summary="The keys of a complete command.",
         syntax=_CALL,
     ),
     _row(
@@ -241,7 +241,7 @@ _SUBCOMMANDS = [
         handler=command_getkeysandflags,
         arity=-3,
         since="7.0.0",
-        summary="The keys of a whole command and what is done to each.",
+        summary="The keys of a complete command and how it uses each.",
         syntax=_CALL,
     ),
     _row(
@@ -249,7 +249,7 @@ _SUBCOMMANDS = [
         handler=command_info,
         arity=-2,
         since="2.8.13",
-        summary="The rows of some commands.",
+        summary="Details of the given commands.",
         syntax=_NAMES,
     ),
     _row(
@@ -257,7 +257,7 @@ _SUBCOMMANDS = [
         handler=command_list,
         arity=-2,
         since="7.0.0",
-        summary="The names of all commands, or of some.",
+        summary="The names of all commands, or of those that match a filter.",
         syntax=_FILTER,
     ),
     help_row(
@@ -273,7 +273,7 @@ ROWS = [
         flags=LOADING | STALE,
         categories="slow connection",
         since="2.8.13",
-        summary="The table of commands.",
+        summary="Details of all commands.",
         group="server",
         subcommands=_SUBCOMMANDS,
     )

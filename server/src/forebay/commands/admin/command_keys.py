@@ -1,12 +1,12 @@
-"""Where the keys of a command stand and what is done to them, as COMMAND tells it.
+"""The positions of the keys of a command and the access to them, as COMMAND shows them.
 
     Keys(1, 2, 1, "RO ACCESS; OW UPDATE")       COPY: the first key is read, the second written
 
-A row names the flags of its keys once, or, divided by semicolons, those of the first key
-and of all others; a part between the two (SORT) is of keys that a pattern makes.  COMMAND
-INFO makes a specification of each part: where to begin (an index, or after a word) and
-how to go on (a range, or as many as a number says).  The keys of a whole call are found by
-commands/access/keys.py, as ACL rules find them.
+A row names the flags of its keys once, or, separated by semicolons, those of the first key
+and of all others; a part between the two (SORT) is for keys that a pattern makes.  COMMAND
+INFO makes a specification of each part: where to begin (an index, or after a word) and how
+to find the keys (a range, or as many as a number says).  commands/access/keys.py finds the
+keys of a whole call, also for ACL rules.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from forebay.commands.api.spec import NO_MANDATORY_KEYS, Command
 from forebay.errors import CommandError
 from forebay.wire.argv import argv_of
 
-#: Commands whose keys stand after a word: the word, and where the search for it begins.
+#: Commands whose keys follow a word: the word, and where to begin the search for it.
 KEYWORDS = {b"xread": (b"STREAMS", 1), b"xreadgroup": (b"STREAMS", 4)}
-#: Commands whose keys stand after their number: where that is, and the step from key to key.
+#: Commands whose keys follow their number: its index, and the step from key to key.
 COUNTED = {
     b"eval": (2, 1),
     b"evalsha": (2, 1),
@@ -76,7 +76,7 @@ def _range(last: int, step: int, limit: int = 0) -> Spec:
 
 
 def keys_of_call(row: Command, words: list[bytes]) -> list[tuple[bytes, list[str]]]:
-    """The keys of a whole command with what is done to each; CommandError says why not."""
+    """The keys of a whole command and the flags of each; CommandError says why there are none."""
     if not has_keys(row):
         raise CommandError(NO_KEY_ARGUMENTS)
     if not row.takes(len(words)):

@@ -6,13 +6,13 @@ A row of the table says what follows its name, in the notation of manuals:
         <* | id> field value [field value ...]
 
     [a]          may be left out           <a | b>      one of them
-    WORD         is typed as it stands     WORD a       a word and its value
+    WORD         is typed literally        WORD a       a word and its value
     a [a ...]    once or more              [a [a ...]]  none or more
     WORD a [a ...]         the word once   WORD a [WORD a ...]    with each
 
 Clients such as redis-cli want a tree with a type, a token and flags for every
-part.  Writing both by hand would be writing it twice; so the tree is made from
-the line, and ``render`` turns a tree back into the line to prove it.
+part.  To avoid writing both by hand, the tree is made from the line; ``render``
+turns a tree back into the line, which proves that the tree is right.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _INTEGERS = frozenset(
     " numlocal numreplicas offset port protover rank seconds slot start start-slot stop threshold"
     " timeout ttl version".split()
 )
-#: Where the range is one of stream IDs, and where a timeout has fractions.
+#: Where a range is one of stream IDs, and where a timeout has fractions.
 _OF_GROUP = {
     "stream": {"start": "string", "end": "string", "threshold": "string"},
     "list": {"timeout": "double"},
@@ -72,7 +72,7 @@ class Argument:
 
 @dataclass(slots=True)
 class _Group:
-    """What stands between brackets: alternatives, each a sequence of words and groups."""
+    """The content of a pair of brackets: alternatives, each a sequence of words and groups."""
 
     optional: bool
     choices: list[list[_Item]]
@@ -83,7 +83,7 @@ _Item = str | _Group
 
 @cache
 def arguments_of(syntax: str, group: str = "") -> list[Argument]:
-    """The arguments of a line, which does not hold the command's own name; not to be changed."""
+    """The arguments of a line without the command's own name; do not change the list."""
     arguments = _as_arguments(_read(_PIECE.findall(syntax), ""))
     for argument in arguments:
         for part in argument.each():

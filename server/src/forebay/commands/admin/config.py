@@ -1,12 +1,12 @@
-"""CONFIG: ask and change the configuration of a running server.
+"""CONFIG: read and change the configuration of a running server.
 
     CONFIG GET pattern [pattern ...]
     CONFIG SET name value [name value ...]      all or nothing
     CONFIG RESETSTAT
     CONFIG REWRITE
 
-The directives and their rules live in the server (``services.config``); these
-handlers only carry arguments there and answers back.
+The directives and their rules are in the server (``services.config``); these
+handlers only pass arguments and answers on.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _SUBCOMMANDS = [
         flags=_FLAGS,
         categories=_CATEGORIES,
         since="2.0.0",
-        summary="The values in force of all directives that match.",
+        summary="The present values of the directives that match.",
         group="server",
         syntax="parameter [parameter ...]",
     ),
@@ -84,7 +84,7 @@ _SUBCOMMANDS = [
         flags=_FLAGS,
         categories=_CATEGORIES,
         since="2.0.0",
-        summary="Sets configuration parameters in-flight, all or none of them.",
+        summary="Changes directives of the running server, all or none.",
         group="server",
         syntax="parameter value [parameter value ...]",
     ),
@@ -95,7 +95,7 @@ _SUBCOMMANDS = [
         flags=_FLAGS,
         categories=_CATEGORIES,
         since="2.0.0",
-        summary="Sets all counters of INFO back to zero.",
+        summary="Sets the counters of INFO to zero.",
         group="server",
     ),
     Command(
@@ -105,7 +105,7 @@ _SUBCOMMANDS = [
         flags=_FLAGS,
         categories=_CATEGORIES,
         since="2.8.0",
-        summary="Persists the effective configuration to file, keeping comments.",
+        summary="Writes the present configuration to its file and keeps the comments.",
         group="server",
     ),
     help_row(container="config", text=_HELP, since="5.0.0"),

@@ -1,16 +1,16 @@
-"""DEBUG: for tests of clients and servers, never for production.
+"""DEBUG: for tests of clients and servers, not for production.
 
 Off unless ``enable-debug-command`` says otherwise; ``local`` admits clients of
-this machine.  What works:
+this machine.  The subcommands:
 
     SLEEP seconds                 stop the whole server for that long
     OBJECT key                    a line about the value, with its encoding
     DIGEST, DIGEST-VALUE key ...  fingerprints, equal to those of Redis (digest.py)
-    SET-ACTIVE-EXPIRE 0|1         whether expired keys are searched for
+    SET-ACTIVE-EXPIRE 0|1         whether the server searches for expired keys
     PROTOCOL type                 one reply of each type, to test a client's parser
-    STRINGMATCH-LEN pattern text  whether the glob pattern fits: 1 or 0
-    JMAP                          nothing, but answers
-    RELOAD, LOADAOF               to the snapshot and back; all data from the AOF again
+    STRINGMATCH-LEN pattern text  whether the text matches the pattern: 1 or 0
+    JMAP                          answers, and does nothing else
+    RELOAD, LOADAOF               save and reload the snapshot; load all data from the AOF
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def debug_sleep(ctx: Context, argv: Argv) -> None:
 
 
 def debug_object(ctx: Context, argv: Argv) -> None:
-    """DEBUG OBJECT key; one that is past its time, but still there, is shown too."""
+    """DEBUG OBJECT key; also shows a key that has expired but was not removed yet."""
     value = ctx.db.get(argv[2])
     if value is None:
         raise CommandError(NO_SUCH_KEY)
@@ -122,7 +122,7 @@ def debug_loadaof(ctx: Context, argv: Argv) -> None:
 
 
 def check_alone(ctx: Context) -> None:
-    """In a transaction the data would be replaced in the middle of its effects."""
+    """Refuse it in a transaction: the data would be replaced in the middle of its effects."""
     if not ctx.may_block:
         raise CommandError(b"ERR Command not allowed inside a transaction")
 
@@ -231,7 +231,7 @@ def debug_help(ctx: Context, argv: Argv) -> None:
 
 
 _ANY = 1 << 30
-#: Name to the least and the most number of words, and what runs it.
+#: Name to the minimum and maximum number of words, and the handler.
 _SUBCOMMANDS: dict[bytes, tuple[int, int, Handler]] = {
     b"help": (2, 2, debug_help),
     b"sleep": (3, 3, debug_sleep),
@@ -255,7 +255,7 @@ ROWS = [
         flags=ADMIN | NOSCRIPT | LOADING | STALE,
         categories="admin slow dangerous",
         since="1.0.0",
-        summary="Looks inside the server; for tests.",
+        summary="Tools for tests; not for production.",
         group="server",
         syntax="subcommand [argument [argument ...]]",
     )

@@ -1,7 +1,7 @@
 """Fingerprints of values and of the whole data set, equal to those of Redis.
 
-Two servers hold the same data if DEBUG DIGEST answers the same on both, whatever
-the order in which the keys were made.  The rules, over 20-byte numbers:
+Two servers hold the same data if DEBUG DIGEST answers the same on both, in
+whatever order the keys were created.  The rules, over 20-byte numbers:
 
     xor(d, x)   d ^ SHA1(x)                 order does not matter
     mix(d, x)   SHA1(d ^ SHA1(x))           order matters
@@ -14,7 +14,7 @@ the order in which the keys were made.  The rules, over 20-byte numbers:
     key      mix(name), then as above
     all      per database with keys: mix its number; xor the digest of each key
 
-Groups are not part of it, as in Redis.
+Groups are not part of the digest, as in Redis.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def value_digest(db: Database, key: bytes) -> bytes:
 
 
 def keyspace_digest(keyspace: Keyspace) -> bytes:
-    """The digest of everything."""
+    """The digest of all data."""
     digest = EMPTY
     for db in keyspace.databases:
         if db.values:

@@ -3,9 +3,9 @@
     microseconds   0 1 2 3 | 4 5 6 7 | 8-9 10-11 12-13 14-15 | 16-19 20-23 ...
     bucket         0 1 2 3 | 4 5 6 7 |  8    9     10    11  |  12    13   ...
 
-Every power of two is cut into four, so a time is known to within a quarter of
-its size.  Counting is one shift loop and one increment (engine/call_counts.py); reading
-is done here, and only when somebody asks.
+Every power of two is divided into four buckets, so a time is known to within a quarter
+of its size.  Counting is one shift loop and one increment (engine/call_counts.py).
+This module only reads the buckets, on request.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def upper_bound(bucket: int) -> int:
 
 
 def percentile(buckets: Sequence[int], percent: float) -> int:
-    """The time that so many percent of the calls did not exceed."""
+    """The time that this percentage of the calls did not exceed."""
     total = sum(buckets)
     wanted = total * percent / 100.0
     seen = 0
@@ -34,7 +34,7 @@ def percentile(buckets: Sequence[int], percent: float) -> int:
 
 
 def by_powers_of_two(buckets: Sequence[int]) -> list[tuple[int, int]]:
-    """(time, calls that took no longer) for each power of two that was met."""
+    """(time, calls that took no longer) for each power of two that occurred."""
     found: list[tuple[int, int]] = []
     seen = 0
     for bucket, count in enumerate(buckets):

@@ -2,7 +2,7 @@
 
 Where the numbers come from
     spikes      kept while latency-monitor-threshold is above 0; LATEST, HISTORY,
-                GRAPH, DOCTOR and RESET speak of them
+                GRAPH, DOCTOR and RESET work on them
     HISTOGRAM   always counted, in buckets of a power of two (histogram.py)
 """
 
@@ -66,7 +66,7 @@ def latency_graph(ctx: Context, argv: Argv) -> None:
 
 
 def graph(event: str, samples: Sequence[tuple[int, int]], all_time_ms: int, now_s: int) -> str:
-    """Columns of # for the latest spikes, the oldest at the left."""
+    """Columns of # for the latest spikes, the oldest on the left."""
     shown = samples[-GRAPH_COLUMNS:]
     times_ms = [took_ms for _, took_ms in shown]
     low, high = min(times_ms), max(times_ms)
@@ -88,7 +88,7 @@ def latency_doctor(ctx: Context, argv: Argv) -> None:
 
 
 def diagnosis(ctx: Context) -> str:
-    """What the spikes say."""
+    """The report about the spikes."""
     latency = ctx.services.latency
     names = list(latency.events())
     if not names:
@@ -177,7 +177,7 @@ _SUBCOMMANDS = [
         handler=latency_doctor,
         arity=2,
         since="2.8.13",
-        summary="A report for people on where time was lost.",
+        summary="A readable report about delays.",
         syntax="",
     ),
     _row(
@@ -185,7 +185,7 @@ _SUBCOMMANDS = [
         handler=latency_graph,
         arity=3,
         since="2.8.13",
-        summary="A curve in letters of the samples of one event.",
+        summary="The samples of one event, drawn in text.",
         syntax="event",
     ),
     _row(
@@ -193,7 +193,7 @@ _SUBCOMMANDS = [
         handler=latency_histogram,
         arity=-2,
         since="7.0.0",
-        summary="How long commands took, as cumulative counts.",
+        summary="Running times of commands, as cumulative counts.",
         syntax="[command [command ...]]",
     ),
     _row(
@@ -209,7 +209,7 @@ _SUBCOMMANDS = [
         handler=latency_latest,
         arity=2,
         since="2.8.13",
-        summary="The newest sample and the worst of every event.",
+        summary="The newest and the worst sample of every event.",
         syntax="",
     ),
     _row(
@@ -217,7 +217,7 @@ _SUBCOMMANDS = [
         handler=latency_reset,
         arity=-2,
         since="2.8.13",
-        summary="Forgets the samples of some events, or of all.",
+        summary="Forgets the samples of the given events, or of all.",
         syntax="[event [event ...]]",
     ),
     help_row(container="latency", text=_HELP, since="2.8.13"),
@@ -231,7 +231,7 @@ ROWS = [
         flags=0,
         categories="slow",
         since="2.8.13",
-        summary="Tells where time was lost.",
+        summary="Shows delays of the server.",
         group="server",
         subcommands=_SUBCOMMANDS,
     )

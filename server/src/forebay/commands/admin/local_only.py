@@ -1,4 +1,4 @@
-"""Whether a client sits on this machine, and what only such a client may do."""
+"""Whether a client is on this machine, and the features reserved for such clients."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ _LOOPBACK = (b"127.", b"[::1]:", b"[::ffff:127.")
 
 
 def is_local_address(addr: bytes) -> bool:
-    """Whether an address, as CLIENT LIST prints it, is of this machine; a Unix socket always is."""
+    """Whether an address, as CLIENT LIST prints it, is on this machine; a Unix socket always is."""
     return addr.startswith(_LOOPBACK) or not (addr[:1].isdigit() or addr.startswith(b"["))
 
 
 def is_local(session: Session) -> bool:
-    """Whether the client sits on this machine; one without a socket does."""
+    """Whether the client is on this machine; a client without a socket is."""
     return is_local_address(session.addr)
 
 
 def is_allowed(setting: str, session: Session) -> bool:
-    """Read a setting of the kind no | local | yes for this client."""
+    """Evaluate a setting of the kind no | local | yes for this client."""
     return setting == DEBUG_YES or (setting == DEBUG_LOCAL and is_local(session))
 
 
 def not_allowed(command: bytes) -> CommandError:
-    """The error for a client that is not allowed to use DEBUG or MODULE."""
+    """The error for clients that may not use DEBUG or MODULE."""
     text = (
         b'ERR %s command not allowed. If the enable-%s-command option is set to "local", you can'
         b" run it from a local connection, otherwise you need to set this option in the"

@@ -1,10 +1,10 @@
 """MEMORY: how much memory a key and the server use.
 
-USAGE adds up what the value really holds: for a stream the bytes of its nodes
+USAGE adds up the real content of the value: for a stream the bytes of its nodes
 and tree, the pending entries of its groups and their consumers; for a list or a
-set the sizes of its members, of which ``SAMPLES`` are looked at and the rest
-taken to be alike.  The name of the key and its place in the dictionary count
-too.  STATS and DOCTOR speak of the process as a whole.
+set the sizes of its members.  It measures ``SAMPLES`` of these and assumes the
+same size for the rest.  The name of the key and its place in the dictionary
+count too.  STATS and DOCTOR are about the whole process.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
 
 DEFAULT_SAMPLES = 5
-#: A slot of a dictionary: hash, two pointers, and the free room around it.
+#: A slot of a dictionary: hash, two pointers, and the free space around it.
 DICT_SLOT_BYTES = 72
-#: A key's place in the order of all keys.
+#: A key's place in the list of all keys.
 PLACE_BYTES = 32
-#: Below this much there is nothing that a doctor could say.
+#: Below this size DOCTOR has nothing to report.
 DOCTOR_MIN_BYTES = 5 << 20
 
 
@@ -115,7 +115,7 @@ def memory_doctor(ctx: Context, argv: Argv) -> None:
 
 
 def diagnosis(ctx: Context) -> str:
-    """What the use of memory says."""
+    """The report about the use of memory."""
     used, peak = ctx.services.memory_used(), ctx.services.memory_peak()
     limit = ctx.settings.maxmemory
     findings = []
@@ -142,7 +142,7 @@ def memory_malloc_stats(ctx: Context, argv: Argv) -> None:
 
 
 def memory_purge(ctx: Context, argv: Argv) -> None:
-    """MEMORY PURGE: free what only cycles of references keep alive."""
+    """MEMORY PURGE: free objects that only reference cycles keep alive."""
     gc.collect()
     ctx.reply.ok()
 
@@ -166,14 +166,14 @@ _row = partial(Command, arity=2, flags=0, categories="slow", since="4.0.0", grou
 
 
 _SUBCOMMANDS = [
-    _row(name="doctor", handler=memory_doctor, summary="A report for people on the use of memory."),
+    _row(name="doctor", handler=memory_doctor, summary="A readable report about memory use."),
     _row(
         name="malloc-stats",
         handler=memory_malloc_stats,
-        summary="What the allocator tells about itself.",
+        summary="Statistics of the allocator.",
     ),
-    _row(name="purge", handler=memory_purge, summary="Gives free memory back to the system."),
-    _row(name="stats", handler=memory_stats, summary="Where memory is used, in numbers."),
+    _row(name="purge", handler=memory_purge, summary="Returns free memory to the system."),
+    _row(name="stats", handler=memory_stats, summary="The use of memory, in numbers."),
     Command(
         name="usage",
         handler=memory_usage,
@@ -182,7 +182,7 @@ _SUBCOMMANDS = [
         categories="read slow",
         keys=Keys(2, 2, 1, "RO"),
         since="4.0.0",
-        summary="About how many bytes a key and its value take.",
+        summary="The approximate size of a key and its value in bytes.",
         group="server",
         syntax="key [SAMPLES count]",
     ),
@@ -197,7 +197,7 @@ ROWS = [
         flags=0,
         categories="slow",
         since="4.0.0",
-        summary="Tells where memory is used.",
+        summary="Shows how the server uses memory.",
         group="server",
         subcommands=_SUBCOMMANDS,
     )

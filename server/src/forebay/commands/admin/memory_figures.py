@@ -1,11 +1,11 @@
-"""Where the memory of the server is, as far as it is known: INFO and MEMORY STATS agree on it.
+"""How the server uses its memory, as far as known; INFO and MEMORY STATS share these figures.
 
     used       = startup + clients + replicas + backlog + AOF buffer + tables + dataset
-    overhead   = all of that but the dataset
-    resident   what the kernel has given to the process: more than is in use
+    overhead   = all of that except the dataset
+    resident   what the kernel has given to the process: more than it uses
 
-The allocator is known by two numbers alone, what it handed out and what is resident.  So its
-"active" pages are taken to be the resident ones, and all fragmentation stands in one place.
+Only two numbers of the allocator are known: what it handed out and what is resident.  So the
+resident pages are reported as its "active" pages, and all fragmentation as one number.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from forebay.commands.api.context import Context
 
 @dataclass(slots=True, frozen=True)
 class Tables:
-    """What the dictionaries of one database take beside keys and values."""
+    """The size of one database's dictionaries, without keys and values."""
 
     db_index: int
     main: int
@@ -28,7 +28,7 @@ class Tables:
 
 @dataclass(slots=True, frozen=True)
 class Figures:
-    """One look at the memory, in bytes."""
+    """A snapshot of the memory figures, in bytes."""
 
     used: int
     peak: int
@@ -42,29 +42,29 @@ class Figures:
 
     @property
     def overhead(self) -> int:
-        """All that is no data."""
+        """Everything except the data."""
         tables = sum(table.main + table.expires for table in self.tables)
         links = self.replicas + self.backlog
         return self.startup + self.clients + links + self.aof_buffer + tables
 
     @property
     def dataset(self) -> int:
-        """What the data takes."""
+        """The size of the data."""
         return max(0, self.used - self.overhead)
 
     @property
     def since_start(self) -> int:
-        """What was added since the start; at least 1, to divide by."""
+        """The growth since the start; at least 1, because it is a divisor."""
         return max(1, self.used - self.startup)
 
     @property
     def dataset_percent(self) -> float:
-        """The share of the data in what was added since the start."""
+        """The share of the data in the growth since the start."""
         return min(100.0, 100.0 * self.dataset / self.since_start)
 
     @property
     def peak_percent(self) -> float:
-        """How near the peak is."""
+        """The present use in percent of the peak."""
         return 100.0 * self.used / max(1, self.peak)
 
     @property
@@ -79,7 +79,7 @@ class Figures:
 
 
 def figures(ctx: Context) -> Figures:
-    """The memory now."""
+    """The present memory figures."""
     services = ctx.services
     used = services.memory_used()
     buffers = {True: 0, False: 0}

@@ -1,12 +1,12 @@
-"""SAVE, BGSAVE, BGREWRITEAOF, LASTSAVE: what is on disk, and since when.
+"""SAVE, BGSAVE, BGREWRITEAOF, LASTSAVE: write data to disk, and the time of the last snapshot.
 
-    SAVE            write the snapshot now; nobody is served meanwhile
-    BGSAVE          the same in a child; SCHEDULE waits for a child that is under way
-    BGREWRITEAOF    begin the AOF anew with all data as it is now, in a child
+    SAVE            write the snapshot now; no client is served meanwhile
+    BGSAVE          the same in a child; SCHEDULE waits for a child that is running
+    BGREWRITEAOF    start a new AOF with all data as it is now, in a child
     LASTSAVE        when the last snapshot was finished, unix time in seconds
 
-A child begins at the end of the turn of the loop, when the AOF holds all that
-the turn has changed; in a transaction that is called "scheduled", as in Redis.
+A child starts at the end of the turn of the loop, when the AOF holds all
+changes of the turn; in a transaction the reply says "scheduled", as in Redis.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def bgrewriteaof(ctx: Context, argv: Argv) -> None:
 
 
 def when(ctx: Context, job: str) -> bytes:
-    """Whether a job that was asked for starts now, or later."""
+    """Whether a requested job starts now, or later."""
     is_next = ctx.services.durability.job == job
     return b"started" if is_next and ctx.may_block else b"scheduled"
 
@@ -108,7 +108,7 @@ ROWS = [
         flags=_SAVER,
         categories="admin slow dangerous",
         since="1.0.0",
-        summary="Begins the AOF anew with the data as it is, in the background.",
+        summary="Rewrites the AOF from the present data, in the background.",
         group="server",
     ),
     Command(

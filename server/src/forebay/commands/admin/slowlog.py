@@ -1,11 +1,11 @@
-"""SLOWLOG: the latest commands that ran for long.
+"""SLOWLOG: the latest slow commands.
 
     SLOWLOG GET [count]     newest first; 10 by default, -1 for all
     SLOWLOG LEN | RESET
 
-An entry is an array of seven: number, unix time in seconds, microseconds, the
-arguments (cut down by engine/slowlog.py), the client's address and its name, and, since Redis
-8.10, how many arguments there were before, with the name of the command.
+An entry is an array of seven: number, unix time in seconds, microseconds, the arguments
+(shortened by engine/slowlog.py), the client's address and its name, and, since Redis 8.10,
+the original number of arguments, command name included.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ _SUBCOMMANDS = [
         flags=_FLAGS,
         categories=_CATEGORIES,
         since="2.2.12",
-        summary="How many slow commands are remembered.",
+        summary="The number of stored slow commands.",
         group="server",
     ),
     Command(
@@ -115,7 +115,7 @@ ROWS = [
         flags=0,
         categories="slow",
         since="2.2.12",
-        summary="Tells which commands took long.",
+        summary="Shows which commands were slow.",
         group="server",
         subcommands=_SUBCOMMANDS,
     )

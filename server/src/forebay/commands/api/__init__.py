@@ -1,1 +1,1 @@
-"""What every handler stands on: a row of the table, the context, a session, the settings."""
+"""The base of every handler: a row of the table, the context, a session, the settings."""

@@ -2,13 +2,13 @@
 
     args = Args(argv, 2)            # after command and key
     while args.more():
-        if args.word(b"COUNT"):     # taken if it matches, in any letter case
+        if args.word(b"COUNT"):     # consumed if it matches, in any letter case
             count = args.integer()
         else:
             raise CommandError(SYNTAX)
 
-Every way of going wrong raises the error that Redis would answer, so a handler
-never tests an index.
+Every failure raises the error that Redis would answer, so a handler never tests
+an index.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Args:
         return self.end - self.at
 
     def peek(self) -> bytes:
-        """The next argument, which stays; a syntax error if there is none."""
+        """The next argument, without consuming it; a syntax error if there is none."""
         if self.at >= self.end:
             raise CommandError(SYNTAX)
         return self.argv[self.at]
@@ -63,7 +63,7 @@ class Args:
         return value
 
     def done(self) -> None:
-        """Nothing may be left."""
+        """Raise a syntax error if an argument is left."""
         if self.at < self.end:
             raise CommandError(SYNTAX)
 

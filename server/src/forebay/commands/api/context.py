@@ -1,23 +1,23 @@
-"""All that a handler may touch while it runs.
+"""Everything that a handler may use while it runs.
 
     handler(ctx, argv) --+-- ctx.db, ctx.find_stream()   the data
                          +-- ctx.reply                   the one answer to the client
-                         +-- ctx.effects                 what the AOF and replicas repeat
+                         +-- ctx.effects                 the record for AOF and replicas
                          +-- ctx.notify()                keyspace events
                          +-- ctx.block()                 wait instead of answering
-                         +-- ctx.services                what lies above: config, info, clients
+                         +-- ctx.services                the layers above: config, info, clients
 
-There is one Context for the whole engine; the engine sets its fields before a
-call.  A handler keeps nothing of it beyond the call.
+There is one Context for the whole engine; the engine sets its fields before a call.  A
+handler must not keep any part of it after the call.
 
-``find_stream`` is the hot way to a stream.  It returns what it found: the stream, and
-the key as an object for touch, signal and notify.  A handler takes both before it looks
-up anything else.  A small direct-mapped cache answers without making an object:
+``find_stream`` is the hot path to a stream.  It returns the stream, and the key as an
+object for touch, signal and notify.  A handler takes both before it looks up anything
+else.  A small direct-mapped cache answers without making an object:
 
     slot = hash of the key's bytes  ->  Found: key, stream, database, its version
 
-A cached answer holds while no key of the database has let go of a stream, list or set
-since (``Database.version``); expiry times are looked up each time.
+A cached answer is valid until a key of the database drops a stream, list or set
+(``Database.version``); expiry times are looked up each time.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ from forebay.wire.resp_writer import RespWriter, WriterPool
 if TYPE_CHECKING:
     from forebay.commands.api.services import Services
 
-# Streams in use at a time are few; a power of two, so that the hash is masked.
+# Few streams are in use at a time; a power of two, because the hash is masked.
 CACHE_SLOTS = 256
 # Longer keys are rare and are looked up in the dictionary.
 CACHED_KEY_BYTES = 64
 
 
 class Found:
-    """What a look-up found under a key: a stream, or None.  The next look-up may use it again."""
+    """The result of a look-up: the stream under a key, or None.  The next look-up may reuse it."""
 
     def __init__(self) -> None:
         self.key = b""
         self.stream: Stream | None = None
-        #: Where that is so, and the database's version then; None if it is not remembered.
+        #: The database for which this is valid, and its version then; None if it is not cached.
         self.db: Database | None = None
         self.version = 0
 
@@ -74,9 +74,9 @@ class Context:
         self.keyspace = keyspace
         self.settings = settings
         self.services = services
-        #: Where clients wait; the engine sets it.
+        #: The register of waiting clients; the engine sets it.
         self.waits = Waits()
-        #: What all writers of the engine share.
+        #: Buffers that all writers of the engine share.
         self.writer_pool = WriterPool()
         self.effects = Effects(self.writer_pool)
         self.db: Database = keyspace.databases[0]
@@ -84,9 +84,9 @@ class Context:
         self.reply: RespWriter = None  # type: ignore[assignment]
         self.now_ms = 0
         self.may_block = True
-        #: CLIENT PAUSE: keys past their time are gone for readers, but nobody removes them.
+        #: CLIENT PAUSE: expired keys are hidden from readers, but nothing removes them.
         self.keeps_expired = False
-        #: The command of a transaction that EXEC runs just now.
+        #: The command of a transaction that EXEC is running.
         self.queued: Command | None = None
         #: A copy of settings.notify_flags; engine.refresh_settings() renews it.
         self.notify_flags = 0
@@ -96,18 +96,18 @@ class Context:
         self.cache = [Found() for _ in range(CACHE_SLOTS)]
         #: The sum of all databases' versions when the cache held nothing stale.
         self.fresh_versions = 0
-        #: What was found last and has no place in the cache.
+        #: The last result that has no place in the cache.
         self.uncached = Found()
-        #: The words of the last XADD, to be used again: making them costs as much as a short XADD.
+        #: The options object of the last XADD, for reuse: making one costs as much as a short XADD.
         self.xadd_options: Any = None
-        #: The last XREAD and the last XREADGROUP, likewise.
+        #: The same for the last XREAD and the last XREADGROUP.
         self.spare_read: Any = None
         self.spare_group_read: Any = None
         #: Columns of earlier FB.COLUMNS, with their buffers.
         self.spare_columns: list[Any] = []
 
     def use(self, session: Session) -> None:
-        """Speak for this session, in its database."""
+        """Work for this session, in its database."""
         self.session = session
         self.reply = session.out
         self.db = session.db
@@ -116,7 +116,7 @@ class Context:
     # Values
 
     def lookup(self, key: bytes) -> Value | None:
-        """The value of a key; one that is past its time is removed first."""
+        """The value of a key; an expired key is removed first."""
         value = self.db.values.get(key)
         if value is not None and self.db.expires and self.expired(key):
             self.expire(self.db, key)
@@ -150,7 +150,7 @@ class Context:
         return self.look_up(slot, mem.to_bytes(p, at, n))
 
     def read_stream(self, argv: Argv, i: int) -> Found:
-        """As find_stream(), for a command that only looks: counted as a hit or a miss."""
+        """Like find_stream(), for a command that only reads: counts a hit or a miss."""
         found = self.find_stream(argv, i)
         if found.stream is None:
             self.keyspace.misses += 1
@@ -160,7 +160,7 @@ class Context:
         return found
 
     def slot(self, p: mem.Source, at: int, n: int) -> int:
-        """The place in the cache where a key belongs."""
+        """The slot of the cache for a key."""
         h = n
         if n <= CACHED_KEY_BYTES:
             for i in range(n):
@@ -168,7 +168,7 @@ class Context:
         return (h ^ (h >> 8)) & (CACHE_SLOTS - 1)
 
     def look_up(self, slot: int, key: bytes) -> Found:
-        """Look the key up and remember what it holds, if that is a stream."""
+        """Look the key up, and cache the result if it is a stream."""
         stream = self.lookup_stream(key)
         found = self.uncached
         if stream is not None and len(key) <= CACHED_KEY_BYTES:
@@ -180,7 +180,7 @@ class Context:
         return found
 
     def forget_stale(self) -> None:
-        """Let go of cached streams that may be deleted by now, so that their memory is free."""
+        """Drop cached streams that may be deleted by now, so that their memory is freed."""
         self.uncached.stream = None
         versions = 0
         for db in self.keyspace.databases:
@@ -194,15 +194,16 @@ class Context:
                 found.stream = None
 
     def expired(self, key: bytes) -> bool:
-        """Whether the key of this database is past its time.
+        """Whether the key of this database has expired.
 
-        An AOF that is replayed says DEL where a key ran out of time: nothing else removes it.
+        During a replay the AOF itself has a DEL for each expired key: nothing else removes
+        it.
         """
         at_ms = self.db.expires.get(key)
         return at_ms is not None and self.now_ms > at_ms and not self.session.is_replaying
 
     def expire(self, db: Database, key: bytes) -> None:
-        """Remove a key that is past its time; a reader leaves it where it is during a pause."""
+        """Remove an expired key; during a pause a reader leaves it in place."""
         if self.keeps_expired:
             row = self.session.last if self.queued is None else self.queued
             if row is not None and not row.flags & WRITE:
@@ -217,10 +218,10 @@ class Context:
         self.notify_in(db, NOTIFY_EXPIRED, b"expired", key)
 
     def delete(self, key: bytes) -> bool:
-        """Remove a key; false if it was not there."""
+        """Remove a key; false if it did not exist."""
         return self.db.remove(key)
 
-    # What follows from the call
+    # Consequences of the call
 
     def notify(self, kind: int, event: bytes, key: bytes) -> None:
         """Publish an event of a key in this database, to clients that subscribed to its class."""
@@ -242,16 +243,16 @@ class Context:
         wake_at_ms: Mapping[bytes, int] | None = None,
         on_timeout: Callable[[RespWriter], object] | None = None,
     ) -> None:
-        """Answer later: when a key is ready a copy of ``argv`` is run again from the start.
+        """Answer later: when a key is ready, a copy of ``argv`` runs again from the start.
 
-        timeout_ms 0 waits for ever.  ``wake_at_ms`` says when to look again at which
-        key though it has not changed.  ``on_timeout`` writes the answer when time is up; without
-        it that is a null array.
+        timeout_ms 0 waits for ever.  ``wake_at_ms`` gives times at which a key is checked again
+        although it has not changed.  ``on_timeout`` writes the answer when the time is up; the
+        default is a null array.
         """
         self.waits.block(
             self.session, kind, keys, timeout_ms, argv, on_missing_key, wake_at_ms, on_timeout
         )
 
     def block_as_before(self, kind: int, timeout_ms: int, argv: Argv) -> bool:
-        """The same, if the client waited with this very command the last time; or false."""
+        """The same, if the client's last wait was with this same command; else false."""
         return self.waits.block_as_before(self.session, kind, timeout_ms, argv)

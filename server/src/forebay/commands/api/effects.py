@@ -1,29 +1,29 @@
-"""What a call leaves for the AOF and the replicas: deterministic commands, in RESP.
+"""The record of a call for the AOF and the replicas: deterministic commands, in RESP.
 
     unit     one command, or MULTI command command ... EXEC
     buffer   unit unit SELECT 3 unit unit ...            all units of one turn
     ends     the offset after each unit, so that an AOF may add a note after it
     place    units --annotate--> #TURN:3 unit unit unit #REPL:...        one end for all of them
 
-A handler tests ``enabled`` (or lets these methods do it) and records what must
-be run elsewhere to reach the same state: itself with ``*`` replaced by the real
-ID, or other commands altogether.  The engine opens a unit before the handler
-and closes it afterwards; a whole EXEC is one unit.
+A handler tests ``enabled`` (or lets these methods do it) and records the commands that lead
+to the same state elsewhere: its own call with ``*`` replaced by the real ID, or other
+commands altogether.  The engine opens a unit before the handler and closes it afterwards; a
+whole EXEC is one unit.
 
 Rules
   1. Nothing recorded, nothing written: no empty MULTI, no SELECT alone.
   2. More than one command in a unit: MULTI is put in front and EXEC at the end.
   3. SELECT is written when a command is for another database than the last one.
-  4. ``changes`` grows as it does in Redis, whether or not anybody records: by one
-     for a call, or by as many entries, elements or keys as the handler says.
-     INFO and the save points read it.  What only ran out of time is no change.
-  5. ``base`` is the place of the buffer's first byte in the stream that replicas get, so that
-     a client's last change has a place there (WAIT).  Replicas have had the first ``handed``
-     bytes of the buffer; units that the disk refused stay in it after that.
-  6. Units that share a comment are one piece for the AOF: all of them are loaded, or none.
+  4. ``changes`` grows as it does in Redis, also while recording is off: by one for a call, or
+     by as many entries, elements or keys as the handler says.  INFO and the save points read
+     it.  An expired key is not a change.
+  5. ``base`` is the offset of the buffer's first byte in the stream that replicas get; so
+     each client's last change has an offset there (WAIT).  The first ``handed`` bytes of the
+     buffer were given to replicas; units that the disk refused stay in it after that.
+  6. Units that share a comment are one piece for the AOF: it loads all of them, or none.
 
 One way to record each thing:
-    record_call           the call as it came
+    record_call           the call as received
     record_call_with_id   the call, with an ID in the place of one argument
     record_command        another command
     begin_command         another command whose arguments compiled code writes into ``out``
@@ -42,7 +42,7 @@ from forebay.wire.chars import EXEC, MULTI
 from forebay.wire.resp_writer import RespWriter, WriterPool
 
 NO_DATABASE = -1
-# What a bulk string takes beside its bytes, at most.
+# The most that a bulk string takes in addition to its bytes.
 BULK_ROOM = 32
 
 
@@ -55,7 +55,7 @@ class Effects:
         self.count = 0
         #: Commands recorded since the start; comparing two values shows whether something changed.
         self.total = 0
-        #: How much the data changed since the start: rule 4.
+        #: How much the data has changed since the start: rule 4.
         self.changes = 0
         #: The database that the commands are for; set by the engine.
         self.db_index = 0
@@ -76,7 +76,7 @@ class Effects:
         self.mark = self.out.size
 
     def end(self) -> bool:
-        """Close the unit; several commands become one transaction.  Whether it holds any."""
+        """Close the unit; several commands become one transaction.  False if it is empty."""
         self.is_open = False
         if self.count == 0:
             return False
@@ -88,18 +88,18 @@ class Effects:
         return True
 
     def place(self) -> int:
-        """Where the stream of changes is after all that was recorded."""
+        """The offset in the stream of changes after everything recorded so far."""
         return self.base + self.out.size
 
     def record_call(self, argv: Argv, changes: int = 1) -> None:
-        """Record the call as it came; it made so many changes."""
+        """Record the call as received; it made ``changes`` changes."""
         self.changes += changes
         if self.enabled:
             self.begin_command(argv.n)
             self.copy(argv, 0, argv.n)
 
     def record_call_with_id(self, argv: Argv, at: int, ms: int, seq: int, changes: int) -> None:
-        """Record the call with this ID in the place of argument ``at``."""
+        """Record the call with this ID in place of argument ``at``."""
         self.changes += changes
         if self.enabled:
             self.begin_command(argv.n)
@@ -108,7 +108,7 @@ class Effects:
             self.copy(argv, at + 1, argv.n)
 
     def copy(self, argv: Argv, first: int, end: int) -> None:
-        """Arguments as they came, from ``first`` up to ``end``."""
+        """The arguments as received, from ``first`` up to ``end``."""
         start = argv.plain_start(first, end)
         if start < 0:
             self.frame(argv, first, end)
@@ -135,7 +135,7 @@ class Effects:
         out.size = o
 
     def record_command(self, words: Sequence[bytes], changes: int = 1) -> None:
-        """Record another command; outside of any call it is a unit of its own."""
+        """Record another command; outside a call it is a unit of its own."""
         self.changes += changes
         if self.enabled:
             self.begin_command(len(words))
@@ -145,7 +145,7 @@ class Effects:
                 self.end()
 
     def begin_command(self, n: int) -> None:
-        """Begin a record of n words, after SELECT if the database is another one.
+        """Begin a record of n words, after SELECT if the database changes.
 
         The caller has tested ``enabled``, and writes the words into ``out``.
         """
@@ -163,15 +163,15 @@ class Effects:
         self.out.bulk(b"%d" % self.db_index)
 
     def take(self) -> bytes:
-        """All units since the last time; ``ends`` is emptied too."""
+        """All units since the last time; also empties ``ends``."""
         units = self.out.take()
         self.clear()
         return units
 
     def annotate(self, line: bytes) -> None:
-        """Add a comment to the units since the last one: the AOF keeps it, nobody else gets it.
+        """Add a comment to the units since the last comment; only the AOF gets it.
 
-        Replicas have had all that is before it.
+        Everything before it was already given to the replicas.
         """
         out = self.out
         size = out.size
@@ -186,7 +186,7 @@ class Effects:
         mem.push(self.ends, out.size)
 
     def clear(self) -> None:
-        """Forget all units; the AOF has them."""
+        """Forget all units, since the AOF has them."""
         self.base += self.out.size
         self.handed = self.noted = 0
         del self.ends[:]
@@ -194,5 +194,5 @@ class Effects:
         self.out.clear()
 
     def forget_database(self) -> None:
-        """A new reader begins: say SELECT again before the next command."""
+        """A new reader begins: write SELECT again before the next command."""
         self.selected = NO_DATABASE

@@ -1,31 +1,31 @@
-"""Glob patterns as Redis means them, in time that no pattern can blow up.
+"""Glob patterns with the rules of Redis, in time that no pattern can blow up.
 
     h?llo      one byte, any            h[a-e]llo  one byte of a class
     h*llo      any bytes, also none     h[^e]llo   one byte not of the class
-    \\*         the byte after it, as it is
+    \\*         the byte after it, literally
 
     user:*:[0-9]?      ->   segments   user:   |   :[0-9]?
                                        first       last
 
 A pattern is cut at its stars into *segments*.  Each element of a segment takes
-exactly one byte, so a segment has a fixed length: the first must stand at the
-start, the last at the end, and each one between takes the leftmost place that
-is left.  Leftmost is always right, because a later place leaves less room for
-the rest.  So nothing is ever tried twice.  A segment of plain bytes is found by
-``bytes.find``; one with classes by shift-and: a number holds one bit for each
-prefix of the segment that ends at the current byte, and a byte of text costs
-one shift and one AND.
+exactly one byte, so a segment has a fixed length: the first must match at the start,
+the last at the end, and each one between takes the leftmost place that is left.
+Leftmost is always right, because a later place leaves less room for the rest.  So the
+matcher never tries anything twice.  A segment of plain bytes is found by
+``bytes.find``; one with classes by shift-and: a number holds one bit for each prefix
+of the segment that ends at the current byte, and a byte of text costs one shift and
+one AND.
 
-A pattern may be as long as a request, so it is read only as far as it must be: a
-text of n bytes fits n elements at most, and what has one more is no match,
-whatever follows.  A longer text reads on from there.
+A pattern may be as long as a request, so it is read only as far as needed: a text of
+n bytes matches n elements at most, so a pattern with one more cannot match, whatever
+follows.  A longer text continues from there.
 
-Oddities of Redis that are kept, since clients may lean on them
-  1. The empty text is matched by the empty pattern alone, not even by ``*``.
-  2. A class without its ``]`` goes on to the end of the pattern; ``[^`` at the
-     end is "any byte", ``[`` alone is no byte at all.
+Oddities of Redis that are kept, since clients may rely on them
+  1. Only the empty pattern matches the empty text; even ``*`` does not.
+  2. A class without its ``]`` extends to the end of the pattern; ``[^`` at the end is
+     "any byte", ``[`` alone matches no byte.
   3. Bytes in a range compare as signed ones; a reversed range is turned around.
-  4. Without regard to case, an escaped byte inside a class is still exact.
+  4. When case is ignored, an escaped byte inside a class still matches exactly.
   5. A pattern with more than 1000 stars (several in a row are one, and one at the end
      is none) matches nothing.
 """
@@ -53,7 +53,7 @@ ANY_BYTE: Element = (1 << 256) - 1
 
 
 def _run(low: int, high: int) -> Element:
-    """The bytes from low to high, both with; none if they are the wrong way round."""
+    """The bytes from low to high, both included; none if low is above high."""
     return (1 << (high + 1)) - (1 << low) if low <= high else 0
 
 
@@ -63,12 +63,12 @@ CASE_STEP = ord("a") - ord("A")
 
 
 def matches(pattern: bytes, text: bytes, *, nocase: bool = False) -> bool:
-    """Whether the whole text fits the pattern; keep a Glob to ask more than once."""
+    """Whether the whole text matches the pattern; make a Glob to ask more than once."""
     return Glob(pattern, nocase=nocase).matches(text)
 
 
 class Glob:
-    """A pattern made ready to be asked many times."""
+    """A pattern that is prepared for many texts."""
 
     def __init__(self, pattern: bytes, *, nocase: bool = False) -> None:
         self.nocase = nocase
@@ -76,7 +76,7 @@ class Glob:
         self.parser = _Parser(pattern, nocase)
 
     def matches(self, text: bytes) -> bool:
-        """Whether the whole text fits."""
+        """Whether the whole text matches."""
         if not text or self.empty:
             return not text and self.empty
         if not self.parser.read(len(text)):
@@ -103,18 +103,18 @@ class Glob:
 
 
 class _Segment:
-    """Elements between two stars, each of which takes one byte."""
+    """Elements between two stars, each of which matches one byte."""
 
     def __init__(self, nocase: bool) -> None:
         self.ones = ONES_NOCASE if nocase else ONES
         self.nocase = nocase
         self.size = 0
-        #: The bytes that it stands for as long as it has no classes, folded if case is all one.
+        #: Its plain bytes as long as it has no classes; lower case if case is ignored.
         self.bytes = bytearray()
         self.elements: list[Element] | None = None
         self.plain = b""
         self.is_any = False
-        # Byte -> the elements that take it, as bits; filled in as bytes are met.
+        # Byte -> the elements that match it, as bits; filled as bytes occur.
         self.takers: dict[int, int] = {}
 
     def add_bytes(self, run: bytes) -> None:
@@ -126,19 +126,19 @@ class _Segment:
             self.elements += [self.ones[byte] for byte in run]
 
     def add(self, element: Element, count: int = 1) -> None:
-        """The next element, so many times."""
+        """Add the same element ``count`` times."""
         if self.elements is None:
             self.elements = [self.ones[byte] for byte in self.bytes]
         self.elements += [element] * count
         self.size += count
 
     def close(self) -> None:
-        """No more elements come."""
+        """The segment is complete."""
         self.plain = bytes(self.bytes)
         self.is_any = self.elements is not None and self.elements.count(ANY_BYTE) == self.size
 
     def stands_at(self, text: bytes, folded: bytes, at: int) -> bool:
-        """Whether the segment fits the bytes from ``at`` on, which must be enough."""
+        """Whether the segment matches the bytes from ``at`` on; there must be enough of them."""
         if self.elements is None:
             return folded.startswith(self.plain, at)
         return self.is_any or all(
@@ -147,7 +147,7 @@ class _Segment:
         )
 
     def find(self, text: bytes, folded: bytes, at: int, end: int) -> int:
-        """The leftmost place in text[at:end] where the segment fits, or -1."""
+        """The leftmost place in text[at:end] where the segment matches, or -1."""
         if self.elements is None:
             return folded.find(self.plain, at, end)
         if self.is_any:
@@ -170,7 +170,7 @@ class _Segment:
 
 
 def _one(byte: int, nocase: bool) -> Element:
-    """The element that takes this byte, in both letter cases if that is all one."""
+    """The element that matches this byte, in both letter cases if case is ignored."""
     if nocase:
         text = bytes((byte,))
         return 1 << text.lower()[0] | 1 << text.upper()[0]
@@ -202,20 +202,20 @@ def _lower(value: int) -> int:
 
 
 class _Parser:
-    """Reads a pattern from left to right into segments, as far as somebody asks."""
+    """Reads a pattern from left to right into segments, only as far as needed."""
 
     def __init__(self, pattern: bytes, nocase: bool) -> None:
         self.pattern = pattern
         self.nocase = nocase
         self.ones = ONES_NOCASE if nocase else ONES
         self.at = 0
-        #: How many elements the segments have together.
+        #: The number of elements of all segments.
         self.size = 0
         self.segments = [_Segment(nocase)]
         self.is_read = False
 
     def read(self, longest: int) -> bool:
-        """Read on until all is read or no text of that length can fit; whether one can."""
+        """Read until the end, or until no text of that length can match; whether one can."""
         while not self.is_read and self.size <= longest and not self._has_too_many_stars():
             if self.at >= len(self.pattern):
                 self.is_read = True
@@ -228,7 +228,7 @@ class _Parser:
         return len(self.segments) > STARS_MAX + 1 and self.segments[-1].size > 0
 
     def _read_one(self, byte: int, most: int) -> None:
-        """Read a run of stars, at most so many plain bytes or question marks, or one class."""
+        """Read a run of stars, up to ``most`` plain bytes or question marks, or one class."""
         segment = self.segments[-1]
         before = segment.size
         if byte == STAR:
@@ -253,13 +253,13 @@ class _Parser:
         return found[0]
 
     def _cut(self) -> None:
-        """Stars: the segment before them is whole.  Those at the end begin an empty one."""
+        """Stars: the segment before them is complete.  Stars at the end begin an empty one."""
         self._run(_STARS, len(self.pattern))
         self.segments[-1].close()
         self.segments.append(_Segment(self.nocase))
 
     def _class(self) -> Element:
-        """The class after an opening bracket, up to and with the closing one."""
+        """The class after an opening bracket, including the closing one."""
         pattern, end = self.pattern, len(self.pattern)
         inverted = self.at < end and pattern[self.at] == CARET
         self.at += inverted

@@ -10,7 +10,7 @@ from forebay.wire.argv import Argv
 from forebay.wire.resp_writer import RespWriter
 
 HEADING = "{} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"
-# Redis prints no more of a subcommand's name than this.
+# Redis prints at most this much of a subcommand's name.
 SHOWN_SUBCOMMAND = 128
 FOOT = ("HELP", "    Print this help.")
 
@@ -38,13 +38,13 @@ def help_row(
         flags=LOADING | STALE,
         categories=categories,
         since=since,
-        summary="What the subcommands are.",
+        summary="Lists the subcommands.",
         group=group,
     )
 
 
 def bad_subcommand(argv: Argv) -> CommandError:
-    """A known subcommand with options that it does not know."""
+    """The error for a known subcommand with unknown options."""
     return CommandError(
         b"ERR unknown subcommand or wrong number of arguments for '%s'. Try %s HELP."
         % (shown(argv[1])[:SHOWN_SUBCOMMAND], argv[0].upper())

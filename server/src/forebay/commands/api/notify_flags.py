@@ -2,14 +2,13 @@
 
     notify-keyspace-events "KEt"  ->  KEYSPACE | KEYEVENT | NOTIFY_STREAM
 
-An event is published when its class is switched on, on the keyspace channel if
-K is, on the keyevent channel if E is.  'A' stands for the classes of commands;
-those of what happens beside them (a miss, a new, overwritten or retyped key) are
-switched on by their own letters alone.
+An event is published if its class is switched on: on the keyspace channel if K is
+on, on the keyevent channel if E is on.  'A' means the classes of commands; the
+other classes (a miss, a new, overwritten or retyped key) need their own letters.
 
 Arrays, modules, hashes and sorted sets have letters so that a configuration made
-for Redis is taken; nothing here is of such a class, nor are there channels for the
-fields of a hash (S, T, I, V).
+for Redis is accepted.  No event here has such a class, and there are no channels
+for the fields of a hash (S, T, I, V).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ NOTIFY_NEW = 1 << 13
 NOTIFY_OVERWRITTEN = 1 << 14
 NOTIFY_TYPE_CHANGED = 1 << 15
 NOTIFY_ARRAY = 1 << 16
-#: One bit for each letter of the channels of fields.
+#: One bit for each letter of the channels for fields of a hash.
 _SUBKEYS = tuple((letter, 1 << 17 + i) for i, letter in enumerate("STIV"))
 
 NOTIFY_ALL = (
@@ -73,7 +72,7 @@ _SWITCHES = (
 
 
 def parse(text: str) -> int | None:
-    """The flags that the letters stand for, or None if one is unknown."""
+    """The flags of these letters, or None if a letter is unknown."""
     known = dict(_LETTERS + _SWITCHES)
     known["A"] = NOTIFY_ALL
     flags = 0

@@ -1,12 +1,12 @@
-"""What handlers need from above: small Protocols, filled in by engine and server.
+"""The services that handlers need from above: small Protocols, filled in by engine and server.
 
     engine fills   sessions  pubsub  blocking  stats  call_counts  slowlog  latency
                    executor  payloads  loaded_scripts  access
     server fills   config  info  memory_used  random_below  random_bytes  ending  durability
                    replication  access_file
 
-A handler reaches them as ``ctx.services.<name>``.  Nothing here knows which
-object that is: tests replace the server's part with whatever they like.
+A handler reaches them as ``ctx.services.<name>``.  Nothing here depends on the
+concrete objects: tests can replace the server's part.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from forebay.wire.resp_writer import RespWriter
 
 
-#: What a child may be doing: see Durability.job.
+#: The jobs of a child: see Durability.job.
 SAVE = "save"
 REWRITE = "rewrite"
 SYNC = "sync"
@@ -39,10 +39,10 @@ class Sessions(Protocol):
     def __len__(self) -> int: ...
     def get(self, number: int) -> Session | None: ...
     def close(self, session: Session) -> None:
-        """End a client after what is written to it."""
+        """Close a client after its output is sent."""
 
     def touched(self, session: Session) -> None:
-        """There is output to send to a client that did not ask just now."""
+        """A client has output to send although it did not send a command just now."""
 
 
 class Pubsub(Protocol):
@@ -62,14 +62,14 @@ class Pubsub(Protocol):
     def subscribers(self, channel: bytes, shard: bool = False) -> int: ...
     def pattern_count(self) -> int: ...
     def output(self, session: Session) -> RespWriter:
-        """Where a message to this client is written now."""
+        """The writer for a message to this client, at this moment."""
 
 
 class Blocking(Protocol):
-    """Clients that wait."""
+    """Waiting clients."""
 
     def unblock(self, session: Session, error: bytes | None) -> bool:
-        """CLIENT UNBLOCK: as if time were up, or with an error; false if it did not wait."""
+        """CLIENT UNBLOCK: as if the time were up, or with an error; false if it was not waiting."""
 
     @property
     def blocked_clients(self) -> int: ...
@@ -93,14 +93,14 @@ class Tracking(Protocol):
     def start(self, session: Session, tracked: Tracked, prefixes: list[bytes]) -> None: ...
     def stop(self, session: Session) -> None: ...
     def remember(self, session: Session, row: Command, argv: Argv) -> None:
-        """A client has read the keys of a call, if it is one that reads."""
+        """Remember the keys of a call that a client made, if the call reads."""
 
     def flushed(self) -> None:
-        """All keys of one database at least are gone."""
+        """All keys of at least one database are gone."""
 
 
 class Executor(Protocol):
-    """The engine as commands see it: EXEC, CLIENT PAUSE and MONITOR reach through it."""
+    """The engine as commands see it: EXEC, CLIENT PAUSE and MONITOR use it."""
 
     commands: Mapping[bytes, Command]
     active_expire: bool
@@ -109,16 +109,16 @@ class Executor(Protocol):
         """Run one command of a transaction: reply, statistics, errors."""
 
     def kill(self, session: Session) -> None:
-        """End another client, or the caller after its reply."""
+        """Close another client, or the caller after its reply."""
 
     def pause(self, until_ms: int, writes_only: bool) -> None: ...
     def unpause(self) -> None: ...
     def monitor(self, session: Session, on: bool) -> None: ...
     def wall_us(self) -> int:
-        """The time in microseconds; ``ctx.now_ms`` is when the turn began."""
+        """The time in microseconds; ``ctx.now_ms`` is the time at which the turn began."""
 
     def refusal(self, row: Command, argv: Argv) -> bytes | None:
-        """Why a script may not run this command now: no memory left, or the disk is not well."""
+        """Why a script may not run this command now: no memory left, or disk errors."""
 
 
 class Stats(Protocol):
@@ -157,7 +157,7 @@ class Stats(Protocol):
 
 
 class CallCount(NamedTuple):
-    """What the engine counted of one command."""
+    """The counters of one command."""
 
     calls: int
     usec: int
@@ -175,13 +175,13 @@ class CallCounts(Protocol):
 
 
 class SlowCall(Protocol):
-    """One slow command, with as much of its arguments as was kept."""
+    """One slow command, with the part of its arguments that was kept."""
 
     number: int
     at_s: int
     usec: int
     argv: list[bytes]
-    #: Before they were cut down, with the command's name.
+    #: The number of arguments before they were shortened, command name included.
     argc: int
     addr: bytes
     name: bytes
@@ -191,7 +191,7 @@ class Slowlog(Protocol):
     """The latest slow commands, newest first."""
 
     def entries(self, count: int) -> Sequence[SlowCall]:
-        """The newest of them; all if ``count`` is below zero."""
+        """The newest of them; all if ``count`` is negative."""
 
     def reset(self) -> None: ...
     def __len__(self) -> int: ...
@@ -212,7 +212,7 @@ class Config(Protocol):
 
     def get(self, patterns: list[bytes]) -> dict[bytes, bytes]: ...
     def set(self, pairs: list[tuple[bytes, bytes]], local: bool) -> None:
-        """Change all or nothing; ``local`` is a client of this machine, who may do more."""
+        """Change all or nothing; ``local``: the client is on this machine and may change more."""
 
     def rewrite(self) -> None: ...
 
@@ -224,24 +224,24 @@ class Backup(Protocol):
     error: str
     start_s: int
     end_s: int
-    #: Absolute paths of the files that change no more.
+    #: Absolute paths of the files that no longer change.
     pinned: list[str]
 
     def start(self) -> None: ...
     def seal(self, at_once: bool) -> None:
-        """Now; or at the end of the turn, when a transaction is whole."""
+        """Now; in a transaction at the end of the turn."""
 
     def abort(self) -> None: ...
     def cleanup(self) -> None: ...
 
 
 class Durability(Protocol):
-    """What is on disk, and how safe it is."""
+    """The state of the data on disk."""
 
     @property
     def backup(self) -> Backup: ...
 
-    #: What a child does, or will do at the end of this turn: SAVE, REWRITE, SYNC or nothing ("").
+    #: The job of a child, running or due at the end of this turn: SAVE, REWRITE, SYNC or none ("").
     @property
     def job(self) -> str: ...
     @property
@@ -252,31 +252,31 @@ class Durability(Protocol):
         """Write the snapshot now; raises CommandError."""
 
     def save_flushed(self) -> None:
-        """All keys are gone: let the snapshot say so, before anybody hears of it."""
+        """All keys are gone: update the snapshot before any client gets the reply."""
 
     def ask_for(self, job: str) -> None:
-        """Start a child for it at the end of this turn, or as soon as there is no other."""
+        """Start a child for the job at the end of this turn, or as soon as no other child runs."""
 
     def mark(self) -> int:
-        """A mark after everything that was recorded for the AOF so far."""
+        """A mark after everything recorded for the AOF so far."""
 
     def is_synced(self, mark: int) -> bool:
-        """Whether all before the mark is on disk."""
+        """Whether everything before the mark is on disk."""
 
     def wake_when_synced(self, mark: int, session: Session, is_enough: Callable[[], bool]) -> None:
-        """Let time be up for a blocked client as soon as all before the mark is on disk, and it
-        ``is_enough``; the disk is asked soon.
+        """End the wait of a blocked client as soon as everything before the mark is on disk, and it
+        ``is_enough``; a sync follows soon.
         """
 
     def reload(self, save: bool, flush: bool, merge: bool) -> None:
-        """DEBUG RELOAD: to the snapshot and back."""
+        """DEBUG RELOAD: save the snapshot and load it."""
 
     def reload_aof(self) -> None:
-        """DEBUG LOADAOF: forget all data and take it from the AOF."""
+        """DEBUG LOADAOF: drop all data and load it from the AOF."""
 
 
 class Link(Protocol):
-    """What a replica says of itself by REPLCONF."""
+    """The facts that a replica reports by REPLCONF."""
 
     port: int
     announced_host: str
@@ -291,17 +291,17 @@ class Ending(Protocol):
 
     @property
     def left_ms(self) -> int:
-        """How long replicas have to catch up before the end; -1 if it was not asked for."""
+        """How long replicas have to catch up before the end; -1 if the command does not say."""
 
     def by_command(self, ctx: Context, words: list[bytes]) -> bool:
-        """End the server; True if the caller has to wait for that.  Raises CommandError."""
+        """Stop the server; True if the caller must wait for that.  Raises CommandError."""
 
     def abort(self) -> bool:
-        """Go on; False if no end is near."""
+        """Cancel a shutdown; False if none is under way."""
 
 
 class FailoverPlan(NamedTuple):
-    """FAILOVER: to whom (any replica if there is no host), for how long to wait, and then?"""
+    """FAILOVER: to which replica (any if there is no host), for how long to wait, and then?"""
 
     host: str
     port: int
@@ -310,83 +310,83 @@ class FailoverPlan(NamedTuple):
 
 
 class Replication(Protocol):
-    """Who follows whom."""
+    """Primary and replicas."""
 
     @property
     def is_replica(self) -> bool: ...
     @property
     def backlog_bytes(self) -> int:
-        """Memory of the stream of changes that is kept."""
+        """Memory of the stored part of the stream of changes."""
 
     def follow(self, host: str, port: int) -> bool:
-        """Be a replica of that server from now on; false if it is one already."""
+        """Become a replica of that server; false if it is one already."""
 
     def lead(self) -> None:
-        """Follow nobody from now on."""
+        """Become a primary."""
 
     def role(self) -> list[object]:
         """The answer of ROLE."""
 
     def link_of(self, session: Session) -> Link:
-        """What is known of a replica, to be filled in."""
+        """The record of a replica, to be filled in."""
 
     def take_the_lead(self, replid: str, offset: int, is_forced: bool) -> None:
-        """The primary hands its role over to us; raises CommandError if that cannot be."""
+        """The primary hands its role to this server; raises CommandError if that is impossible."""
 
     def check_sync(self) -> None:
-        """Raises CommandError if there is no stream here that could be sent to a replica."""
+        """Raise CommandError if this server has no stream to send to a replica."""
 
     def psync(self, session: Session, replid: str, offset: int) -> None:
-        """A replica has the stream of that name up to there: send it the rest, or all data."""
+        """A replica has the stream of that name up to an offset: send it the rest, or all data."""
 
     def sync(self, session: Session) -> None:
-        """A replica of the old kind asks for all data."""
+        """A replica asks for all data by SYNC, the old way."""
 
     def acked(self, session: Session, offset: int, synced: int) -> None:
-        """A replica says how far it is, and how far its disk is."""
+        """A replica reports its offset, and that of its disk."""
 
     def reachable(self, offset: int) -> int:
         """The offset, or the end of the stream if that is less: no replica can get further."""
 
     def count_acked(self, offset: int) -> int:
-        """How many replicas have applied the stream up to there."""
+        """How many replicas have applied the stream up to that offset."""
 
     def count_synced(self, offset: int) -> int:
-        """How many replicas have the stream on disk up to there."""
+        """How many replicas have the stream on disk up to that offset."""
 
     def wake_when(self, session: Session, is_enough: Callable[[], bool]) -> None:
-        """Let time be up for a blocked client as soon as enough replicas are there."""
+        """End the wait of a blocked client as soon as enough replicas have the stream."""
 
     def pass_on(self, argv: Argv) -> None:
-        """Let replicas run a call that changes no data: PUBLISH."""
+        """Send a call that changes no data to the replicas: PUBLISH."""
 
     def failover(self, plan: FailoverPlan) -> None:
-        """Hand the role of the primary over; raises CommandError."""
+        """Hand the role of primary over; raises CommandError."""
 
     def abort_failover(self) -> None:
-        """Stay the primary; raises CommandError if it is not being handed over."""
+        """Stay the primary; raises CommandError if no hand-over is under way."""
 
 
 class Access(Protocol):
-    """Users, and sessions as theirs."""
+    """Users, and the user of each session."""
 
     users: Users
     log: AccessLog
 
     def arrive(self, session: Session) -> None:
-        """The session is as if it had just connected."""
+        """Reset the session to the state of a new connection."""
 
     def log_in(self, session: Session, name: bytes, password: bytes, command: bytes) -> bool:
-        """From now on the session is this user's; false if the password is not."""
+        """Log the session in as this user; false if the password is wrong."""
 
     def set_user(self, name: bytes, words: Sequence[bytes]) -> None:
         """Make or change a user; raises RuleError."""
 
     def delete_users(self, names: Sequence[bytes]) -> int:
-        """Forget users and end their clients; how many there were."""
+        """Delete users and close their clients; how many there were."""
 
     def exchange(self, found: dict[bytes, User]) -> None:
-        """Have these users instead; clients of users that are gone end."""
+        """Replace all users by these; clients of users that no longer exist are closed."""
 
     def refusal_in_script(self, session: Session, row: Command, argv: Argv) -> bytes | None:
         """Why a script of this client may not run this command."""
@@ -397,13 +397,13 @@ class AccessFile(Protocol):
 
     @property
     def path(self) -> str:
-        """As the configuration names it; empty if there is none."""
+        """The path in the configuration; empty if there is none."""
 
     def read(self) -> list[bytes]:
         """Its lines; raises CommandError."""
 
     def write(self, lines: list[bytes]) -> None:
-        """Put these lines in the place of the file; raises CommandError."""
+        """Replace the file by these lines; raises CommandError."""
 
 
 class Payloads(Protocol):
@@ -415,7 +415,7 @@ class Payloads(Protocol):
 
 
 class Services:
-    """The bundle; attributes of the server are set by server/startup.py."""
+    """All services; server/startup.py sets the attributes of the server."""
 
     sessions: Sessions
     pubsub: Pubsub
@@ -431,11 +431,11 @@ class Services:
     info: Callable[[Context, list[bytes]], bytes]
     memory_used: Callable[[], int]
     memory_peak: Callable[[], int]
-    #: When that was, in Unix seconds; what the kernel gave; what was in use at the start.
+    #: When that was, in Unix seconds; the resident memory; the memory in use at the start.
     memory_peak_s: Callable[[], int]
     memory_resident: Callable[[], int]
     memory_startup: int
-    #: DEBUG SLEEP: stop everything for so many seconds.
+    #: DEBUG SLEEP: stop everything for this many seconds.
     sleep: Callable[[float], None]
     #: A number in 0..n-1.
     random_below: Callable[[int], int]
@@ -445,7 +445,7 @@ class Services:
     payloads: Payloads
     access: Access
     access_file: AccessFile
-    #: So many bytes that nobody can guess.
+    #: This many bytes that cannot be guessed.
     random_bytes: Callable[[int], bytes]
     #: The SHA1 of every script that clients have loaded, in lower case.
     loaded_scripts: set[bytes]

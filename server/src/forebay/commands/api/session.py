@@ -1,16 +1,17 @@
-"""One client's state, from the first byte to the last.
+"""The state of one client, for the whole life of its connection.
 
-    server   addresses, counters of bytes, ``link`` (its connection; unknown here)
+    server   addresses, byte counters, ``link`` (its connection; opaque here)
     HELLO    ``out.resp``, name, user (commands/access/user.py)
-    gate     bits of ``gates``: why the dispatcher must look closer; 0 nearly always
-    MULTI    queue of (row, arguments), whether it went wrong, what is WATCHed
+    gate     bits of ``gates``: why the dispatcher must check more; nearly always 0
+    MULTI    queue of (row, arguments), whether it failed, the WATCHed keys
     pub/sub  channels, patterns and shard channels
-    tracked  how it wants to hear of changes to keys that it has cached, or None
-    blocked  what it waits for, or None; while it waits, no command of it is run
+    tracked  how it is notified of changes to keys that it has cached, or None
+    blocked  what it waits for, or None; while it waits, none of its commands run
 
-A session has no behaviour of its own: commands and engine change it.  Whatever
-is written to ``out`` outside of the client's own call must be announced with
-``engine.touched``, or the server would not know that there is something to send.
+A session has no behaviour of its own: commands and engine change it.  Code that
+writes to ``out`` outside the client's own call must announce it with
+``engine.touched``; otherwise the server would not know that there is something
+to send.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Wait(Protocol):
-    """What a client waits for, as far as others than engine/blocking.py look into it."""
+    """The wait of a client: the fields that code outside engine/blocking.py uses."""
 
     kind: int
     row: Command | None
@@ -36,10 +37,10 @@ class Wait(Protocol):
 
 
 class Peer(Protocol):
-    """A replica, as far as commands look into it."""
+    """A replica: the fields that commands use."""
 
     is_attached: bool
-    #: Why its link ends, if it is to blame.
+    #: Why its link ends, if the replica is at fault.
     fault: str
 
 
@@ -48,29 +49,29 @@ class Tracked:
 
     def __init__(self) -> None:
         self.bcast = False
-        #: Only keys of commands after CLIENT CACHING YES; all but those after CACHING NO.
+        #: OPTIN: only keys of commands after CLIENT CACHING YES; OPTOUT: all but those after
+        #: CACHING NO.
         self.optin = False
         self.optout = False
-        #: It does not want to hear of its own changes.
+        #: NOLOOP: it is not notified of its own changes.
         self.noloop = False
-        #: CLIENT CACHING was the command before.
+        #: The command before was CLIENT CACHING.
         self.caching = False
         #: The number of the client that gets the messages; 0 if it is this one.
         self.redirect = 0
-        #: That client was gone when there was something to tell.
+        #: That client did not exist when there was something to send.
         self.is_broken = False
         self.prefixes: dict[bytes, None] = {}
 
 
 class Watch:
-    """One key that one session WATCHes; the database tells it of changes."""
+    """One key that one session WATCHes; the database reports changes to it."""
 
     def __init__(self, session: Session, db: Database, key: bytes, expired: bool) -> None:
         self.session = session
         self.db = db
         self.key = key
-        #: The key was there but past its time when WATCH saw it: that it is
-        #: removed later on is no change.
+        #: The key existed but had expired when WATCH saw it: its later removal is no change.
         self.expired = expired
 
     def invalidate(self) -> None:
@@ -81,10 +82,10 @@ class Watch:
             self.session.watch_broken = True
 
     def exchange(self, was_there: bool, is_past: bool) -> None:
-        """SWAPDB put another value, or none, in the place of the key's.
+        """SWAPDB replaced the key's value by another, or by none.
 
-        One that was gone, or past its time when WATCH saw it, may become one past its time:
-        for every reader that is the same.
+        A key that was missing or expired when WATCH saw it may become an expired one: for
+        every reader that is the same.
         """
         if is_past and (self.expired or not was_there):
             self.expired = True
@@ -93,7 +94,7 @@ class Watch:
 
 
 class Session:
-    """All that the server knows of one client."""
+    """All state of one client."""
 
     def __init__(self, number: int, db: Database, pool: WriterPool, now_ms: int = 0) -> None:
         self.id = number
@@ -101,7 +102,7 @@ class Session:
         self.out = RespWriter(2, pool)
         self.gate = 0
         self.name = b""
-        #: Whose it is; the engine sets it (engine/access.py).
+        #: Its user; the engine sets it (engine/access.py).
         self.user: User = None  # type: ignore[assignment]
         self.authenticated = True
         self.addr = b""
@@ -118,19 +119,19 @@ class Session:
         self.bytes_out = 0
         self.query_bytes = self.query_room = 0
         self.no_evict = self.no_touch = False
-        #: Its commands come from an AOF or a primary, which have decided already.
+        #: Its commands come from an AOF or a primary, where all checks were made.
         self.is_replaying = False
-        #: A replica, as the primary knows it (replication/peers.py); None for a client.
+        #: A replica, as the primary sees it (replication/peers.py); None for a client.
         self.peer: Peer | None = None
         #: It is our own link to a primary.
         self.is_primary = False
-        #: Where the stream of changes was after its last write: what WAIT waits for.
+        #: The end of the stream of changes after its last write: WAIT waits for this offset.
         self.wrote_at = 0
-        #: The server is going to look at it: engine/sessions.py.
+        #: The server will look at it: engine/sessions.py.
         self.is_touched = False
-        #: Answer what is in ``out``, then close.
+        #: Send the content of ``out``, then close.
         self.closing = False
-        #: The server's connection; nobody below the server looks into it.
+        #: The server's connection; no code below the server looks into it.
         self.link: object = None
         self.queue: list[tuple[Command, Argv]] | None = None
         self.queue_bytes = 0
@@ -141,21 +142,21 @@ class Session:
         self.channels: dict[bytes, None] = {}
         self.patterns: dict[bytes, None] = {}
         self.shard_channels: dict[bytes, None] = {}
-        #: Push messages that came while its own command ran; sent after the reply.
+        #: Push messages that arrived while its own command ran; sent after the reply.
         self.pushes: RespWriter | None = None
         #: How it tracks keys; None if it does not.
         self.tracked: Tracked | None = None
         #: Set while the client waits.
         self.blocked: Wait | None = None
-        #: What it waited for the last time, if it was served and may wait so again.
+        #: Its last wait, if it was served and may wait in the same way again.
         self.waited: Wait | None = None
 
     def set_gate(self, bit: int, on: bool) -> None:
-        """Raise or clear one bit of ``gate``."""
+        """Set or clear one bit of ``gate``."""
         self.gate = self.gate | bit if on else self.gate & ~bit
 
     def subscriptions(self) -> int:
-        """Channels, patterns and shard channels together."""
+        """The number of channels, patterns and shard channels."""
         return len(self.channels) + len(self.patterns) + len(self.shard_channels)
 
     def refresh_subscribed(self) -> None:

@@ -3,14 +3,13 @@
 Code that needs a setting reads an attribute of the one Settings object that the
 server was started with: no lookups by name, no parsing, no callbacks.
 
-    redis.conf, --options, CONFIG SET  ->  server/config/config.py  ->  Settings  ->  everybody
+    redis.conf, --options, CONFIG SET  ->  server/config/config.py  ->  Settings  ->  all code
 
 Rules
   1. Values are already in the unit that the name carries: ``_ms``, ``_s``, ``_us``, ``_bytes``.
      A bare count (``maxclients``) has no unit.
-  2. Only server/config/config.py (and tests) assign to it; the rows of
-     server/config/table.py say which directive fills which attribute.  The
-     defaults stand here and nowhere else.
+  2. Only server/config/config.py (and tests) assign to it; the rows of server/config/table.py
+     say which directive fills which attribute.  The defaults are here and nowhere else.
   3. Tests below the server make their own: ``Settings(stream_node_max_entries=3)``.
 """
 
@@ -25,7 +24,7 @@ DEBUG_YES = "yes"
 
 @dataclass(slots=True, frozen=True)
 class OutputLimit:
-    """When a client that does not read is closed: at once, or after a while over the soft limit."""
+    """When to close a client that does not read: at once, or after a time over the soft limit."""
 
     hard_bytes: int
     soft_bytes: int
@@ -34,7 +33,7 @@ class OutputLimit:
 
 def _default_output_limits() -> dict[str, OutputLimit]:
     return {
-        # Redis has no limit here; a reply that nobody reads must not take the machine.
+        # Redis has no limit here; unread replies must not fill the memory of the machine.
         "normal": OutputLimit(1 << 30, 0, 0),
         "replica": OutputLimit(256 << 20, 64 << 20, 60),
         "pubsub": OutputLimit(32 << 20, 8 << 20, 60),
@@ -43,7 +42,7 @@ def _default_output_limits() -> dict[str, OutputLimit]:
 
 @dataclass(slots=True)
 class Settings:
-    """One server's settings; every attribute has the default of Redis, but for these:
+    """One server's settings; every attribute has the default of Redis, except for these:
 
     normal clients have an output limit; the AOF is on, and no save points are set, because
     the AOF is the durable form of the data.
@@ -55,7 +54,7 @@ class Settings:
     stream_idmp_duration_s: int = 100
     stream_idmp_maxsize: int = 100
 
-    # How OBJECT ENCODING names lists and sets; below 0 a size in bytes (core/elements.py).
+    # How OBJECT ENCODING names lists and sets; negative: a size in bytes (core/elements.py).
     list_max_listpack_size: int = -2
     set_max_intset_entries: int = 512
     set_max_listpack_entries: int = 128
@@ -68,9 +67,9 @@ class Settings:
     maxmemory_policy: str = "noeviction"
     active_expire_effort: int = 1
 
-    # Who may come in, and how much a client may send or leave unread.
+    # Which clients may connect, and how much a client may send or leave unread.
     requirepass: bytes = b""
-    # Files and defaults of users: an ACL file, what a new user may hear, refusals that are kept.
+    # Users: the ACL file, the channels of a new user, the length of ACL LOG.
     aclfile: str = ""
     acl_pubsub_default: str = "resetchannels"
     acllog_max_len: int = 128
@@ -85,7 +84,7 @@ class Settings:
     client_query_buffer_limit: int = 1 << 30
     output_limits: dict[str, OutputLimit] = field(default_factory=_default_output_limits)
 
-    # What is watched.  A slowlog threshold below 0 is off; a latency threshold of 0 is off.
+    # Monitoring.  A slowlog threshold below 0 is off; a latency threshold of 0 is off.
     slowlog_slower_than_us: int = 10000
     slowlog_max_len: int = 128
     slowlog_entry_max_argc: int = 32
@@ -94,7 +93,7 @@ class Settings:
     latency_tracking: bool = True
     latency_percentiles: tuple[float, ...] = (50.0, 99.0, 99.9)
 
-    # What is kept on disk.  A save point is a pair: seconds and changes.
+    # Persistence.  A save point is a pair: seconds and changes.
     data_dir: str = "."
     appendonly: bool = True
     appendfsync: str = "everysec"
@@ -117,15 +116,15 @@ class Settings:
     skip_foreign_types: bool = False
     lazyfree_lazy_user_del: bool = False
 
-    # How many replicas must be there for a write, and how fresh; 0 in either asks for none.
+    # How many replicas a write needs, and how recent their last ACK is; 0 in either: no check.
     min_replicas_to_write: int = 0
     min_replicas_max_lag_s: int = 10
 
-    # The primary that this server follows, host and port; empty if it is one itself.
+    # The primary that this server follows, host and port; empty if it is a primary itself.
     replicaof: tuple[str, ...] = ()
     masterauth: str = ""
     masteruser: str = ""
-    # What a replica does, and how it shows itself to others (Sentinel).
+    # The behaviour of a replica, and how it presents itself to others (Sentinel).
     replica_read_only: bool = True
     replica_serve_stale_data: bool = True
     replica_priority: int = 100
@@ -133,7 +132,7 @@ class Settings:
     replica_announce_ip: str = ""
     replica_announce_port: int = 0
     repl_diskless_load: str = "disabled"
-    # What a primary keeps and sends.
+    # Settings of a primary.
     repl_backlog_size: int = 1 << 20
     repl_backlog_ttl_s: int = 3600
     repl_timeout_s: int = 60
@@ -142,7 +141,7 @@ class Settings:
     repl_diskless_sync_delay_s: int = 5
     repl_diskless_sync_max_replicas: int = 0
 
-    # TLS: whether, with which files, for whom (server/net/tls_contexts.py).
+    # TLS: whether, with which files, for which clients (server/net/tls_contexts.py).
     tls_port: int = 0
     tls_cert_file: str = ""
     tls_key_file: str = ""
@@ -163,7 +162,7 @@ class Settings:
     tls_session_caching: bool = True
     max_new_tls_per_turn: int = 1
 
-    # The process and its sockets; read by server/ alone.
+    # The process and its sockets; only server/ reads them.
     hz: int = 10
     bind: tuple[str, ...] = ("127.0.0.1", "-::1")
     port: int = 6379
@@ -183,9 +182,9 @@ class Settings:
     always_show_logo: bool = False
 
     def shown_port(self) -> int:
-        """The port by which this server is known where only one is asked for."""
+        """The port of this server where only one can be given."""
         return self.port or self.tls_port
 
     def needs_disk(self) -> bool:
-        """Whether changes are to be kept in any file."""
+        """Whether changes are kept in any file."""
         return self.appendonly or bool(self.save_points)

@@ -1,14 +1,14 @@
-"""What a row of the command table holds.
+"""A row of the command table.
 
-A row is the only description of a command: the dispatcher reads arity, flags
-and handler from it, COMMAND and the documentation pages the rest.  Rows are shared
-by all engines and never change; an engine counts calls by ``number``.
+A row is the only description of a command: the dispatcher reads arity, flags and
+handler from it, COMMAND and the documentation pages read the rest.  All engines share
+the rows, which never change; an engine counts calls by ``number``.
 
-A handler has one shape: ``handler(ctx, argv)``.  It parses its arguments to the
-end, applies them, writes exactly one reply to ``ctx.reply``, and records what changed
+A handler has one shape: ``handler(ctx, argv)``.  It parses its arguments to the end,
+applies them, writes exactly one reply to ``ctx.reply``, and records what changed
 (``ctx.effects``, touch, signal, notify); or it raises CommandError before it has
-changed or written anything; or it calls ``ctx.block(...)`` and writes nothing.
-Hot commands do each of the three in a function of its own: parse_, apply_, record_.
+changed or written anything; or it calls ``ctx.block(...)`` and writes nothing.  Hot
+commands have a function for each of the three steps: parse_, apply_, record_.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ FLAG_NAMES = (
     (NO_MANDATORY_KEYS, "no_mandatory_keys"),
 )
 
-#: Commands whose arguments rules about channels look at; who leaves a channel needs no right.
+#: Commands whose arguments channel rules check; leaving a channel needs no permission.
 WITH_CHANNELS = (b"subscribe", b"psubscribe", b"ssubscribe", b"publish", b"spublish")
 
-#: Every row gets the next number, when it is made.
+#: Every row gets the next number when it is created.
 NUMBERS = count()
 
 Handler = Callable[["Context", "Argv"], None]
@@ -76,28 +76,28 @@ KeyFinder = Callable[["Words"], list[int]]
 
 
 class Words(Protocol):
-    """The words of a call: an Argv, or a list of bytes."""
+    """The arguments of a call: an Argv, or a list of bytes."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, i: int, /) -> bytes: ...
 
 
-#: What a user may do to a key: see commands/access.
+#: Permissions of a user for a key: see commands/access.
 READ_KEY = 1
 WRITE_KEY = 2
 WRITES = ("insert", "update", "delete")
 
 
 def permissions_of(flags: Sequence[str]) -> int:
-    """READ_KEY and WRITE_KEY, as far as the flags of a key ask for them."""
+    """READ_KEY and WRITE_KEY, as the flags of a key require."""
     read = READ_KEY if "access" in flags else 0
     return read | (WRITE_KEY if any(word in flags for word in WRITES) else 0)
 
 
 class Keys:
-    """Where the keys of a command stand: first, last (negative: from the end) and step.
+    """The positions of the keys of a command: first, last (negative: from the end) and step.
 
-    ``flags`` say what is done to them, once for all keys, or, divided by semicolons, for the
+    ``flags`` describe the access, once for all keys, or, separated by semicolons, for the
     first key and all others; see admin/command_keys.py.
     """
 
@@ -113,14 +113,14 @@ class Keys:
         self.last = last
         self.step = step
         self.finder = finder
-        #: RO, RW, OW or RM, then what is done, in lower case; for each part of the keys.
+        #: RO, RW, OW or RM, then the kind of access, in lower case; for each part of the keys.
         self.parts = [
             [word.upper() if len(word) == 2 else word.lower() for word in part.split()]
             for part in flags.split(";")
         ]
         self.first_needs = permissions_of(self.parts[0])
         self.other_needs = permissions_of(self.parts[-1])
-        #: Whether first, last, step and flags tell everything, whatever the words are.
+        #: Whether first, last, step and flags describe every call, whatever its arguments.
         self.is_plain = finder is None and "variable_flags" not in flags and "not_key" not in flags
 
     def positions(self, argv: Words) -> list[int]:
@@ -132,7 +132,7 @@ class Keys:
         return list(range(self.first, self.end(len(argv)), self.step))
 
     def end(self, n: int) -> int:
-        """The place after the last key of a call of n words."""
+        """The index after the last key of a call of n words."""
         last = self.last if self.last >= 0 else n + self.last
         return min(last, n - 1) + 1
 
@@ -141,7 +141,7 @@ NO_KEYS = Keys()
 
 
 class Command:
-    """One row: what the command is called, what it needs, what runs it."""
+    """One row: the command's name, its requirements, its handler."""
 
     def __init__(
         self,
@@ -177,9 +177,9 @@ class Command:
             row.full_name = self.name + b"|" + row.name
         self.is_container = bool(self.subcommands)
         self.is_fast = bool(flags & FAST)
-        #: Publishes or subscribes: arguments of it are channels.
+        #: Whether it publishes or subscribes: its arguments are channels.
         self.has_channels = self.name in WITH_CHANNELS
-        #: Where an engine keeps its counters of this row; no other row has it.
+        #: The index of an engine's counters for this row; unique.
         self.number = next(NUMBERS)
 
     def takes(self, n: int) -> bool:

@@ -1,4 +1,4 @@
-"""The level of Redis that the commands follow; clients decide by it what they may use."""
+"""The level of Redis that the commands follow; clients choose features by it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
     handler -- ctx.block() --> Waits: engine/blocking.py, which runs the command again later
 
-A key wakes only clients of the kind of its value.
+A key wakes only clients that wait for a value of its type.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 BLOCK_LIST = 1
 BLOCK_STREAM = 2
-BLOCK_TIME = 3  # nothing but its deadline (WAIT)
+BLOCK_TIME = 3  # only its deadline (WAIT)
 BLOCK_PAUSE = 4  # the end of CLIENT PAUSE; then the command runs for the first time
 
 
 class Waits:
-    """Takes clients that must wait; Context.block() says what the arguments mean."""
+    """Registers clients that must wait; Context.block() explains the arguments."""
 
     def block(
         self,
@@ -39,5 +39,5 @@ class Waits:
         raise NotImplementedError
 
     def block_as_before(self, session: Session, kind: int, timeout_ms: int, argv: Argv) -> bool:
-        """Let it wait as the last time if the command is the same; false if it is not."""
+        """Let it wait in the same way as the last time if the command is the same; else false."""
         raise NotImplementedError

@@ -1,1 +1,1 @@
-"""A connection and its client: HELLO, CLIENT, MULTI, SUBSCRIBE and their kin."""
+"""A connection and its client: HELLO, CLIENT, MULTI, SUBSCRIBE and related commands."""

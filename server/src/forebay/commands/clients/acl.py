@@ -1,15 +1,15 @@
-"""ACL: users and their rules, told and changed.
+"""ACL: show and change users and their rules.
 
     ACL SETUSER name [rule ...]      make or change a user, all rules or none (access/rules.py)
-    ACL DELUSER name [name ...]      and end its clients
-    ACL GETUSER, LIST, USERS         what there is
+    ACL DELUSER name [name ...]      and close its clients
+    ACL GETUSER, LIST, USERS         the existing users
     ACL LOAD, SAVE                   from the ACL file and back
     ACL CAT [category]               categories, or the commands of one
     ACL DRYRUN name command ...      would it be allowed?
-    ACL LOG [count | RESET]          what was refused (access/log.py)
+    ACL LOG [count | RESET]          refused calls (access/log.py)
     ACL GENPASS, WHOAMI
 
-Who asks at the gates is engine/access.py.
+engine/access.py checks the rules for each command.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ def setuser(ctx: Context, argv: Argv) -> None:
 
 
 def failure(error: RuleError) -> CommandError:
-    """What is wrong with rules, as an answer."""
+    """The error for invalid rules, as an answer."""
     return CommandError(b"ERR " + str(error).encode("utf-8", "surrogateescape"))
 
 
 def deluser(ctx: Context, argv: Argv) -> None:
-    """ACL DELUSER username [username ...]: how many there were."""
+    """ACL DELUSER username [username ...]: how many existed."""
     names = argv.list()[2:]
     if DEFAULT in names:
         raise CommandError(NOT_DEFAULT)
@@ -75,7 +75,7 @@ def deluser(ctx: Context, argv: Argv) -> None:
 
 
 def load(ctx: Context, argv: Argv) -> None:
-    """ACL LOAD: the users of the file instead of those that there are."""
+    """ACL LOAD: replace all users by those of the file."""
     file, access = ctx.services.access_file, ctx.services.access
     if not file.path:
         raise CommandError(NO_FILE)
@@ -87,7 +87,7 @@ def load(ctx: Context, argv: Argv) -> None:
 
 
 def save(ctx: Context, argv: Argv) -> None:
-    """ACL SAVE: the users into the file."""
+    """ACL SAVE: write the users to the file."""
     file = ctx.services.access_file
     if not file.path:
         raise CommandError(NO_FILE)
@@ -95,11 +95,11 @@ def save(ctx: Context, argv: Argv) -> None:
     ctx.reply.ok()
 
 
-# Telling
+# Reading
 
 
 def getuser(ctx: Context, argv: Argv) -> None:
-    """ACL GETUSER username: everything about it, or nothing."""
+    """ACL GETUSER username: everything about the user, or null."""
     user = ctx.services.access.users.get(argv[2])
     out = ctx.reply
     if user is None:
@@ -161,7 +161,7 @@ def cat(ctx: Context, argv: Argv) -> None:
 
 
 def genpass(ctx: Context, argv: Argv) -> None:
-    """ACL GENPASS [bits]: hexadecimal digits that nobody can guess."""
+    """ACL GENPASS [bits]: hexadecimal digits that cannot be guessed."""
     if len(argv) > 3:
         raise bad_subcommand(argv)
     bits = integer_of(argv[2]) if len(argv) == 3 else PASSWORD_BITS
@@ -273,7 +273,7 @@ _SUBCOMMANDS = [
         name="deluser",
         handler=deluser,
         arity=-3,
-        summary="Forgets users and ends their connections.",
+        summary="Deletes users and closes their connections.",
         syntax="username [username ...]",
     ),
     _admin(
@@ -288,7 +288,7 @@ _SUBCOMMANDS = [
         name="genpass",
         handler=genpass,
         arity=-2,
-        summary="A password that nobody can guess.",
+        summary="A random password.",
         syntax="[bits]",
     ),
     _admin(
@@ -299,12 +299,12 @@ _SUBCOMMANDS = [
         syntax="username",
     ),
     _admin(name="list", handler=list_, arity=2, summary="All users, as lines of an ACL file."),
-    _admin(name="load", handler=load, arity=2, summary="Takes the users of the ACL file."),
+    _admin(name="load", handler=load, arity=2, summary="Replaces the users by those of the file."),
     _admin(
         name="log",
         handler=log,
         arity=-2,
-        summary="What was refused lately, to whom.",
+        summary="Refused logins and calls, newest first.",
         syntax="[count | RESET]",
     ),
     _admin(name="save", handler=save, arity=2, summary="Writes the users into the ACL file."),
@@ -312,7 +312,7 @@ _SUBCOMMANDS = [
         name="setuser",
         handler=setuser,
         arity=-3,
-        summary="Makes or changes a user.",
+        summary="Creates or changes a user.",
         syntax="username [rule [rule ...]]",
     ),
     _admin(name="users", handler=users, arity=2, summary="The names of all users."),
@@ -328,7 +328,7 @@ ROWS = [
         flags=0,
         categories="@slow",
         since="6.0.0",
-        summary="Users and what they may do.",
+        summary="Users and their permissions.",
         group="server",
         subcommands=_SUBCOMMANDS,
     )

@@ -1,8 +1,8 @@
-"""CLIENT and MONITOR: what a client may ask and change about itself and about others.
+"""CLIENT and MONITOR: read and change the state of this client and of others.
 
 Filters choose the clients for CLIENT LIST and CLIENT KILL.  A filter is a function from
-a session to yes or no, and all of them must say yes.  What a
-line of CLIENT LIST holds is in ``client_line``.
+a session to yes or no, and all of them must say yes.  ``client_line`` makes a line of
+CLIENT LIST.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BAD_CLIENT_ID = b"ERR client-id should be greater than 0"
 LARGEST_TIME_MS = mem.I64_MAX
 
 
-# Itself
+# This client
 
 
 def client_id(ctx: Context, argv: Argv) -> None:
@@ -112,7 +112,7 @@ def reply(ctx: Context, argv: Argv) -> None:
         raise CommandError(SYNTAX)
 
 
-# Others
+# Other clients
 
 
 def list_clients(ctx: Context, argv: Argv) -> None:
@@ -160,7 +160,7 @@ def kill(ctx: Context, argv: Argv) -> None:
 
 
 def _kill_filters(ctx: Context, args: Args) -> list[Filter]:
-    # Of two filters of one name the last counts.
+    # If a filter is given twice, the last one counts.
     filters: dict[bytes, Filter] = {}
     skip_me = True
     while args.more():
@@ -253,7 +253,7 @@ def unpause(ctx: Context, argv: Argv) -> None:
 
 
 def monitor(ctx: Context, argv: Argv) -> None:
-    """MONITOR; a client that watches already gets no second answer."""
+    """MONITOR; a client that already monitors gets no second answer."""
     if not ctx.session.gate & gates.MONITORING:
         ctx.services.executor.monitor(ctx.session, on=True)
         ctx.reply.ok()
@@ -318,7 +318,7 @@ NO-TOUCH (ON|OFF)
 """
 
 _OWN = NOSCRIPT | LOADING | STALE
-#: What a client asks about itself, and what concerns others.
+#: Makers of rows: subcommands about the client itself, and about others.
 _own = partial(Command, flags=_OWN, categories="@slow @connection", group="connection")
 _others = partial(_own, flags=ADMIN | _OWN, categories="@slow @connection @admin @dangerous")
 
@@ -337,7 +337,7 @@ _SUBCOMMANDS = [
     ),
     _own(
         name="setinfo", handler=setinfo, arity=4, since="7.2.0",
-        summary="Says which library the client uses.", syntax="<LIB-NAME libname | LIB-VER libver>",
+        summary="Notes the library of the client.", syntax="<LIB-NAME libname | LIB-VER libver>",
     ),
     _own(
         name="info", handler=info, arity=2, since="6.2.0",
@@ -350,7 +350,7 @@ _SUBCOMMANDS = [
     ),
     _others(
         name="kill", handler=kill, arity=-3, since="2.4.0",
-        summary="Ends clients by what they are.",
+        summary="Closes the clients that match.",
         syntax="<ip:port | [ID client-id] [TYPE <NORMAL | MASTER | SLAVE | REPLICA | PUBSUB>]"
         " [USER username] [ADDR ip:port] [LADDR ip:port] [SKIPME <YES | NO>] [MAXAGE maxage]>",
     ),
@@ -360,7 +360,7 @@ _SUBCOMMANDS = [
     ),
     _others(
         name="pause", handler=pause, arity=-3, since="3.0.0",
-        summary="Holds back all commands, or writes, for a while.", syntax="timeout [WRITE | ALL]",
+        summary="Holds back commands, or only writes, for a time.", syntax="timeout [WRITE | ALL]",
     ),
     _others(
         name="unpause", handler=unpause, arity=2, since="6.2.0",
@@ -368,15 +368,15 @@ _SUBCOMMANDS = [
     ),
     _others(
         name="no-evict", handler=no_evict, arity=3, since="7.0.0",
-        summary="Keeps this client if memory runs out.", syntax="<ON | OFF>",
+        summary="Does not close this client if memory runs out.", syntax="<ON | OFF>",
     ),
     _own(
         name="no-touch", handler=no_touch, arity=3, since="7.2.0",
-        summary="Controls whether commands alter the last access of keys.", syntax="<ON | OFF>",
+        summary="Sets whether commands count as access to keys.", syntax="<ON | OFF>",
     ),
     _own(
         name="reply", handler=reply, arity=3, since="3.2.0",
-        summary="Switches the answers to this client off and on.", syntax="<ON | OFF | SKIP>",
+        summary="Switches replies to this client off and on.", syntax="<ON | OFF | SKIP>",
     ),
     *TRACKING,
     help_row(
@@ -396,7 +396,7 @@ ROWS = [
         flags=0,
         categories="@slow",
         since="2.4.0",
-        summary="Questions and orders about clients.",
+        summary="Shows and controls clients.",
         group="connection",
         subcommands=_SUBCOMMANDS,
     ),

@@ -6,14 +6,14 @@ from forebay.commands.api import gates
 from forebay.commands.api.session import Session
 from forebay.commands.clients.tracking import redirect_of
 
-# What an empty session, its parser and its share of tables take, roughly.
+# The approximate size of an empty session, its parser and its share of tables.
 SESSION_BYTES = 1024
-# What a name costs beside its bytes: a channel, a pattern, a watched key, a prefix.
+# The overhead of a name: a channel, a pattern, a watched key, a prefix.
 NAME_BYTES = 100
 
 
 def kind_of(session: Session) -> bytes:
-    """As TYPE of CLIENT LIST and CLIENT KILL understands it."""
+    """The type of a client, as TYPE of CLIENT LIST and CLIENT KILL names it."""
     if session.is_primary:
         return b"master"
     if session.gate & gates.REPLICA:
@@ -48,7 +48,7 @@ def flags_of(session: Session) -> bytes:
 
 
 def memory_of(session: Session) -> int:
-    """What a client uses: what it sent ahead, what it has not read, what is kept for it."""
+    """The memory of a client: unprocessed input, unread output, and state kept for it."""
     names = [*session.channels, *session.patterns, *session.shard_channels]
     names += [key for _, key in session.watched]
     if session.tracked is not None:

@@ -1,7 +1,7 @@
 """Commands about the connection itself: PING ECHO SELECT AUTH HELLO RESET QUIT.
 
-Whoever connects is the user ``default``, and in if that user needs no password.  Users and what
-they may do: commands/access, engine/access.py.
+A new connection belongs to the user ``default``, and is logged in if that user needs no
+password.  Users and their rights: commands/access, engine/access.py.
 
     HELLO [2|3 [AUTH user password] [SETNAME name]]     all or nothing
 """
@@ -76,7 +76,7 @@ def quit_(ctx: Context, argv: Argv) -> None:
     ctx.services.sessions.close(ctx.session)
 
 
-# Who is it?
+# Login
 
 
 def auth(ctx: Context, argv: Argv) -> None:
@@ -91,7 +91,7 @@ def auth(ctx: Context, argv: Argv) -> None:
 
 
 def log_in(ctx: Context, user: bytes, password: bytes, command: bytes) -> None:
-    """Let the session be this user's, or raise."""
+    """Log the session in as this user, or raise."""
     if not ctx.services.access.log_in(ctx.session, user, password, command):
         raise CommandError(WRONGPASS)
 
@@ -138,7 +138,7 @@ def hello_options(args: Args) -> tuple[tuple[bytes, bytes] | None, bytes | None]
 
 
 def say_hello(ctx: Context) -> None:
-    """Who we are."""
+    """The facts about this server."""
     ctx.reply.value(
         {
             b"server": b"redis",
@@ -199,7 +199,7 @@ ROWS = [
         arity=2,
         flags=LOADING | STALE | FAST,
         since="1.0.0",
-        summary="Goes to another database.",
+        summary="Switches to another database.",
         syntax="index",
     ),
     _row(
@@ -208,7 +208,7 @@ ROWS = [
         arity=-1,
         flags=_AT_THE_DOOR,
         since="1.0.0",
-        summary="Ends the connection after an answer.",
+        summary="Answers, then closes the connection.",
     ),
     _row(
         name="auth",
@@ -234,6 +234,6 @@ ROWS = [
         arity=1,
         flags=_AT_THE_DOOR,
         since="6.2.0",
-        summary="Makes the connection as it was when it began.",
+        summary="Returns the connection to its initial state.",
     ),
 ]

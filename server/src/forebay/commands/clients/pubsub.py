@@ -1,10 +1,10 @@
 """SUBSCRIBE PSUBSCRIBE SSUBSCRIBE, their opposites, PUBLISH SPUBLISH PUBSUB.
 
 Every channel of a SUBSCRIBE is confirmed by a message of its own: kind, name,
-how many subscriptions the client now has.  Channels and patterns are counted
-together, shard channels for themselves: they are channels that a cluster keeps
-on the node of their slot, and one node without cluster keeps them all.  The
-engine's Pubsub has the lists; see there for how a message finds its listeners.
+and the number of the client's subscriptions.  Channels and patterns are counted
+together, shard channels separately: a cluster keeps a shard channel on the node
+of its slot, and a server without cluster keeps them all.  The engine's Pubsub
+has the lists; see there for how a message finds its listeners.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def sunsubscribe(ctx: Context, argv: Argv) -> None:
 
 
 def _change(ctx: Context, kind: bytes, change: Change, names: list[bytes]) -> None:
-    """Change the subscriptions one by one and confirm each; confirm nothing as well."""
+    """Change the subscriptions one by one and confirm each; confirm also if there are none."""
     for name in names:
         change(ctx.session, name)
         _confirm(ctx, kind, name)
@@ -81,7 +81,7 @@ def _change(ctx: Context, kind: bytes, change: Change, names: list[bytes]) -> No
 
 
 def _confirm(ctx: Context, kind: bytes, name: bytes | None) -> None:
-    """A message, which CLIENT REPLY OFF does not keep back."""
+    """A message that CLIENT REPLY OFF does not suppress."""
     shards = len(ctx.session.shard_channels)
     is_shard = kind in (b"ssubscribe", b"sunsubscribe")
     count = shards if is_shard else ctx.session.subscriptions() - shards
@@ -94,13 +94,13 @@ def _confirm(ctx: Context, kind: bytes, name: bytes | None) -> None:
 
 
 def publish(ctx: Context, argv: Argv) -> None:
-    """PUBLISH channel message: to how many it was sent."""
+    """PUBLISH channel message: the number of receivers."""
     ctx.reply.integer(ctx.services.pubsub.publish(argv[1], argv[2]))
     ctx.services.replication.pass_on(argv)
 
 
 def spublish(ctx: Context, argv: Argv) -> None:
-    """SPUBLISH shardchannel message: to how many it was sent."""
+    """SPUBLISH shardchannel message: the number of receivers."""
     ctx.reply.integer(ctx.services.pubsub.spublish(argv[1], argv[2]))
     ctx.services.replication.pass_on(argv)
 
@@ -170,7 +170,7 @@ _listener = partial(
 )
 _leaver = partial(_listener, flags=_LISTEN)
 _question = partial(Command, flags=_ASK, categories="@pubsub @slow", since="2.8.0", group="pubsub")
-#: A shard channel stands where a key would: it decides the slot.
+#: A shard channel takes the place of a key: it decides the slot.
 _CHANNEL, _CHANNELS = Keys(1, 1, 1, "not_key"), Keys(1, -1, 1, "not_key")
 _shard_row = partial(Command, categories="@pubsub", since="7.0.0", group="pubsub")
 
@@ -179,28 +179,28 @@ ROWS = [
         name="subscribe",
         handler=subscribe,
         arity=-2,
-        summary="Hears what is published to channels.",
+        summary="Subscribes this client to channels.",
         syntax="channel [channel ...]",
     ),
     _listener(
         name="psubscribe",
         handler=psubscribe,
         arity=-2,
-        summary="Hears what is published to channels that match.",
+        summary="Subscribes this client to all channels that match a pattern.",
         syntax="pattern [pattern ...]",
     ),
     _leaver(
         name="unsubscribe",
         handler=unsubscribe,
         arity=-1,
-        summary="Hears some channels, or all, no longer.",
+        summary="Ends subscriptions to the given channels, or to all.",
         syntax="[channel [channel ...]]",
     ),
     _leaver(
         name="punsubscribe",
         handler=punsubscribe,
         arity=-1,
-        summary="Hears some patterns, or all, no longer.",
+        summary="Ends subscriptions to the given patterns, or to all.",
         syntax="[pattern [pattern ...]]",
     ),
     Command(
@@ -210,7 +210,7 @@ ROWS = [
         flags=PUBSUB | LOADING | STALE | FAST | MAY_REPLICATE,
         categories="@pubsub @fast",
         since="2.0.0",
-        summary="Sends a message to whoever hears a channel.",
+        summary="Sends a message to the subscribers of a channel.",
         group="pubsub",
         syntax="channel message",
     ),
@@ -220,7 +220,7 @@ ROWS = [
         arity=-2,
         flags=_LISTEN | DENYOOM,
         keys=_CHANNELS,
-        summary="Hears what is published to shard channels.",
+        summary="Subscribes this client to shard channels.",
         syntax="shardchannel [shardchannel ...]",
     ),
     _shard_row(
@@ -229,7 +229,7 @@ ROWS = [
         arity=-1,
         flags=_LISTEN,
         keys=_CHANNELS,
-        summary="Hears some shard channels, or all, no longer.",
+        summary="Ends subscriptions to the given shard channels, or to all.",
         syntax="[shardchannel [shardchannel ...]]",
     ),
     _shard_row(
@@ -238,7 +238,7 @@ ROWS = [
         arity=3,
         flags=PUBSUB | LOADING | STALE | FAST | MAY_REPLICATE,
         keys=_CHANNEL,
-        summary="Sends a message to whoever hears a shard channel.",
+        summary="Sends a message to the subscribers of a shard channel.",
         syntax="shardchannel message",
     ),
     Command(
@@ -248,35 +248,35 @@ ROWS = [
         flags=0,
         categories="@slow",
         since="2.8.0",
-        summary="Questions about channels and who hears them.",
+        summary="Shows channels and their numbers of subscribers.",
         group="pubsub",
         subcommands=[
             _question(
                 name="channels",
                 handler=channels,
                 arity=-2,
-                summary="The channels that somebody hears.",
+                summary="The channels that have subscribers.",
                 syntax="[pattern]",
             ),
             _question(
                 name="numsub",
                 handler=numsub,
                 arity=-2,
-                summary="How many hear each of the channels.",
+                summary="The number of subscribers of each channel.",
                 syntax="[channel [channel ...]]",
             ),
             _question(
                 name="numpat",
                 handler=numpat,
                 arity=2,
-                summary="How many patterns are heard.",
+                summary="The number of patterns that have subscribers.",
                 syntax="",
             ),
             _question(
                 name="shardchannels",
                 handler=shardchannels,
                 arity=-2,
-                summary="The shard channels that somebody hears.",
+                summary="The shard channels that have subscribers.",
                 syntax="[pattern]",
                 since="7.0.0",
             ),
@@ -284,7 +284,7 @@ ROWS = [
                 name="shardnumsub",
                 handler=shardnumsub,
                 arity=-2,
-                summary="How many hear each of the shard channels.",
+                summary="The number of subscribers of each shard channel.",
                 syntax="[shardchannel [shardchannel ...]]",
                 since="7.0.0",
             ),

@@ -1,7 +1,7 @@
-"""CLIENT TRACKING and what belongs to it: client side caching with the help of the server.
+"""CLIENT TRACKING and related commands: client side caching with the help of the server.
 
-A client says how it wants to hear of changes.  Who has read what, and the messages, are
-in engine/tracking.py.
+A client says how it wants to be notified of changes.  engine/tracking.py remembers
+which client has read which key, and sends the messages.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _read(ctx: Context, args: Args) -> tuple[Tracked, list[bytes]]:
 
 
 def _check(wanted: Tracked, prefixes: list[bytes], session: Session) -> None:
-    """Whether the options fit each other, and the way in which the client tracks already."""
+    """Check that the options are compatible with each other and with the client's present mode."""
     present = session.tracked
     if prefixes and not wanted.bcast:
         raise CommandError(PREFIX_WITHOUT_BCAST)
@@ -95,7 +95,7 @@ def _check(wanted: Tracked, prefixes: list[bytes], session: Session) -> None:
 
 
 def _check_prefixes(prefixes: list[bytes], present: list[bytes]) -> None:
-    """No key may be announced twice to one client."""
+    """Check that no key would be announced twice to one client."""
     for i, prefix in enumerate(prefixes):
         for other in present:
             if overlap(prefix, other):
@@ -106,12 +106,12 @@ def _check_prefixes(prefixes: list[bytes], present: list[bytes]) -> None:
 
 
 def overlap(one: bytes, other: bytes) -> bool:
-    """Whether a key can have both as its prefix."""
+    """Whether a key can have both of them as its prefix."""
     return one.startswith(other) or other.startswith(one)
 
 
 def caching(ctx: Context, argv: Argv) -> None:
-    """CLIENT CACHING YES|NO: about the next command, or transaction."""
+    """CLIENT CACHING YES|NO: for the next command, or transaction."""
     tracked = ctx.session.tracked
     if tracked is None:
         raise CommandError(NOT_TRACKING)
@@ -158,7 +158,7 @@ def flags_of(tracked: Tracked) -> list[bytes]:
 
 
 def redirect_of(session: Session) -> int:
-    """The client that gets the messages; 0 if it is itself, -1 if it does not track."""
+    """The client that gets the messages; 0 if it is this one, -1 if it does not track."""
     return -1 if session.tracked is None else session.tracked.redirect
 
 
@@ -178,7 +178,7 @@ _own = partial(
 SUBCOMMANDS = [
     _own(
         name="tracking", handler=tracking, arity=-3,
-        summary="Lets the server tell this client which keys it has read have changed.",
+        summary="Notifies this client when keys that it has read change.",
         syntax="<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN]"
         " [OPTOUT] [NOLOOP]",
     ),
@@ -188,7 +188,7 @@ SUBCOMMANDS = [
     ),
     _own(
         name="getredir", handler=getredir, arity=2,
-        summary="The client that hears of changes in the place of this one.",
+        summary="The client that gets the notifications of this one.",
     ),
     _own(
         name="caching", handler=caching, arity=3,

@@ -2,7 +2,7 @@
 
     MULTI   session.queue = []                 the engine fills it
     WATCH   session.watched[db, key] = Watch   the database breaks it on a change
-    EXEC    runs the queue: one time, one unit of effects, no waiting in between
+    EXEC    runs the queue: one clock time, one unit of effects, no command waits
 
 EXEC answers EXECABORT if a command could not be queued, a null array if a
 watched key changed (or expired) meanwhile, otherwise an array of all replies.
@@ -35,7 +35,7 @@ EXEC_ABORTED = b"EXECABORT Transaction discarded because of previous errors."
 
 
 def multi(ctx: Context, argv: Argv) -> None:
-    """Begin to queue."""
+    """Begin to queue commands."""
     session = ctx.session
     if session.queue is not None:
         raise CommandError(NESTED_MULTI)
@@ -45,7 +45,7 @@ def multi(ctx: Context, argv: Argv) -> None:
 
 
 def discard(ctx: Context, argv: Argv) -> None:
-    """Forget the queue and the watched keys."""
+    """Discard the queue and the watched keys."""
     if ctx.session.queue is None:
         raise CommandError(DISCARD_WITHOUT_MULTI)
     leave(ctx.session)
@@ -53,7 +53,7 @@ def discard(ctx: Context, argv: Argv) -> None:
 
 
 def execute(ctx: Context, argv: Argv) -> None:
-    """Run the queue, if nothing speaks against it."""
+    """Run the queue, unless it must fail."""
     session = ctx.session
     queue = session.queue
     if queue is None:
@@ -76,13 +76,13 @@ def execute(ctx: Context, argv: Argv) -> None:
 
 
 def leave(session: Session) -> None:
-    """No longer in MULTI, nothing watched."""
+    """Leave MULTI and stop watching."""
     session.forget_queue()
     session.unwatch()
 
 
 def any_expired(session: Session, now_ms: int) -> bool:
-    """Whether a watched key has run out of time since it was watched."""
+    """Whether a watched key has expired since WATCH."""
     return any(
         not watch.expired and is_past(watch.db, watch.key, now_ms)
         for watch in session.watched.values()
@@ -90,7 +90,7 @@ def any_expired(session: Session, now_ms: int) -> bool:
 
 
 def is_past(db: Database, key: bytes, now_ms: int) -> bool:
-    """Whether the key is there only because nobody has removed it yet."""
+    """Whether the key has expired but was not removed yet."""
     at_ms = db.expires.get(key)
     return at_ms is not None and now_ms > at_ms
 
@@ -110,7 +110,7 @@ def watch(ctx: Context, argv: Argv) -> None:
 
 
 def unwatch(ctx: Context, argv: Argv) -> None:
-    """Forget what is watched."""
+    """Stop watching all keys."""
     ctx.session.unwatch()
     ctx.reply.ok()
 
@@ -125,7 +125,7 @@ ROWS = [
         flags=_FLAGS,
         categories="@fast @transaction",
         since="1.2.0",
-        summary="Begins to keep commands for EXEC.",
+        summary="Begins a transaction: commands are queued for EXEC.",
         group="transactions",
     ),
     Command(
@@ -135,7 +135,7 @@ ROWS = [
         flags=NOSCRIPT | LOADING | STALE | SKIP_SLOWLOG,
         categories="@slow @transaction",
         since="1.2.0",
-        summary="Runs the kept commands as one.",
+        summary="Runs the queued commands as one.",
         group="transactions",
     ),
     Command(
@@ -145,7 +145,7 @@ ROWS = [
         flags=_FLAGS,
         categories="@fast @transaction",
         since="2.0.0",
-        summary="Forgets the kept commands.",
+        summary="Drops the queued commands.",
         group="transactions",
     ),
     Command(
@@ -156,7 +156,7 @@ ROWS = [
         categories="@fast @transaction",
         keys=Keys(1, -1, 1, "RO"),
         since="2.2.0",
-        summary="Lets EXEC fail if one of the keys changes before it.",
+        summary="Makes EXEC fail if one of the keys changes before it.",
         group="transactions",
         syntax="key [key ...]",
     ),
@@ -167,7 +167,7 @@ ROWS = [
         flags=_FLAGS,
         categories="@fast @transaction",
         since="2.2.0",
-        summary="Watches no key any longer.",
+        summary="Stops watching all keys.",
         group="transactions",
     ),
 ]

@@ -1,1 +1,1 @@
-"""Keys whatever they hold, and the moves that the commands of all types share."""
+"""Keys of any type, and the operations that the commands of all types share."""

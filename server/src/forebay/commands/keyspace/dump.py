@@ -1,9 +1,9 @@
-"""DUMP and RESTORE: a value as bytes, to be carried elsewhere.
+"""DUMP and RESTORE: a value as bytes, to be moved elsewhere.
 
-What the bytes are is known below ``services.payloads`` (docs/formats/rdb.md);
-here are the key, its expiry time and the notifications.  RESTORE is
-propagated with an absolute time, so that an AOF that is read later, or a replica
-that lags, lets the key expire at the same moment.
+``services.payloads`` makes and reads the bytes (docs/formats/rdb.md); this
+module handles the key, its expiry time and the notifications.  RESTORE is
+propagated with an absolute time, so that the key expires at the same moment in
+an AOF that is read later and on a replica that lags.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def dump(ctx: Context, argv: Argv) -> None:
 
 @dataclass(slots=True)
 class Options:
-    """What follows the payload.  Idle time and frequency are checked and forgotten."""
+    """The options after the payload.  Idle time and frequency are checked, then ignored."""
 
     replace: bool = False
     absolute: bool = False
@@ -94,7 +94,7 @@ def restore(ctx: Context, argv: Argv) -> None:
 
 
 def _born_expired(ctx: Context, key: bytes, replaced: bool) -> None:
-    """The value is past its time already: it counts as expired, and another one may be gone."""
+    """The value has already expired: it counts as expired, and an old value may be removed."""
     ctx.services.stats.expired_keys += 1
     if replaced:
         ctx.notify(NOTIFY_GENERIC, b"del", key)
@@ -118,7 +118,7 @@ ROWS = [
         categories="@keyspace @read @slow",
         keys=Keys(1, 1, 1, "RO ACCESS"),
         since="2.6.0",
-        summary="The value at a key as bytes that RESTORE takes, here or on a Redis.",
+        summary="The value at a key as bytes for RESTORE, here or on a Redis.",
         syntax="key",
     ),
     Command(
@@ -129,7 +129,7 @@ ROWS = [
         categories="@keyspace @write @slow @dangerous",
         keys=Keys(1, 1, 1, "OW UPDATE"),
         since="2.6.0",
-        summary="Makes a key from the bytes that DUMP answered.",
+        summary="Creates a key from the bytes of DUMP.",
         syntax="key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
     ),
 ]

@@ -1,10 +1,10 @@
-"""What there is to say of a value beside its content: encoding and size.
+"""Facts about a value apart from its content: encoding and size.
 
 Encodings
     type     encoding, named as Redis would have stored it
     string   int (a 64-bit number), embstr (short), raw (long, or changed in place)
-    list     listpack, quicklist                 the list itself knows: core/elements.py
-    set      intset, listpack, hashtable         so does the set: core/members.py
+    list     listpack, quicklist                 the list itself knows it: core/elements.py
+    set      intset, listpack, hashtable         the set itself knows it: core/members.py
     stream   stream
 """
 
@@ -22,12 +22,12 @@ from forebay.core.members import HASHTABLE, INTSET, LISTPACK, Members
 from forebay.core.members import is_number as is_number
 from forebay.core.stream import Stream
 
-#: Key and string together: what Redis 8 has room for in the object of the key.
+#: The size of key and string together up to which Redis 8 puts both into one object.
 EMBEDDED_BYTES = 41
 SET_ENCODINGS = {INTSET: b"intset", LISTPACK: b"listpack", HASHTABLE: b"hashtable"}
-#: The entry that a message of an idempotent producer became: a tuple and two numbers.
+#: The entry of a message of an idempotent producer: a tuple and two numbers.
 MESSAGE_BYTES = 120
-#: A value with more pieces is left to a thread by Redis.
+#: Redis frees a value with more pieces in a thread.
 LAZY_EFFORT = 64
 
 
@@ -71,7 +71,7 @@ def stream_bytes(stream: Stream) -> int:
 
 
 def idmp_bytes(idmp: Idmp) -> int:
-    """What is remembered of idempotent producers."""
+    """The idempotency data of a stream."""
     total = sys.getsizeof(idmp.producers)
     for pid, iids in idmp.producers.items():
         total += sys.getsizeof(pid) + sys.getsizeof(iids)
@@ -93,7 +93,7 @@ def free_effort(value: Value, settings: Settings) -> int:
 
 
 def _list_nodes(items: Elements, fill: int) -> int:
-    """About how many nodes a list has, counted no further than anybody asks."""
+    """About how many nodes a list has; counting stops where the answer no longer matters."""
     max_bytes, max_count = limits(fill)
     nodes, size, count = 1, 0, 0
     for item in items:

@@ -1,18 +1,17 @@
-"""Keys that go away by themselves: EXPIRE and its kin, TTL, and the cycle that cleans up.
+"""Keys that expire: EXPIRE and related commands, TTL, and the cycle that cleans up.
 
-A key is expired when the clock has gone past its time.  It is then removed by
-the next command that looks at it (``ctx.lookup``), or by `expire_cycle`, which the engine
-calls between commands.  Either way the AOF and the replicas get ``DEL key``: a
-replica never decides by its own clock.  For the same reason every way of setting
-a time is propagated as PEXPIREAT with the absolute time.
+A key has expired when the clock is past its time.  The next command that looks at it
+(``ctx.lookup``) then removes it, or `expire_cycle`, which the engine calls between
+commands.  Either way the AOF and the replicas get ``DEL key``: a replica never decides by
+its own clock.  For the same reason every command that sets a time is propagated as
+PEXPIREAT with the absolute time.
 
-    db.expires    key -> time               what is true
-    db.deadlines  heap of (time, key)       where to look; a pair that is not in
-                                            ``expires`` any more is skipped
+    db.expires    key -> time               the truth
+    db.deadlines  heap of (time, key)       where to look; a pair that is no longer
+                                            in ``expires`` is skipped
 
-The cycle does work only for keys that are due, and at most ``budget`` steps of
-it; the database with the most overdue key comes first.  Each key is a unit of
-its own in the AOF.
+The cycle works only on keys that are due, in at most ``budget`` steps; the database with
+the most overdue key is first.  Each key is a unit of its own in the AOF.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ CONDITIONS = (b"NX", b"XX", b"GT", b"LT")
 
 
 def _setter(name: bytes, unit_ms: int, from_now: bool) -> Callable[[Context, Argv], None]:
-    """The handler of one of the four commands, which differ in unit and origin alone."""
+    """The handler of one of the four commands, which differ only in unit and origin."""
 
     def handler(ctx: Context, argv: Argv) -> None:
         conditions = _read_conditions(Args(argv, 3))
@@ -85,7 +84,7 @@ def _read_conditions(args: Args) -> set[bytes]:
 
 
 def _allowed(conditions: set[bytes], current_ms: int | None, when_ms: int) -> bool:
-    """Whether the options let the new time replace the current one; none is endless."""
+    """Whether the options let the new time replace the current one; no time counts as infinite."""
     if current_ms is None:
         return not conditions & {b"XX", b"GT"}
     return not (
@@ -116,7 +115,7 @@ def persist(ctx: Context, argv: Argv) -> None:
 
 
 def _getter(unit_ms: int, from_now: bool) -> Callable[[Context, Argv], None]:
-    """The handler of TTL and its kin: -2 for no such key, -1 for no expiry time."""
+    """The handler of TTL and related commands: -2 for no such key, -1 for no expiry time."""
 
     def handler(ctx: Context, argv: Argv) -> None:
         key = argv[1]
@@ -137,7 +136,7 @@ def _getter(unit_ms: int, from_now: bool) -> Callable[[Context, Argv], None]:
 
 
 def expire_cycle(ctx: Context, budget: int) -> bool:
-    """Remove keys that are past their time, in at most ``budget`` steps; whether more are due."""
+    """Remove expired keys, in at most ``budget`` steps; whether more are due."""
     soonest_ms = next_expiry_ms(ctx.keyspace)
     if soonest_ms is None or ctx.now_ms < soonest_ms:
         return False
@@ -157,8 +156,8 @@ def expire_cycle(ctx: Context, budget: int) -> bool:
 
 
 def next_expiry_ms(keyspace: Keyspace) -> int | None:
-    """When expire_cycle() may find something to do, at the earliest; None: never."""
-    # A key may expire at the end of time, which has no millisecond after it.
+    """The earliest time at which expire_cycle() may have work; None: never."""
+    # A key may expire at the last possible millisecond, which has no successor.
     soonest = mem.I64_MAX
     for db in keyspace.databases:
         heap = db.deadlines
@@ -189,7 +188,7 @@ def _setter_row(*, name: str, unit_ms: int, from_now: bool, since: str, unit: st
         categories="@keyspace @write @fast",
         keys=_WRITE_KEY,
         since=since,
-        summary=f"Lets a key expire {'after so many' if from_now else 'at a Unix time in'} {unit}.",
+        summary=f"Lets a key expire {'after n' if from_now else 'at a Unix time in'} {unit}.",
         syntax=f"key {unit if from_now else 'unix-time-' + unit} {_CONDITION}",
     )
 
@@ -218,28 +217,28 @@ ROWS = [
         unit_ms=SECOND_MS,
         from_now=True,
         since="1.0.0",
-        summary="How many seconds a key has left.",
+        summary="The time until a key expires, in seconds.",
     ),
     _getter_row(
         name="pttl",
         unit_ms=1,
         from_now=True,
         since="2.6.0",
-        summary="How many milliseconds a key has left.",
+        summary="The time until a key expires, in milliseconds.",
     ),
     _getter_row(
         name="expiretime",
         unit_ms=SECOND_MS,
         from_now=False,
         since="7.0.0",
-        summary="The Unix second a key expires at.",
+        summary="The Unix time in seconds at which a key expires.",
     ),
     _getter_row(
         name="pexpiretime",
         unit_ms=1,
         from_now=False,
         since="7.0.0",
-        summary="The Unix millisecond a key expires at.",
+        summary="The Unix time in milliseconds at which a key expires.",
     ),
     Command(
         name="persist",
@@ -249,7 +248,7 @@ ROWS = [
         categories="@keyspace @write @fast",
         keys=_WRITE_KEY,
         since="2.2.0",
-        summary="Takes the expiry time of a key away.",
+        summary="Lets a key stay: it no longer expires.",
         syntax="key",
     ),
 ]

@@ -1,11 +1,11 @@
-"""Commands on keys, whatever they hold: count, delete, rename, copy, move, flush.
+"""Commands on keys of any type: count, delete, rename, copy, move, flush.
 
-Renaming, copying and moving are one thing, `_place`: a value comes to stand at
-a key, with its expiry time, and whatever stood there is gone.  The database
-itself tells those who watch a key or wait on it, the old one and the new one.
+Renaming, copying and moving share one function, `_place`: it puts a value at a
+key, with its expiry time, and drops the old value.  The database itself
+notifies clients that watch the old or the new key or wait on it.
 
-What is propagated is the command as it came, if it changed anything; FLUSHALL
-and FLUSHDB always, since a replica may hold keys that are expired here.
+A command that changed anything is propagated as received.  FLUSHALL and FLUSHDB
+are always propagated, since a replica may hold keys that have expired here.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ FUNCTION_FLUSH_OPTION = b"ERR FUNCTION FLUSH only supports SYNC|ASYNC option"
 
 
 def dbsize(ctx: Context, argv: Argv) -> None:
-    """DBSIZE: how many keys, those included that are expired but not yet removed."""
+    """DBSIZE: the number of keys, including expired keys that are not removed yet."""
     ctx.reply.integer(len(ctx.db))
 
 
 def exists(ctx: Context, argv: Argv) -> None:
-    """EXISTS key [key ...]: how many are there; a key named twice counts twice."""
+    """EXISTS key [key ...]: how many exist; a key named twice counts twice."""
     ctx.reply.integer(sum(read(ctx, argv[i]) is not None for i in range(1, len(argv))))
 
 
@@ -61,17 +61,17 @@ def type_(ctx: Context, argv: Argv) -> None:
 
 
 def delete(ctx: Context, argv: Argv) -> None:
-    """DEL key [key ...]: how many were there."""
+    """DEL key [key ...]: how many existed."""
     _delete(ctx, argv, ctx.settings.lazyfree_lazy_user_del)
 
 
 def unlink(ctx: Context, argv: Argv) -> None:
-    """UNLINK key [key ...]: the same, and large values are counted as Redis does."""
+    """UNLINK key [key ...]: the same; large values are counted as Redis does."""
     _delete(ctx, argv, True)
 
 
 def _delete(ctx: Context, argv: Argv, is_lazy: bool) -> None:
-    """What Redis would leave to a thread is freed at once here; only the count is the same."""
+    """Count values that Redis would free in a thread; here they are freed at once."""
     count = 0
     for i in range(1, len(argv)):
         key = argv[i]
@@ -91,7 +91,7 @@ def flushall(ctx: Context, argv: Argv) -> None:
     _read_flush_mode(argv)
     _flush(ctx, argv, ctx.keyspace.databases)
     if ctx.settings.save_points and not ctx.session.is_replaying:
-        # An old snapshot must not bring back what was flushed.
+        # An old snapshot must not bring the flushed keys back.
         ctx.services.durability.save_flushed()
     ctx.reply.ok()
 
@@ -111,7 +111,7 @@ def _flush(ctx: Context, argv: Argv, databases: list[Database]) -> None:
 
 
 def _read_flush_mode(argv: Argv) -> None:
-    """Both words mean the same here: what is dropped is dropped at once."""
+    """Both words mean the same here: everything is freed at once."""
     args = Args(argv)
     if args.more() and not (args.word(b"ASYNC") or args.word(b"SYNC")):
         raise CommandError(SYNTAX)
@@ -119,7 +119,7 @@ def _read_flush_mode(argv: Argv) -> None:
 
 
 def function_flush(ctx: Context, argv: Argv) -> None:
-    """FUNCTION FLUSH [ASYNC|SYNC]: there are no functions, so it is done."""
+    """FUNCTION FLUSH [ASYNC|SYNC]: there are no functions, so there is nothing to do."""
     args = Args(argv, 2)
     if args.left() > 1:
         raise bad_subcommand(argv)
@@ -141,7 +141,7 @@ def rename(ctx: Context, argv: Argv) -> None:
 
 
 def renamenx(ctx: Context, argv: Argv) -> None:
-    """RENAMENX key newkey: only if there is no newkey."""
+    """RENAMENX key newkey: only if newkey does not exist."""
     value = _must_lookup(ctx, argv[1])
     if ctx.lookup(argv[2]) is not None:
         ctx.reply.integer(0)
@@ -159,7 +159,7 @@ def _must_lookup(ctx: Context, key: bytes) -> Value:
 
 def _rename(ctx: Context, argv: Argv, value: Value) -> None:
     old, new = argv[1], argv[2]
-    before = ctx.lookup(new)  # an expired one is removed as such, not overwritten
+    before = ctx.lookup(new)  # an expired key is removed as such, not overwritten
     _place(ctx, ctx.db, new, value, ctx.db.expires.get(old))
     ctx.delete(old)
     ctx.notify(NOTIFY_GENERIC, b"rename_from", old)
@@ -169,7 +169,7 @@ def _rename(ctx: Context, argv: Argv, value: Value) -> None:
 
 
 def _place(ctx: Context, db: Database, key: bytes, value: Value, when_ms: int | None) -> None:
-    """Let the key hold this value and nothing of what it held before."""
+    """Let the key hold this value, and nothing of its old state."""
     db.remove(key)
     add(ctx, key, value, db)
     if when_ms is not None:
@@ -225,7 +225,7 @@ def move(ctx: Context, argv: Argv) -> None:
 
 
 def swapdb(ctx: Context, argv: Argv) -> None:
-    """SWAPDB index index: the clients of the one see the keys of the other."""
+    """SWAPDB index index: the clients of each database see the keys of the other."""
     first = _swap_index(argv[1], b"ERR invalid first DB index")
     second = _swap_index(argv[2], b"ERR invalid second DB index")
     databases = ctx.keyspace.databases
@@ -268,7 +268,7 @@ ROWS = [
         categories="@keyspace @read @fast",
         keys=_ALL_KEYS,
         since="1.0.0",
-        summary="How many of the keys are there.",
+        summary="How many of the keys exist.",
         syntax="key [key ...]",
     ),
     Command(
@@ -279,7 +279,7 @@ ROWS = [
         categories="@keyspace @read @fast",
         keys=_ALL_KEYS,
         since="3.2.1",
-        summary="How many of the keys are there; counts as use of each.",
+        summary="How many of the keys exist; each counts as used.",
         syntax="key [key ...]",
     ),
     Command(
@@ -323,7 +323,7 @@ ROWS = [
         categories="@keyspace @write @slow",
         keys=Keys(1, 2, 1, "RW ACCESS DELETE; OW UPDATE"),
         since="1.0.0",
-        summary="Gives a key another name and overwrites what had it.",
+        summary="Gives a key another name; a key that has this name is overwritten.",
         syntax="key newkey",
     ),
     Command(
@@ -334,7 +334,7 @@ ROWS = [
         categories="@keyspace @write @fast",
         keys=Keys(1, 2, 1, "RW ACCESS DELETE; OW INSERT"),
         since="1.0.0",
-        summary="Gives a key another name that must be free.",
+        summary="Gives a key another name, if no key has this name.",
         syntax="key newkey",
     ),
     Command(
@@ -356,7 +356,7 @@ ROWS = [
         categories="@keyspace @write @fast",
         keys=Keys(1, 1, 1, "RW ACCESS UPDATE"),
         since="1.0.0",
-        summary="Takes a key over to another database.",
+        summary="Moves a key from this database to another.",
         syntax="key db",
     ),
     Command(
@@ -399,7 +399,7 @@ ROWS = [
         flags=0,
         categories="@slow",
         since="7.0.0",
-        summary="A container; there are no functions to manage.",
+        summary="Commands about functions, of which there are none.",
         group="scripting",
         subcommands=[
             Command(
@@ -409,7 +409,7 @@ ROWS = [
                 flags=WRITE | NOSCRIPT,
                 categories="@write @slow @scripting",
                 since="7.0.0",
-                summary="Answers OK.",
+                summary="Answers OK: there is nothing to delete.",
                 group="scripting",
                 syntax="[ASYNC | SYNC]",
             ),

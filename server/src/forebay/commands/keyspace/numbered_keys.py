@@ -1,4 +1,4 @@
-"""Keys that are told by a count in front of them: ``numkeys key [key ...]``."""
+"""Keys with a count in front of them: ``numkeys key [key ...]``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NUMKEYS_NOT_POSITIVE = b"ERR numkeys should be greater than 0"
 
 
 def read_numbered_keys(args: Args, too_many: bytes = SYNTAX) -> list[bytes]:
-    """Take the count and the keys; the error if there are fewer arguments than that."""
+    """Take the count and the keys; an error if there are fewer arguments than that."""
     count = positive(args.next(), NUMKEYS_NOT_POSITIVE)
     if count > args.left():
         raise CommandError(too_many)
@@ -19,7 +19,7 @@ def read_numbered_keys(args: Args, too_many: bytes = SYNTAX) -> list[bytes]:
 
 
 def numbered_keys_at(place: int) -> KeyFinder:
-    """Where the keys stand if the count is the argument at this place."""
+    """The positions of the keys if the count is the argument at this index."""
 
     def find(argv: Words) -> list[int]:
         count = integer_of(argv[place])

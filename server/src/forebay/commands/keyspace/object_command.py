@@ -1,6 +1,6 @@
-"""OBJECT: what is known of the value of a key.
+"""OBJECT: facts about the value of a key.
 
-What each subcommand answers
+The answers of the subcommands
     ENCODING    how Redis would have stored it (encodings.py)
     REFCOUNT    1: values are not shared, as in Redis since 8.0
     IDLETIME    0: the last access to a key is not recorded
@@ -102,25 +102,25 @@ _SUBCOMMANDS = [
         name="encoding",
         handler=object_encoding,
         since="2.2.3",
-        summary="Returns the internal encoding of a value.",
+        summary="Names the encoding in which Redis would store a value.",
     ),
     _row(
         name="freq",
         handler=object_freq,
         since="4.0.0",
-        summary="Returns the logarithmic access frequency of a value.",
+        summary="Returns 0 if an LFU policy is chosen, an error otherwise.",
     ),
     _row(
         name="idletime",
         handler=object_idletime,
         since="2.2.3",
-        summary="Returns the time since the last access to a value.",
+        summary="Returns 0: the last access to a key is not recorded.",
     ),
     _row(
         name="refcount",
         handler=object_refcount,
         since="2.2.3",
-        summary="Returns the reference count of a value.",
+        summary="Returns 1: values are not shared.",
     ),
     help_row(
         container="object", text=_HELP, since="6.2.0", group="generic", categories="keyspace slow"
@@ -135,7 +135,7 @@ ROWS = [
         flags=0,
         categories="slow",
         since="2.2.3",
-        summary="Tells how a value is stored.",
+        summary="Shows how a value is stored.",
         group="generic",
         subcommands=_SUBCOMMANDS,
     )

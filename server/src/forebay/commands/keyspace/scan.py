@@ -1,6 +1,6 @@
 """Finding keys: KEYS, SCAN, RANDOMKEY.
 
-The walk of SCAN, and what it promises, is in scan_walk.py.
+scan_walk.py describes the walk of SCAN and its guarantees.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from forebay.commands.keyspace.scan_walk import ScanOptions, matcher, read_curso
 from forebay.commands.keyspace.value_ops import read, type_name
 from forebay.wire.argv import Argv
 
-#: How often RANDOMKEY meets a key past its time that a pause keeps before it answers with it.
+#: How many expired keys that a pause keeps RANDOMKEY skips before it answers with one.
 RANDOM_TRIES = 100
 
 
 def keys(ctx: Context, argv: Argv) -> None:
-    """KEYS pattern: all that match; expired ones are left out but not removed."""
+    """KEYS pattern: all keys that match; expired ones are left out but not removed."""
     fits = matcher(argv[1])
     found = [key for key in ctx.db.order if fits(key) and not ctx.expired(key)]
     _reply_keys(ctx, found)
@@ -35,7 +35,7 @@ def scan(ctx: Context, argv: Argv) -> None:
 
 
 def _is_there(ctx: Context, key: bytes, wanted: bytes | None) -> bool:
-    """Whether the key is not expired; asking for its type counts as reading it."""
+    """Whether the key has not expired; asking for its type counts as reading it."""
     if wanted is None:
         return ctx.lookup(key) is not None
     value = read(ctx, key)
@@ -43,7 +43,7 @@ def _is_there(ctx: Context, key: bytes, wanted: bytes | None) -> bool:
 
 
 def randomkey(ctx: Context, argv: Argv) -> None:
-    """RANDOMKEY: any key that is not expired; null if there is none."""
+    """RANDOMKEY: any key that has not expired; null if there is none."""
     order = ctx.db.order
     tries = RANDOM_TRIES
     while order:
@@ -91,6 +91,6 @@ ROWS = [
         flags=READONLY,
         categories="@keyspace @read @slow",
         since="1.0.0",
-        summary="Any one key.",
+        summary="A random key.",
     ),
 ]

@@ -1,16 +1,16 @@
-"""How SCAN and SSCAN walk: cursors, options, and what is answered at least once.
+"""How SCAN and SSCAN walk: cursors, options, and the guarantee "at least once".
 
-The walk goes over a dense list from its top down to 0; the cursor is how many are
-still to come.
+The walk goes over a dense list from its top down to 0; the cursor is the number
+of items not visited yet.
 
     order   [ a  b  c  d  e  f  g ]        SCAN 0 COUNT 3 -> cursor 4: g f e
                          ^ cursor 4        SCAN 4 COUNT 3 -> cursor 1: d c b
 
-In such a list a removed one's place is taken by the last, so an index only ever
-goes down: whatever has not been visited stays below the cursor, whatever has been
-may come again.  New ones are added on top, after the walk.  Hence each that is
-there from the first call to the last is returned at least once, a full walk costs
-as much as there are, and nothing is remembered between two calls.
+In such a list the last item takes the place of a removed one, so an index only
+ever goes down: unvisited items stay below the cursor, and visited ones may be
+returned again.  New items are added on top, above the walk.  Hence each item that
+exists from the first call to the last is returned at least once, a full walk
+visits each item once, and the server remembers nothing between two calls.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ Test = Callable[[bytes], bool]
 
 
 def any_name(name: bytes) -> bool:
-    """Fits whatever it is."""
+    """A pattern that matches everything."""
     return True
 
 
 def matcher(pattern: bytes) -> Test:
-    """Whether a name fits a pattern."""
+    """Whether a name matches a pattern."""
     return any_name if pattern == b"*" else Glob(pattern).matches
 
 
 def walk(order: list[bytes], cursor: int, count: int) -> tuple[int, list[bytes]]:
-    """The next cursor, and what lies between it and this one."""
+    """The next cursor, and the items between it and this one."""
     top = min(cursor, len(order)) if cursor else len(order)
     rest = max(top - count, 0)
     some = order[rest:top]
@@ -54,7 +54,7 @@ def walk(order: list[bytes], cursor: int, count: int) -> tuple[int, list[bytes]]
 
 
 def read_cursor(text: bytes) -> int:
-    """An unsigned number as C's strtoull() takes it, but not what is a plain negative number."""
+    """An unsigned number as C's strtoull() reads it; plain negative numbers are refused."""
     found = _CURSOR.match(text)
     if found is None:
         raise CommandError(INVALID_CURSOR)

@@ -1,19 +1,19 @@
-"""SORT and SORT_RO: the elements of a list or set in order, or what they stand for.
+"""SORT and SORT_RO: the elements of a list or set in order, or values that they lead to.
 
     SORT key [BY pattern] [LIMIT offset count] [GET pattern ...] [ASC|DESC] [ALPHA]
              [STORE destination]
 
-    elements --weight--> sorted --LIMIT--> --GET--> the answer, or a list that is stored
+    elements --weight--> sorted --LIMIT--> --GET--> the answer, or the stored list
 
 A pattern names a key: its first ``*`` is replaced by the element.  ``GET #`` is the
 element itself.  ``key->field`` means a field of a hash; there are no hashes, so it
-finds nothing.  A BY pattern without ``*`` means not to sort at all.
+finds nothing.  With a BY pattern without ``*`` nothing is sorted.
 
 Rules
   1. Order is by weight as a number (an element without one counts as 0), then by
      the element; with ALPHA by the weight's bytes, those without one first.
-  2. A set has no order: what is stored of it unsorted is sorted by bytes, so that
-     AOF and replicas store the same.
+  2. A set has no order: if it is stored without sorting, its members are sorted by
+     bytes, so that AOF and replicas store the same.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NUMBER = re.compile(rb"[+-]?(\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|inf(inity)?
 
 @dataclass(slots=True)
 class Sorting:
-    """What a call asks for."""
+    """The options of a call."""
 
     by: bytes | None = None
     gets: list[bytes] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Sorting:
 
     @property
     def is_unsorted(self) -> bool:
-        """Whether the elements are left in the order in which they are."""
+        """Whether the elements keep their present order."""
         return self.by is not None and b"*" not in self.by
 
 
@@ -62,13 +62,13 @@ def sort(ctx: Context, argv: Argv) -> None:
 
 
 def sort_ro(ctx: Context, argv: Argv) -> None:
-    """SORT_RO key [options]: as SORT without STORE."""
+    """SORT_RO key [options]: like SORT without STORE."""
     asked = _read_options(Args(argv, 2), may_store=False, may_look_up=_may_look_up(ctx, argv))
     _sort(ctx, argv, asked)
 
 
 def _may_look_up(ctx: Context, argv: Argv) -> bool:
-    """BY and GET lead to keys that are not in the call: whether the user may read every key."""
+    """Whether the user may read every key; BY and GET lead to keys that are not in the call."""
     user = ctx.session.user
     row = ctx.services.executor.commands[argv[0].lower()]
     return user.is_free or user.reads_all_keys(row, argv)
@@ -119,7 +119,7 @@ def _sort(ctx: Context, argv: Argv, asked: Sorting) -> None:
 
 
 def _in_order(ctx: Context, value: Elements | Members, asked: Sorting) -> list[bytes]:
-    """All elements, sorted as asked."""
+    """All elements, in the requested order."""
     elements = list(value)
     by, alpha = asked.by, asked.alpha
     if asked.is_unsorted and isinstance(value, Members) and asked.destination is not None:
@@ -132,7 +132,7 @@ def _in_order(ctx: Context, value: Elements | Members, asked: Sorting) -> list[b
         return sorted(elements, reverse=asked.descending)
     weights = elements if by is None else [_lookup(ctx, by, element) for element in elements]
     if alpha:
-        # Equal ones stay as they were.
+        # Equal elements keep their order.
         order = sorted(
             range(len(elements)),
             key=lambda i: (weights[i] is not None, weights[i] or b""),
@@ -144,7 +144,7 @@ def _in_order(ctx: Context, value: Elements | Members, asked: Sorting) -> list[b
 
 
 def _score(weight: bytes | None) -> float:
-    """A weight as a number; none, and an empty one, is 0."""
+    """A weight as a number; a missing or empty one is 0."""
     if not weight:
         return 0.0
     text = weight.partition(b"\0")[0]
@@ -154,14 +154,14 @@ def _score(weight: bytes | None) -> float:
 
 
 def _limited(elements: list[bytes], asked: Sorting) -> list[bytes]:
-    """The part that LIMIT lets through; a negative count means all."""
+    """The part that LIMIT selects; a negative count means all."""
     start = max(asked.offset, 0)
     end = len(elements) if asked.count < 0 else start + asked.count
     return elements[start:end]
 
 
 def _looked_up(ctx: Context, elements: list[bytes], gets: list[bytes]) -> list[bytes | None]:
-    """What GET makes of the elements; without it they are the answer."""
+    """The values that GET leads to; without GET the elements themselves."""
     if not gets:
         return [*elements]
     return [_lookup(ctx, pattern, element) for element in elements for pattern in gets]
@@ -198,7 +198,7 @@ def sort_keys(argv: Words) -> list[int]:
 
 
 def first_key(argv: Words) -> list[int]:
-    """Of SORT_RO: the keys that BY and GET lead to are not in the call."""
+    """The key of SORT_RO; the keys that BY and GET lead to are not in the call."""
     return [1]
 
 

@@ -1,4 +1,4 @@
-"""What a key can hold, and the few moves that every family of commands shares.
+"""The values of keys, and the few operations that every family of commands shares.
 
     type on the wire   Python           made by
     string             bytes            SET, INCR
@@ -8,9 +8,9 @@
     stream             core.Stream      XADD, XGROUP CREATE MKSTREAM
 
 Rules
-  1. Lists and sets are never empty: a command that takes the last member removes
-     the key (`drop_if_empty`).  Streams may be empty.
-  2. A key that comes into being goes through `add`, which tells of it.
+  1. Lists and sets are never empty: a command that removes the last member
+     removes the key (`drop_if_empty`).  Streams may be empty.
+  2. A new key is created by `add`, which publishes the event.
   3. Commands that only read look up with `read`, which counts hits and misses;
      commands that write use ``ctx.lookup``, which does not.
 """
@@ -54,12 +54,12 @@ Kind = TypeVar("Kind")
 
 
 def type_name(value: Value) -> bytes:
-    """What TYPE calls a value."""
+    """The name of a value's type for TYPE."""
     return TYPE_NAMES[type(value)]
 
 
 def typed(value: Value | None, kind: type[Kind]) -> Kind | None:
-    """The value, which must be of this kind if there is one; a string is given as ``bytes``."""
+    """The value, which must be of this kind if there is one; strings are returned as ``bytes``."""
     if value is not None and type(value) is not kind:
         if kind is bytes and type(value) is bytearray:
             return kind(value)  # type: ignore[call-arg]
@@ -68,7 +68,7 @@ def typed(value: Value | None, kind: type[Kind]) -> Kind | None:
 
 
 def read(ctx: Context, key: bytes) -> Value | None:
-    """The value of a key for a command that reads it: a hit or a miss."""
+    """The value of a key for a command that reads it: counts a hit or a miss."""
     value = ctx.lookup(key)
     if value is None:
         ctx.keyspace.misses += 1
@@ -79,7 +79,7 @@ def read(ctx: Context, key: bytes) -> Value | None:
 
 
 def lookup_in(ctx: Context, db: Database, key: bytes) -> Value | None:
-    """As ctx.lookup(), in any database."""
+    """Like ctx.lookup(), in any database."""
     when_ms = db.expires.get(key)
     if when_ms is not None and ctx.now_ms > when_ms and not ctx.session.is_replaying:
         ctx.expire(db, key)
@@ -87,14 +87,14 @@ def lookup_in(ctx: Context, db: Database, key: bytes) -> Value | None:
 
 
 def add(ctx: Context, key: bytes, value: Value, db: Database | None = None) -> None:
-    """Create a key that is not there yet, in this database or in another one."""
+    """Create a key that does not exist yet, in this database or in another one."""
     home = ctx.db if db is None else db
     home.put(key, value)
     ctx.notify_in(home, NOTIFY_NEW, b"new", key)
 
 
 def store(ctx: Context, key: bytes, value: Value) -> None:
-    """Let the key hold this value, whether it was there or not; its expiry time stays."""
+    """Let the key hold this value, whether it existed or not; its expiry time stays."""
     if key in ctx.db.values:
         ctx.db.put(key, value)
     else:
@@ -104,7 +104,7 @@ def store(ctx: Context, key: bytes, value: Value) -> None:
 def overwritten(
     ctx: Context, key: bytes, before: Value | None, value: Value, db: Database | None = None
 ) -> None:
-    """Say that a whole value took the place of another, if there was one."""
+    """Publish that a whole value replaced another, if there was one."""
     if before is not None and ctx.notify_flags:
         home = ctx.db if db is None else db
         ctx.notify_in(home, NOTIFY_OVERWRITTEN, b"overwritten", key)
@@ -115,9 +115,9 @@ def overwritten(
 def store_result(
     ctx: Context, argv: Argv, key: bytes, value: Elements | Members, kind: int, event: bytes
 ) -> None:
-    """Leave what a command computed at a key, and answer its size; nothing removes the key.
+    """Store the result of a command at a key, and answer its size; an empty result removes the key.
 
-    Of what the key held before nothing stays, not even the time at which it expires.
+    Nothing of the key's old state stays, not even its expiry time.
     """
     before = ctx.lookup(key)
     if value:
@@ -134,13 +134,13 @@ def store_result(
 
 
 def remove(ctx: Context, key: bytes) -> None:
-    """Delete a key that is there, and say so."""
+    """Delete a key that exists, and publish it."""
     ctx.delete(key)
     ctx.notify(NOTIFY_GENERIC, b"del", key)
 
 
 def drop_if_empty(ctx: Context, key: bytes, members: Elements | Members) -> None:
-    """After members were taken out: touch the key, or remove it with its last member."""
+    """After members were removed: touch the key, or remove it with its last member."""
     if members:
         ctx.db.touch(key)
     else:
@@ -148,14 +148,14 @@ def drop_if_empty(ctx: Context, key: bytes, members: Elements | Members) -> None
 
 
 def expire_key(ctx: Context, key: bytes, when_ms: int) -> None:
-    """Let a key expire at this time, and say so."""
+    """Let a key expire at this time, and publish it."""
     ctx.db.expire_at(key, when_ms)
     ctx.db.touch(key)
     ctx.notify(NOTIFY_GENERIC, b"expire", key)
 
 
 def persist_key(ctx: Context, key: bytes) -> bool:
-    """Let a key stay for ever, and say so; false if it did already."""
+    """Remove a key's expiry time, and publish it; false if it had none."""
     if not ctx.db.persist(key):
         return False
     ctx.db.touch(key)
@@ -164,12 +164,12 @@ def persist_key(ctx: Context, key: bytes) -> bool:
 
 
 def bad_expire_time(name: bytes) -> CommandError:
-    """The error of a time that is out of range; ``name`` is the command's, lower case."""
+    """The error for a time that is out of range; ``name`` is the command's, lower case."""
     return CommandError(b"ERR invalid expire time in '%s' command" % name)
 
 
 def copy_value(value: Value) -> Value:
-    """An equal value that shares nothing which can change."""
+    """An equal value that shares no mutable part."""
     return value if isinstance(value, bytes) else value.copy()
 
 
@@ -190,7 +190,7 @@ def integer_within(text: bytes, lowest: int, highest: int) -> int:
 
 
 def positive(text: bytes, error: bytes, least: int = 1) -> int:
-    """A number that is not below ``least``, or the error, which also answers no number."""
+    """A number that is at least ``least``; otherwise this error, also if it is no number."""
     value = integer_of(text, error)
     if value < least:
         raise CommandError(error)
@@ -198,7 +198,7 @@ def positive(text: bytes, error: bytes, least: int = 1) -> int:
 
 
 def database_of(ctx: Context, text: bytes) -> Database:
-    """The database that an argument names by its number."""
+    """The database with the number in an argument."""
     index = integer_of(text)
     if not INT_MIN <= index <= INT_MAX:
         raise CommandError(NOT_AN_INT)

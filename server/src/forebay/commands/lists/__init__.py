@@ -1,1 +1,1 @@
-"""Lists: at their ends, inside, and from one to another."""
+"""Lists: commands at their ends, inside them, and from one list to another."""

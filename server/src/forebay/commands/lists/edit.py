@@ -1,7 +1,7 @@
 """Inside a list: LINDEX LPOS LSET LINSERT LREM LTRIM.
 
-An index counts from the head, from 0, or from the tail, from -1.  The middle of a
-list is reached by walking, as in Redis.
+An index counts from the head, beginning with 0, or from the tail, beginning with
+-1.  To reach the middle of a list the server walks, as Redis does.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def lpos(ctx: Context, argv: Argv) -> None:
 
 
 def _read_lpos_options(args: Args) -> tuple[int, int | None, int]:
-    """Rank, count (None: not given, 0: all) and how many to look at (0: all)."""
+    """Rank, count (None: not given, 0: all) and how many elements to compare (0: all)."""
     rank, count, most = 1, None, 0
     while args.more():
         if args.word(b"RANK"):
@@ -76,7 +76,7 @@ def _read_lpos_options(args: Args) -> tuple[int, int | None, int]:
 
 
 def _positions(items: Elements, element: bytes, rank: int, wanted: int, most: int) -> list[int]:
-    """Where the element is, from the rank-th match on; from the tail if that is below 0."""
+    """The indexes of the element, from the rank-th match on; below 0: counted from the tail."""
     order = reversed(items) if rank < 0 else iter(items)
     places = (i for i, each in enumerate(islice(order, most)) if each == element)
     first = min(abs(rank) - 1, len(items))
@@ -104,7 +104,7 @@ def lset(ctx: Context, argv: Argv) -> None:
 
 
 def linsert(ctx: Context, argv: Argv) -> None:
-    """LINSERT key BEFORE|AFTER pivot element: the new length; -1 without such a pivot."""
+    """LINSERT key BEFORE|AFTER pivot element: the new length; -1 if there is no such pivot."""
     key, where, pivot, element = argv[1], argv[2].upper(), argv[3], argv[4]
     if where not in (b"BEFORE", b"AFTER"):
         raise CommandError(SYNTAX)
@@ -140,7 +140,7 @@ def lrem(ctx: Context, argv: Argv) -> None:
 
 
 def ltrim(ctx: Context, argv: Argv) -> None:
-    """LTRIM key start stop: keep what LRANGE would show."""
+    """LTRIM key start stop: keep the elements that LRANGE would show."""
     key = argv[1]
     start, stop = integer_of(argv[2]), integer_of(argv[3])
     items = list_at(ctx, key)
@@ -182,7 +182,7 @@ ROWS = [
         keys=_READ,
         since="6.0.6",
         syntax="key element [RANK rank] [COUNT num-matches] [MAXLEN len]",
-        summary="Where an element is in a list.",
+        summary="The position of an element in a list.",
     ),
     row(
         name="lset",
@@ -222,6 +222,6 @@ ROWS = [
         keys=_DELETED,
         since="1.0.0",
         syntax="key start stop",
-        summary="Removes all elements outside of a range.",
+        summary="Removes all elements outside a range.",
     ),
 ]

@@ -1,8 +1,8 @@
-"""The moves of list commands that more than one family makes.
+"""Operations that several families of list commands share.
 
-A list is an ``Elements`` (core/elements.py); its head is the left end.  Ends are
-told by one flag, ``left``; what happens at them is called lpush, rpush, lpop and
-rpop in events, in the AOF and in errors.
+A list is an ``Elements`` (core/elements.py); its head is the left end.  One
+flag, ``left``, selects the end; events, the AOF and errors call the operations
+lpush, rpush, lpop and rpop.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def list_at(ctx: Context, key: bytes) -> Elements | None:
 
 
 def read_list(ctx: Context, key: bytes) -> Elements | None:
-    """The list at a key, for a command that only looks."""
+    """The list at a key, for a command that only reads."""
     return typed(read(ctx, key), Elements)
 
 
 def push(
     ctx: Context, key: bytes, items: Elements | None, elements: list[bytes], left: bool
 ) -> Elements:
-    """Add elements to the list at the key, which comes into being if it is not there."""
+    """Add elements to the list at the key; a missing list is created."""
     fill = ctx.settings.list_max_listpack_size
     if items is None:
         items = Elements()
@@ -50,7 +50,7 @@ def push(
 
 
 def take(ctx: Context, key: bytes, items: Elements, count: int, left: bool) -> list[bytes]:
-    """Take up to so many elements from one end; the key goes with the last one."""
+    """Take up to ``count`` elements from one end; the key is removed with the last one."""
     taken = items.take(count, left, ctx.settings.list_max_listpack_size)
     if taken:
         ctx.notify(NOTIFY_LIST, pop_name(left), key)
@@ -59,7 +59,7 @@ def take(ctx: Context, key: bytes, items: Elements, count: int, left: bool) -> l
 
 
 def pop_name(left: bool) -> bytes:
-    """What taking from this end is called."""
+    """The name of a pop at this end."""
     return b"lpop" if left else b"rpop"
 
 
@@ -82,9 +82,9 @@ def read_timeout(ctx: Context, text: bytes) -> int:
 
 
 def _float_of(text: bytes) -> float:
-    """A number as C's strtold() takes it: decimal, hexadecimal or infinite."""
+    """A number as C's strtold() reads it: decimal, hexadecimal or infinite."""
     word = text.decode("latin-1")
-    # Python alone allows blanks around a number and underscores in it.
+    # Python, unlike C, allows blanks around a number and underscores in it.
     if word.strip() != word or "_" in word:
         raise CommandError(TIMEOUT_NOT_A_FLOAT)
     try:
@@ -96,5 +96,5 @@ def _float_of(text: bytes) -> float:
     return value
 
 
-#: What else a row belongs to follows from its flags.
+#: The other categories of a row follow from its flags.
 row = partial(Command, categories="list", group="list")

@@ -1,12 +1,12 @@
 """From one list to another: LMOVE RPOPLPUSH BLMOVE BRPOPLPUSH.
 
-    LMOVE source destination from to       takes at one end, pushes at another
+    LMOVE source destination from to       takes at one end, pushes at the other
     RPOPLPUSH                              the same, RIGHT to LEFT
 
-Source and destination may be one list, which is then rotated.  Those that wait
-do so for the source alone; when they are served they leave the plain command for
-AOF and replicas.  A destination of another type is noticed only then, and nothing
-is taken.
+Source and destination may be the same list, which is then rotated.  A blocked
+client waits for the source only; when it is served, AOF and replicas get the
+plain command.  A destination of another type is noticed only then, and nothing is
+taken.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _move_or_wait(
     timeout_ms: int,
     plain: list[bytes],
 ) -> None:
-    """Move now, leaving the plain command; or wait for the source."""
+    """Move now and record the plain command; or wait for the source."""
     items = list_at(ctx, argv[1])
     if items is not None:
         _move(ctx, argv[1], argv[2], items, from_left, to_left)
@@ -81,7 +81,7 @@ def _move(
     from_left: bool,
     to_left: bool,
 ) -> None:
-    """One element; the push is told before the pop."""
+    """Move one element; the event of the push is published before that of the pop."""
     others = list_at(ctx, destination)
     element = items.take(1, from_left, ctx.settings.list_max_listpack_size)[0]
     push(ctx, destination, others, [element], to_left)

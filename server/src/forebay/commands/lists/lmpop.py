@@ -1,6 +1,7 @@
 """Several elements of the first list that has any: LMPOP, BLMPOP.
 
-AOF and replicas see LPOP or RPOP of that one list, with the count that was taken.
+AOF and replicas get LPOP or RPOP of that one list, with the number of elements
+taken.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ COUNT_NOT_POSITIVE = b"ERR count should be greater than 0"
 
 @dataclass(slots=True)
 class Pop:
-    """What is asked for."""
+    """The options of a call."""
 
     keys: list[bytes]
     left: bool
@@ -57,7 +58,7 @@ def _read_pop(args: Args) -> Pop:
 
 
 def _pop_first(ctx: Context, wanted: Pop) -> bool:
-    """Pop from the first list that is there; false if there is none."""
+    """Pop from the first list that exists; false if there is none."""
     for key in wanted.keys:
         items = list_at(ctx, key)
         if items is not None:

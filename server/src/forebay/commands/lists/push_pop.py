@@ -1,10 +1,10 @@
 """Lists: push, pop and wait at either end, length and range.
 
-The handlers of the two ends are made by one function each, from the end.
+One function makes the handlers of both ends.
 
-BLPOP and BRPOP that find something act and are propagated as the plain pop of
-that one key.  Otherwise the client is blocked and the engine runs the command
-again, from the start, when a list appears at one of its keys.
+If BLPOP or BRPOP finds an element, it acts, and is propagated, as the plain pop
+of that one key.  Otherwise the client is blocked, and the engine runs the
+command again, from the start, when a list appears at one of its keys.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def llen(ctx: Context, argv: Argv) -> None:
 
 
 def lrange(ctx: Context, argv: Argv) -> None:
-    """LRANGE key start stop: both ends with; negative ones count from the tail."""
+    """LRANGE key start stop: both ends included; negative indexes count from the tail."""
     start, stop = integer_of(argv[2]), integer_of(argv[3])
     items = read_list(ctx, argv[1])
     size = len(items or ())
@@ -136,7 +136,7 @@ ROWS = [
         keys=_PUSHED,
         since="1.0.0",
         syntax="key element [element ...]",
-        summary="Puts elements before the head of a list.",
+        summary="Adds elements at the head of a list.",
     ),
     row(
         name="rpush",
@@ -146,7 +146,7 @@ ROWS = [
         keys=_PUSHED,
         since="1.0.0",
         syntax="key element [element ...]",
-        summary="Puts elements after the tail of a list.",
+        summary="Adds elements at the tail of a list.",
     ),
     row(
         name="lpushx",
@@ -156,7 +156,7 @@ ROWS = [
         keys=_PUSHED,
         since="2.2.0",
         syntax="key element [element ...]",
-        summary="Puts elements before the head of a list that is there.",
+        summary="Adds elements at the head of an existing list.",
     ),
     row(
         name="rpushx",
@@ -166,7 +166,7 @@ ROWS = [
         keys=_PUSHED,
         since="2.2.0",
         syntax="key element [element ...]",
-        summary="Puts elements after the tail of a list that is there.",
+        summary="Adds elements at the tail of an existing list.",
     ),
     row(
         name="lpop",
@@ -196,7 +196,7 @@ ROWS = [
         keys=_AWAITED,
         since="2.0.0",
         syntax="key [key ...] timeout",
-        summary="Takes the head of the first list that has one, or waits.",
+        summary="Takes the first element of the first list that has any, or waits.",
     ),
     row(
         name="brpop",
@@ -206,7 +206,7 @@ ROWS = [
         keys=_AWAITED,
         since="2.0.0",
         syntax="key [key ...] timeout",
-        summary="Takes the tail of the first list that has one, or waits.",
+        summary="Takes the last element of the first list that has any, or waits.",
     ),
     row(
         name="llen",

@@ -1,1 +1,1 @@
-"""Commands of replication: who follows whom, what a link says, who waits for replicas."""
+"""Commands of replication: roles, the protocol of a link, and waiting for replicas."""

@@ -1,9 +1,9 @@
-"""PSYNC, SYNC, REPLCONF: what a replica says to its primary.
+"""PSYNC, SYNC, REPLCONF: the commands that a replica sends to its primary.
 
-    REPLCONF listening-port 6380      who it is and what it can do: kept with its session
+    REPLCONF listening-port 6380      its address and its abilities: kept with its session
     REPLCONF capa eof capa psync2
-    PSYNC replid offset               from where it wants the stream: the session is a link now
-    REPLCONF ACK offset               how far it is; not answered
+    PSYNC replid offset               its place in the stream: the session becomes a link
+    REPLCONF ACK offset               its offset; not answered
 
 redis-cli is such a replica too: --rdb asks for a copy of the data and no stream, --replica
 shows the stream.
@@ -35,7 +35,7 @@ PENDING_OUTPUT = b"ERR SYNC and PSYNC are invalid with pending output"
 LONGEST_HOST = 255
 NO_FILTER = b"ERR Unsupported rdb-filter-only option: %b"
 UNKNOWN = b"ERR Unrecognized REPLCONF option: %b"
-#: A replica without an AOF does not say how far its disk is.
+#: A replica without an AOF does not report the offset of its disk.
 NOT_SAID = -1
 IS_LINK = gates.REPLICA
 SHOWN_BYTES = 128
@@ -63,12 +63,12 @@ def sync(ctx: Context, argv: Argv) -> None:
 
 
 def _is_linked(ctx: Context) -> bool:
-    """Whether this session has asked already."""
+    """Whether this session has already asked for the stream."""
     return bool(ctx.session.gate & IS_LINK)
 
 
 def _check(ctx: Context) -> None:
-    """This server must have a stream to pass on, and owe this session nothing else."""
+    """Check that this server has a stream to send, and that this session has no output pending."""
     ctx.services.replication.check_sync()
     if ctx.reply.pending() > 0:
         raise CommandError(PENDING_OUTPUT)
@@ -85,7 +85,7 @@ def replconf(ctx: Context, argv: Argv) -> None:
         read_ack(ctx, argv)
         return
     if argv.n > 1 and argv.word(1, b"GETACK"):
-        # Only a primary asks that, on its own link.
+        # Only a primary sends that, on its own link.
         return
     link = ctx.services.replication.link_of(ctx.session)
     for i in range(1, len(argv), 2):
@@ -120,7 +120,7 @@ def _host(link: Link, value: bytes) -> None:
 
 
 def _capability(link: Link, value: bytes) -> None:
-    """What it does not know, a primary ignores: a newer replica may offer anything."""
+    """A primary ignores unknown abilities: a newer replica may offer anything."""
     link.capabilities.add(value.decode("ascii", "replace").lower())
 
 
@@ -133,7 +133,7 @@ def _rdb_only(link: Link, value: bytes) -> None:
 
 
 def _rdb_filter(link: Link, value: bytes) -> None:
-    """Which data a copy is to hold; there are no functions here, so without data it is empty."""
+    """Which data a copy must hold; there are no functions here, so without data it is empty."""
     for word in value.split():
         if word.lower() != b"functions":
             raise CommandError(NO_FILTER % word)
@@ -161,7 +161,7 @@ ROWS = [
         flags=_LINK,
         categories="admin slow dangerous",
         since="2.8.0",
-        summary="Begins the stream of changes for a replica, where it says.",
+        summary="Begins the stream of changes for a replica, at its offset.",
         group="server",
         syntax="replicationid offset",
     ),
@@ -182,7 +182,7 @@ ROWS = [
         flags=ADMIN | NOSCRIPT | LOADING | STALE | ALLOW_BUSY,
         categories="admin slow dangerous",
         since="3.0.0",
-        summary="What a replica tells its primary of itself.",
+        summary="Facts that a replica reports to its primary.",
         group="server",
     ),
 ]

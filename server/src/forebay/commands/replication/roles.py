@@ -1,12 +1,12 @@
-"""REPLICAOF, SLAVEOF, ROLE, FAILOVER: which server decides what the data is.
+"""REPLICAOF, SLAVEOF, ROLE, FAILOVER: which server is the primary.
 
-    REPLICAOF host port     follow that server; what is here is replaced by what is there
-    REPLICAOF NO ONE        follow nobody; the data stays, and writes are taken again
-    ROLE                    primary or replica, and how far
-    FAILOVER                hand the role of primary over to a replica that has everything
+    REPLICAOF host port     follow that server; its data replaces the data here
+    REPLICAOF NO ONE        become a primary; the data stays, and writes are accepted again
+    ROLE                    primary or replica, and the offset
+    FAILOVER                hand the role of primary over to a replica that has all data
 
-The server does the work (server/replication); a role changes at once, so that the next INFO
-shows it, and the link follows.
+The server does the work (server/replication).  The role changes at once, so that the next
+INFO shows it; the link is made afterwards.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def failover(ctx: Context, argv: Argv) -> None:
 
 
 def _plan(args: Args) -> FailoverPlan:
-    """What FAILOVER asks for."""
+    """The options of FAILOVER."""
     host, port, timeout_ms, force = "", 0, 0, False
     while args.more():
         if args.left() >= 2 and not timeout_ms and args.word(b"TIMEOUT"):
@@ -96,7 +96,7 @@ def _follow_row(*, name: str, handler: Handler, since: str) -> Command:
         flags=ADMIN | NOSCRIPT | STALE | NO_ASYNC_LOADING,
         categories="admin slow dangerous",
         since=since,
-        summary="Follows another server as its replica, or no one.",
+        summary="Makes this server a replica of another one, or a primary.",
         group="server",
         syntax="<host port | NO ONE>",
     )
@@ -112,7 +112,7 @@ ROWS = [
         flags=NOSCRIPT | LOADING | STALE | FAST,
         categories="admin fast dangerous",
         since="2.8.12",
-        summary="Says whether this server is a primary or a replica, and how far it is.",
+        summary="The role of this server, primary or replica, and its offset.",
         group="server",
     ),
     Command(

@@ -1,11 +1,11 @@
-"""WAIT and WAITAOF: answer when others, or the disk, have what this client wrote.
+"""WAIT and WAITAOF: answer when replicas, or the disk, have the writes of this client.
 
     WAIT n ms             n replicas have applied the client's last write
     WAITAOF l n ms        the disk here (l is 1) and the disks of n replicas have it
 
-The replicas are asked at the end of the turn, and so is the disk.  Both answer with counts and
-never with an error, so that a client decides what too few means.  A write of another client does
-not make this one wait longer.
+The server asks the replicas and the disk at the end of the turn.  Both commands answer with
+counts and never with an error, so that the client decides what to do if they are too low.  A
+write of another client does not make this one wait longer.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ AOF_ON_REPLICA = (
 
 
 class Confirmation:
-    """How many replicas have applied the stream up to a place, for one client that waits."""
+    """How many replicas have applied the stream up to an offset, for one waiting client."""
 
     def __init__(self, replication: Replication, offset: int, wanted: int) -> None:
         self.replication = replication
@@ -45,7 +45,7 @@ class Confirmation:
         self.wanted = wanted
 
     def is_enough(self) -> bool:
-        """Whether as many have it as the client asked for."""
+        """Whether as many replicas have it as the client asked for."""
         return self.replication.count_acked(self.offset) >= self.wanted
 
     def answer(self, out: RespWriter) -> None:
@@ -121,7 +121,7 @@ ROWS = [
         flags=BLOCKING,
         categories="slow connection",
         since="3.0.0",
-        summary="Waits until so many replicas have applied what this client wrote.",
+        summary="Waits until a number of replicas have applied the writes of this client.",
         group="generic",
         syntax="numreplicas timeout",
     ),
@@ -132,7 +132,7 @@ ROWS = [
         flags=BLOCKING,
         categories="slow blocking connection",
         since="7.2.0",
-        summary="Waits until what this client wrote is on disk, here and at replicas.",
+        summary="Waits until the writes of this client are on disk, here and on replicas.",
         group="generic",
         syntax="numlocal numreplicas timeout",
     ),

@@ -1,1 +1,1 @@
-"""EVAL and SCRIPT, for the scripts that are known here."""
+"""EVAL and SCRIPT, for the scripts that this server knows."""

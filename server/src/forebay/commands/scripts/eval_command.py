@@ -1,12 +1,12 @@
-"""EVAL, EVALSHA and SCRIPT for the scripts that we know; every other one is refused, clearly.
+"""EVAL, EVALSHA and SCRIPT for the scripts that this server knows; all others are refused, clearly.
 
     SCRIPT LOAD text    known: remembered as loaded, its SHA1       unknown: an error that says so
     EVALSHA sha         loaded: run                                 otherwise: NOSCRIPT
     EVAL text           known: remembered and run                   unknown: an error that says so
 
-A client that sends EVALSHA first, as most do, hears NOSCRIPT, sends the text, and then learns
-whether it can be run.  Loading is remembered though nothing needs it: SCRIPT EXISTS and
-SCRIPT FLUSH must answer as clients expect.  What a script does is in known.py.
+A client that sends EVALSHA first, as most do, gets NOSCRIPT, sends the text, and then learns
+whether it can run.  Loading is remembered only because SCRIPT EXISTS and SCRIPT FLUSH must
+answer as clients expect.  known.py has the scripts.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ BAD_FLUSH = b"ERR SCRIPT FLUSH only support SYNC|ASYNC option"
 BAD_DEBUG = b"ERR Use SCRIPT DEBUG YES/SYNC/NO"
 NO_DEBUGGER = b"ERR there is no debugger for scripts in this server"
 NOT_BUSY = b"NOTBUSY No scripts in execution right now."
-#: Where the number of keys stands; the keys follow.
+#: The index of the number of keys; the keys follow.
 NUMKEYS = 2
 
 
 def _load(ctx: Context, text: bytes) -> Script:
-    """The script with this text, from now on loaded."""
+    """The script with this text, which is now loaded."""
     sha = sha1(text, usedforsecurity=False).hexdigest().encode()
     if sha not in BY_SHA:
         raise CommandError(UNKNOWN % sha)
@@ -108,12 +108,12 @@ def script_flush(ctx: Context, argv: Argv) -> None:
 
 
 def script_kill(ctx: Context, argv: Argv) -> None:
-    """SCRIPT KILL: a script of ours has ended before anybody could ask."""
+    """SCRIPT KILL: our scripts always end before another client can send this."""
     raise CommandError(NOT_BUSY)
 
 
 def script_debug(ctx: Context, argv: Argv) -> None:
-    """SCRIPT DEBUG <YES | SYNC | NO>: only NO can be had."""
+    """SCRIPT DEBUG <YES | SYNC | NO>: only NO is supported."""
     mode = argv[2].upper()
     if mode not in (b"YES", b"SYNC", b"NO"):
         raise CommandError(BAD_DEBUG)
@@ -176,7 +176,7 @@ _SUBCOMMANDS = [
         arity=3,
         flags=NOSCRIPT,
         since="3.2.0",
-        summary="Sets the debug mode of scripts; there is none but NO.",
+        summary="Sets the debug mode of scripts; only NO is supported.",
         syntax="<YES | SYNC | NO>",
     ),
     _script_row(
@@ -185,7 +185,7 @@ _SUBCOMMANDS = [
         arity=-3,
         flags=NOSCRIPT,
         since="2.6.0",
-        summary="Tells which scripts are loaded.",
+        summary="Whether scripts are loaded, by their SHA1.",
         syntax="sha1 [sha1 ...]",
     ),
     _script_row(
@@ -203,7 +203,7 @@ _SUBCOMMANDS = [
         arity=2,
         flags=NOSCRIPT | ALLOW_BUSY,
         since="2.6.0",
-        summary="Ends a script that is being run; there never is one.",
+        summary="Ends a running script; there never is one.",
     ),
     _script_row(
         name="load",
@@ -211,7 +211,7 @@ _SUBCOMMANDS = [
         arity=3,
         flags=NOSCRIPT | STALE,
         since="2.6.0",
-        summary="Makes a well-known script ready to be run by its SHA1.",
+        summary="Loads a well-known script, for calls by its SHA1.",
         syntax="script",
     ),
     help_row(
@@ -239,7 +239,7 @@ ROWS = [
         flags=0,
         categories="slow",
         since="2.6.0",
-        summary="A container for commands about scripts.",
+        summary="Commands about scripts.",
         group="scripting",
         subcommands=_SUBCOMMANDS,
     ),

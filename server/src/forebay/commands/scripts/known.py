@@ -1,13 +1,13 @@
-"""The well-known scripts: short texts of Lua that lock libraries send, each a function of ours.
+"""The well-known scripts: short Lua texts that lock libraries send, each a Python function here.
 
-There is no Lua here.  A script is known by the SHA1 of its exact text, which is how clients name
-it (EVALSHA) and all that is kept of it.  Nearly all of them are a lock: a string at a key, whose
-value says who holds it.
+There is no Lua interpreter.  A script is known by the SHA1 of its exact text; clients name it by
+this hash (EVALSHA), and the text itself is not kept.  Nearly all scripts are for a lock: a string
+at a key, whose value names the holder.
 
-    take it      SET if nothing is there                     acquire_*
+    take it      SET if the key is free                      acquire_*
     let it go    DEL if the value is still ours              release_*
     keep it      PEXPIRE or SET if the value is still ours   extend_*
-    look         how long it is still ours                   left_*
+    look         how long it stays ours                      left_*
 
 To add a script: a row in ``SCRIPTS`` with the SHA1 of its text and the lines of its calls, and a
 function if none of these does the same; ``tests/commands/scripts/test_known.py`` compares it with
@@ -26,7 +26,7 @@ STRING_ADDED = b"perform arithmetic on field '?' (a string value)"
 
 
 def holds(run: Run, key: bytes | None) -> bool:
-    """Whether the value of the key is ARGV[1]; what is missing equals nothing."""
+    """Whether the value of the key is ARGV[1]; a missing key equals nothing."""
     value = run.call(0, b"GET", key)
     return value is not None and value == run.arg(1)
 
@@ -40,7 +40,7 @@ def release(run: Run) -> Value:
 
 
 def release_each(run: Run) -> Value:
-    """DEL those of many locks that are ours; how many, even if they could not be deleted."""
+    """DEL the locks that are ours, of many; how many, even if the DEL itself failed."""
     ours = 0
     for key in run.keys:
         if holds(run, key):
@@ -50,7 +50,7 @@ def release_each(run: Run) -> Value:
 
 
 def release_or_fail(run: Run) -> Value:
-    """DEL a lock that is ours; nobody's is fine, another's is an error."""
+    """DEL a lock that is ours; a free lock is fine, another client's is an error."""
     value = run.call(0, b"GET", run.key(1))
     if value is None:
         return OK
@@ -69,7 +69,7 @@ def release_and_signal(run: Run) -> Value:
 
 
 def release_and_tell(run: Run) -> Value:
-    """DEL a lock that is ours and leave one element, no more, at the list of its events."""
+    """DEL a lock that is ours and leave exactly one element in the list of its events."""
     if not holds(run, run.key(1)):
         return 0
     run.call(1, b"LPUSH", run.key(2), 1)
@@ -78,13 +78,13 @@ def release_and_tell(run: Run) -> Value:
 
 
 def release_whoever(run: Run) -> Value:
-    """DEL a lock, whoever has it, and wake clients that wait for it."""
+    """DEL a lock, whichever client holds it, and wake clients that wait for it."""
     _signal(run, 0, run.key(2), b"PEXPIRE", run.arg(2))
     return run.call(3, b"DEL", run.key(1))
 
 
 def release_all(run: Run) -> Value:
-    """The same for every lock there is."""
+    """The same for all locks."""
     locks = run.call(0, b"KEYS", b"lock:*")
     assert isinstance(locks, list)
     for lock in locks:
@@ -95,7 +95,7 @@ def release_all(run: Run) -> Value:
 
 
 def _signal(run: Run, place: int, key: bytes | None, expire: bytes, time: Value) -> None:
-    """Put one element into the list at which clients wait, for a short time."""
+    """Put one element into the list at which clients wait; it expires soon."""
     run.call(place, b"DEL", key)
     run.call(place + 1, b"LPUSH", key, 1)
     run.call(place + 2, expire, key, time)
@@ -105,12 +105,12 @@ def _signal(run: Run, place: int, key: bytes | None, expire: bytes, time: Value)
 
 
 def acquire(run: Run) -> Value:
-    """SET a lock that nobody has."""
+    """SET a lock that is free."""
     return run.call(0, b"SET", run.key(1), run.arg(1), b"NX", b"PX", run.arg(2))
 
 
 def acquire_each(run: Run) -> Value:
-    """SET many locks if nobody has any of them; how many."""
+    """SET many locks if all are free; how many."""
     if any(run.call(0, b"EXISTS", key) == 1 for key in run.keys):
         return 0
     return _set_each(run)
@@ -123,7 +123,7 @@ def _set_each(run: Run) -> int:
 
 
 def acquire_or_fail(run: Run) -> Value:
-    """SET a lock that is nobody's or ours; another's is an error."""
+    """SET a lock that is free or ours; another client's is an error."""
     value = run.call(0, b"GET", run.key(1))
     if value is not None and value != run.arg(1):
         raise CommandError(NOT_OURS)
@@ -131,7 +131,7 @@ def acquire_or_fail(run: Run) -> Value:
 
 
 def acquire_or_keep(run: Run) -> Value:
-    """SET a lock that is ours, or nobody's if ARGV[3] says so."""
+    """SET a lock that is ours, or a free one if ARGV[3] says so."""
     free = run.call(0, b"EXISTS", run.key(1)) == 0 and run.arg(3) == b"yes"
     if not free and not holds(run, run.key(1)):
         return None
@@ -160,12 +160,12 @@ def acquire_for_ms(run: Run) -> Value:
 
 
 def extend_to(run: Run) -> Value:
-    """PEXPIRE a lock that is ours: from now on so many milliseconds."""
+    """PEXPIRE a lock that is ours: this many milliseconds from now."""
     return run.call(1, b"PEXPIRE", run.key(1), run.arg(2)) if holds(run, run.key(1)) else 0
 
 
 def extend_by(run: Run) -> Value:
-    """PEXPIRE a lock that is ours and has a time: so many more, if ARGV[3] is 0, or from now on."""
+    """PEXPIRE a lock that is ours and has a time: from now on, or added to it if ARGV[3] is 0."""
     if not holds(run, run.key(1)):
         return 0
     left = run.call(1, b"PTTL", run.key(1))
@@ -180,7 +180,7 @@ def extend_by(run: Run) -> Value:
 
 
 def extend_each(run: Run) -> Value:
-    """SET many locks anew if all are ours; how many."""
+    """SET many locks again if all are ours; how many."""
     return _set_each(run) if all(holds(run, key) for key in run.keys) else 0
 
 
@@ -227,7 +227,7 @@ def left_or_fail(run: Run) -> Value:
 
 
 def holder_and_left(run: Run) -> Value:
-    """Who has the lock, and its PTTL."""
+    """The holder of the lock, and its PTTL."""
     return [run.call(0, b"GET", run.key(1)), run.call(0, b"PTTL", run.key(1))]
 
 
@@ -235,7 +235,7 @@ def holder_and_left(run: Run) -> Value:
 
 
 def count_from_one(run: Run) -> Value:
-    """INCRBY; the first to count sets the time."""
+    """INCRBY; the first call sets the expiry time."""
     count = run.call(0, b"INCRBY", run.key(1), run.arg(1))
     if count == 1:
         run.call(1, b"PEXPIRE", run.key(1), run.arg(2))
@@ -243,7 +243,7 @@ def count_from_one(run: Run) -> Value:
 
 
 def count_amount(run: Run) -> Value:
-    """The same, for a first step of any size and with the arguments the other way round."""
+    """The same, for a first step of any size, and with the arguments in reverse order."""
     amount = to_number(run.arg(2))
     count = run.call(0, b"INCRBY", run.key(1), amount)
     if count == amount:
@@ -257,13 +257,13 @@ def count(run: Run) -> Value:
 
 
 def count_known(run: Run) -> Value:
-    """INCRBY of what is there."""
+    """INCRBY if the key exists."""
     known = run.call(0, b"EXISTS", run.key(1)) == 1
     return run.call(1, b"INCRBY", run.key(1), run.arg(1)) if known else None
 
 
 def replace(run: Run) -> Value:
-    """SET if the value is ARGV[2], with a time if ARGV has two words more."""
+    """SET if the value is ARGV[2], with a time if ARGV has two more words."""
     value = run.call(0, b"GET", run.key(1))
     if value is None or value != run.arg(2):
         return 0
@@ -271,7 +271,7 @@ def replace(run: Run) -> Value:
     return run.call(1, b"SET", run.key(1), run.arg(1), *time)
 
 
-#: SHA1 of the text, who sends it, what it does, the lines of its calls.
+#: SHA1 of the text, its sender, its purpose, the lines of its calls.
 SCRIPTS = [
     Script(sha.encode(), title, run, lines)
     for sha, title, run, lines in (

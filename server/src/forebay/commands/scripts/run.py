@@ -1,16 +1,16 @@
-"""One run of a known script: KEYS, ARGV, and ``redis.call`` as its author saw them.
+"""One run of a known script: KEYS, ARGV, and ``redis.call`` as in its Lua text.
 
     a script (known.py)                    a Run
       value = run.call(0, b"GET", ...)  -> the row of GET, its handler, its reply as a value
       return 1                          -> one reply
 
-What a script calls are rows of the one table, run by their own handlers: expiry, keyspace
-events, WATCH and what is recorded for AOF and replicas follow by themselves, and all of it is
-one unit, that of EVAL or of the EXEC around it.
+A script calls rows of the command table, which run in their own handlers.  So expiry, keyspace
+events, WATCH and the records for AOF and replicas need no extra code.  All of it is one unit,
+that of EVAL or of the EXEC around it.
 
 Values are those of Lua, in Python: nil and false are None, numbers int or float, strings bytes, a
-status is Status.  Errors say which script and which of its lines, in Redis's words; that is
-why each call is named by its place in ``Script.lines``.
+status is Status.  Errors name the script and its line, in Redis's words; for that, each call has
+an index into ``Script.lines``.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ Value = int | float | bytes | Status | list["Value"] | None
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script that we know: its text's SHA1, who sends it, what it does, where it calls."""
+    """A known script: the SHA1 of its text, its sender, its purpose, the lines of its calls."""
 
     sha: bytes
     title: str
     run: Callable[[Run], Value]
-    #: The lines of the text on which something may fail, in the order that ``run`` numbers them.
+    #: The lines of the text that may fail, in the order in which ``run`` numbers them.
     lines: tuple[int, ...]
 
 
 class Run:
-    """A script at work for one client."""
+    """One run of a script for one client."""
 
     def __init__(
         self, ctx: Context, script: Script, keys: list[bytes], args: list[bytes], read_only: bool
@@ -90,7 +90,7 @@ class Run:
         return _Parser(reply.take()).value()
 
     def _refusal(self, row: Command, argv: Argv) -> bytes | None:
-        """Why the command is not run: the user may not, the script may not, or not now."""
+        """Why the command does not run: the user may not, a script may not, or not now."""
         ctx = self.ctx
         refusal = ctx.services.access.refusal_in_script(ctx.session, row, argv)
         if refusal is None and self.read_only and row.flags & WRITE:
@@ -98,7 +98,7 @@ class Run:
         return refusal or ctx.services.executor.refusal(row, argv)
 
     def try_call(self, place: int, name: bytes, *words: Value) -> Value:
-        """``redis.pcall``, whose error nobody looks at."""
+        """``redis.pcall``; its error is ignored."""
         try:
             return self.call(place, name, *words)
         except CommandError:
@@ -115,7 +115,7 @@ class Run:
         return argv_of(texts)
 
     def number(self, place: int, text: bytes | None, doing: bytes) -> float:
-        """A string where a number is needed, as Lua reads it; ``doing`` names the need."""
+        """A string where a number is needed, as Lua converts it; ``doing`` names the operation."""
         value = to_number(text)
         if value is None:
             line = self.script.lines[place]
@@ -123,13 +123,13 @@ class Run:
         return value
 
     def fail(self, place: int, text: bytes) -> NoReturn:
-        """End with an error of the script's."""
+        """End with an error of the script."""
         line = self.script.lines[place]
         raise CommandError(b"%b script: %b, on @user_script:%d." % (text, self.script.sha, line))
 
 
 def to_number(text: bytes | None) -> float | None:
-    """``tonumber``: decimal or hexadecimal, blanks around it allowed; None if it is neither."""
+    """``tonumber``: decimal or hexadecimal, blanks around it allowed; None if it is no number."""
     if text is None or b"_" in text:
         return None
     word = text.strip().lower()
@@ -147,7 +147,7 @@ def number_text(value: float) -> bytes:
 
 
 def write_value(out: RespWriter, value: Value) -> None:
-    """The reply that a script's value becomes."""
+    """The reply for a script's value."""
     if value is None:
         out.null()
     elif isinstance(value, int | float):
@@ -163,7 +163,7 @@ def write_value(out: RespWriter, value: Value) -> None:
 
 
 class _Parser:
-    """Reads the reply of a called command, in RESP2 whatever the client speaks."""
+    """Reads the reply of a called command, in RESP2 whichever protocol the client uses."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

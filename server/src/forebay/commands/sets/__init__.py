@@ -1,1 +1,1 @@
-"""Sets: their members, members by chance, several sets together."""
+"""Sets: their members, random members, several sets together."""

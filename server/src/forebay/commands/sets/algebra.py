@@ -1,7 +1,7 @@
 """Several sets together: SINTER SUNION SDIFF, their STORE forms, SINTERCARD.
 
-A key that is missing is an empty set; one of another type is an error wherever
-it stands.  The work is done by Python's own sets.
+A missing key is an empty set; a key of another type is an error at any
+position.  Python's own sets do the work.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ def _read_sets(ctx: Context, keys: list[bytes]) -> Sets:
 
 
 def intersection(sets: Sets) -> set[bytes]:
-    """In all of them; the smallest is walked first."""
+    """The members that all sets share; the smallest set is walked first."""
     first, *rest = sorted(sets, key=len)
     return set(first).intersection(*rest) if first else set()
 
 
 def union(sets: Sets) -> set[bytes]:
-    """In any of them."""
+    """The members of any set."""
     return set().union(*sets)
 
 
 def difference(sets: Sets) -> set[bytes]:
-    """In the first and in no other."""
+    """The members of the first set that no other set has."""
     found = set(sets[0])
     for other in sets[1:]:
         # Walks the smaller of the two.
@@ -84,7 +84,7 @@ def sintercard(ctx: Context, argv: Argv) -> None:
 
 
 def _count_common(sets: Sets, limit: int) -> int:
-    """How many members all have in common, counted up to a limit."""
+    """How many members all sets share, counted up to a limit."""
     first, *rest = sorted(sets, key=len)
     common = (member for member in first if all(member in other for other in rest))
     return sum(1 for _ in islice(common, min(limit, len(first))))
@@ -104,7 +104,7 @@ ROWS = [
         keys=_ALL_READ,
         since="1.0.0",
         syntax=_SOURCES,
-        summary="What several sets have in common.",
+        summary="The members that several sets share.",
     ),
     row(
         name="sunion",
@@ -114,7 +114,7 @@ ROWS = [
         keys=_ALL_READ,
         since="1.0.0",
         syntax=_SOURCES,
-        summary="What any of several sets has.",
+        summary="The members of several sets together.",
     ),
     row(
         name="sdiff",
@@ -124,7 +124,7 @@ ROWS = [
         keys=_ALL_READ,
         since="1.0.0",
         syntax=_SOURCES,
-        summary="What the first set has and no other.",
+        summary="The members that only the first set has.",
     ),
     row(
         name="sinterstore",
@@ -134,7 +134,7 @@ ROWS = [
         keys=_STORED,
         since="1.0.0",
         syntax=f"destination {_SOURCES}",
-        summary="Stores what several sets have in common.",
+        summary="Stores the members that several sets share.",
     ),
     row(
         name="sunionstore",
@@ -144,7 +144,7 @@ ROWS = [
         keys=_STORED,
         since="1.0.0",
         syntax=f"destination {_SOURCES}",
-        summary="Stores what any of several sets has.",
+        summary="Stores the members of several sets together.",
     ),
     row(
         name="sdiffstore",
@@ -154,7 +154,7 @@ ROWS = [
         keys=_STORED,
         since="1.0.0",
         syntax=f"destination {_SOURCES}",
-        summary="Stores what the first set has and no other.",
+        summary="Stores the members that only the first set has.",
     ),
     row(
         name="sintercard",
@@ -164,6 +164,6 @@ ROWS = [
         keys=Keys(flags="RO ACCESS", finder=numbered_keys_at(1)),
         since="7.0.0",
         syntax=f"numkeys {_SOURCES} [LIMIT limit]",
-        summary="How much several sets have in common.",
+        summary="How many members several sets share.",
     ),
 ]

@@ -1,9 +1,8 @@
 """Sets: add, remove, move, ask, walk.
 
-SMEMBERS promises no order.  SSCAN of a small set
-answers all of it at once; of a large one it walks ``Members.order`` as SCAN walks
-the keys (keyspace/scan_walk.py), with the same promise: each member that is there from the
-first call to the last is returned.
+SMEMBERS promises no order.  SSCAN answers a small set at once; in a large one it walks
+``Members.order`` as SCAN walks the keys (keyspace/scan_walk.py), with the same promise:
+each member that exists from the first call to the last is returned.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def sadd(ctx: Context, argv: Argv) -> None:
 
 
 def srem(ctx: Context, argv: Argv) -> None:
-    """SREM key member [member ...]: how many were there."""
+    """SREM key member [member ...]: how many existed."""
     key = argv[1]
     members = set_at(ctx, key)
     removed = members.exclude(argv.list()[2:], ctx.settings) if members is not None else 0
@@ -41,7 +40,7 @@ def srem(ctx: Context, argv: Argv) -> None:
 
 
 def smove(ctx: Context, argv: Argv) -> None:
-    """SMOVE source destination member: 1 if it was there."""
+    """SMOVE source destination member: 1 if it was a member."""
     source, destination, member = argv[1], argv[2], argv[3]
     # An expired destination is removed as such, even if there is no source.
     ctx.lookup(destination)
@@ -142,7 +141,7 @@ ROWS = [
         keys=_MOVED,
         since="1.0.0",
         syntax="source destination member",
-        summary="Takes a member out of one set and puts it into another.",
+        summary="Removes a member from one set and adds it to another.",
     ),
     row(
         name="sismember",

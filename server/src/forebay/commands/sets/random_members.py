@@ -1,10 +1,11 @@
-"""Members by chance: SPOP and SRANDMEMBER.
+"""Random members: SPOP and SRANDMEMBER.
 
-Every choice is uniform: a number below the size, and the member that has it
-(``Members.listed``).  Several different ones are the first places of a shuffle of
-which only those places are computed, so k members cost k draws.
+Every choice is uniform: a random number below the size, and the member with that
+index (``Members.listed``).  For k different members only the first k places of a
+shuffle are computed, so they cost k draws.
 
-SPOP leaves SREM of what it took for AOF and replicas, or DEL if that was all.
+For AOF and replicas SPOP records SREM of the members it took, or DEL if it took
+all.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ from forebay.core.members import HASHTABLE, Members
 from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
 
-#: Members that one SREM of the AOF names at most.
+#: The maximum number of members in one SREM of the AOF.
 REMOVED_AT_ONCE = 1024
-#: SPOP that leaves less than this share of a set makes the set anew in Redis.
+#: If SPOP leaves less than this share of a set, Redis makes a new set.
 FEW_LEFT = 5
-#: The shortest member, as it is sent: "$0", two line ends.
+#: The shortest member on the wire: "$0", two line ends.
 SHORTEST_REPLY = 6
 
 
 def sample(size: int, count: int, random_below: Callable[[int], int]) -> list[int]:
-    """So many different numbers below ``size``, every choice of them equally likely."""
+    """This many different numbers below ``size``; every combination is equally likely."""
     moved: dict[int, int] = {}
     chosen = []
     for i in range(count):
@@ -100,7 +101,7 @@ def _pop_many(ctx: Context, key: bytes, count: int) -> None:
 
 
 def _make_anew(ctx: Context, members: Members, taken: int) -> None:
-    """Where few are left Redis moves them to a new set, which may be a listpack again."""
+    """If few are left, Redis moves them to a new set, which may be a listpack again."""
     if len(members) * FEW_LEFT <= taken and members.form_of(ctx.settings) == HASHTABLE:
         members.fit_listpack(ctx.settings)
 
@@ -124,7 +125,7 @@ def srandmember(ctx: Context, argv: Argv) -> None:
 
 
 def _read_count(ctx: Context, text: bytes) -> int:
-    """The count; below zero one that can be answered within the limit for output."""
+    """The count; if negative, one whose answer stays within the output limit."""
     count = integer_within(text, -mem.I64_MAX, mem.I64_MAX)
     limit = ctx.settings.output_limits["normal"].hard_bytes
     if limit and -count > limit // SHORTEST_REPLY:
@@ -133,7 +134,7 @@ def _read_count(ctx: Context, text: bytes) -> int:
 
 
 def _show_many(ctx: Context, key: bytes, count: int) -> None:
-    """So many different ones; or, below zero, so many that may be the same."""
+    """``count`` different members; or, if negative, members that may repeat."""
     members = read_set(ctx, key)
     if members is None or count == 0:
         ctx.reply.array(0)
@@ -160,7 +161,7 @@ ROWS = [
         keys=Keys(1, 1, 1, "RW ACCESS DELETE"),
         since="1.0.0",
         syntax="key [count]",
-        summary="Takes members of a set by chance.",
+        summary="Takes random members out of a set.",
     ),
     row(
         name="srandmember",
@@ -170,6 +171,6 @@ ROWS = [
         keys=Keys(1, 1, 1, "RO ACCESS"),
         since="1.0.0",
         syntax="key [count]",
-        summary="Members of a set by chance, which stay.",
+        summary="Random members of a set, which stay in it.",
     ),
 ]

@@ -1,4 +1,4 @@
-"""The moves of set commands that more than one family makes; a set is a ``Members``."""
+"""Operations that several families of set commands share; a set is a ``Members``."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def set_at(ctx: Context, key: bytes) -> Members | None:
 
 
 def read_set(ctx: Context, key: bytes) -> Members | None:
-    """The set at a key, for a command that only looks."""
+    """The set at a key, for a command that only reads."""
     return typed(read(ctx, key), Members)
 
 
 def include(ctx: Context, key: bytes, present: Members | None, members: list[bytes]) -> int:
-    """Add members to the set at the key, which may come into being; how many were new."""
+    """Add members to the set at the key, which is created if missing; how many were new."""
     if present is None:
         created = Members()
         added = created.include(members, ctx.settings)
@@ -35,5 +35,5 @@ def include(ctx: Context, key: bytes, present: Members | None, members: list[byt
     return added
 
 
-#: What else a row belongs to follows from its flags.
+#: The other categories of a row follow from its flags.
 row = partial(Command, categories="set", group="set")

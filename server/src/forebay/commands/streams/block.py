@@ -1,14 +1,15 @@
-"""An answer of many parts in one string, each where a reader may use it without a copy.
+"""An answer of many parts in one string; a reader can use each part without a copy.
 
-    word 0              n, how many rows it is about
-    word 1              k, how many parts it has
-    words 2 to k + 1    how many bytes each part has
+    word 0              n, the number of rows
+    word 1              k, the number of parts
+    words 2 to k + 1    the size of each part in bytes
     then                the parts, each followed by zeros up to a multiple of eight bytes
 
-Words have 64 bits, little-endian.  As one string it can be received in one piece, into memory
-that begins at a multiple of eight; so do its parts, which is what Arrow wants of its buffers.
+Words have 64 bits, little-endian.  A client can receive the string in one piece, into memory
+that begins at a multiple of eight; its parts then begin at such addresses too, as Arrow wants
+of its buffers.
 
-Whoever opens a block says how long all its parts are together (``padded`` of each).
+The code that opens a block gives the total size of all parts (``padded`` of each).
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ HEAD_ROOM = 32
 
 
 def padded(n: int) -> int:
-    """How much a part of n bytes takes."""
+    """The space that a part of n bytes takes."""
     return (n + WORD_BYTES - 1) // WORD_BYTES * WORD_BYTES
 
 
 class Block:
-    """The string, part by part."""
+    """The string, written part by part."""
 
     def __init__(self, out: RespWriter) -> None:
         self.out = out
@@ -39,7 +40,7 @@ class Block:
         self.stop = 0
 
     def open(self, rows: int, parts: int, size: int) -> None:
-        """So many rows, so many parts, and how much all parts take together."""
+        """Begin with the number of rows, the number of parts, and the total size of the parts."""
         out = self.out
         whole = (2 + parts) * WORD_BYTES + size
         out.need(HEAD_ROOM + whole)
@@ -70,7 +71,7 @@ class Block:
             mem.copy(d, o, p, 0, n)
 
     def close(self) -> None:
-        """All parts are there."""
+        """All parts are written."""
         assert self.at == self.stop and self.length_at == self.first_at, "parts are missing"
         self.out.p[self.at] = 13
         self.out.p[self.at + 1] = 10

@@ -1,20 +1,20 @@
-"""One column of an FB.COLUMNS answer, in the form in which Arrow keeps texts.
+"""One column of an FB.COLUMNS answer, in the layout that Arrow uses for texts.
 
-    rows      x   yy  (none)  7           Of a row that has no text the offset is repeated.
+    rows      x   yy  (none)  7           A row without a text repeats the offset.
     data      x y y 7                     the texts, end to end
     offsets   0   1   3   3   4           one more than rows, 32 bits each
-    valid     1   1   0   1               a bit for each row, only if a row has no text
+    valid     1   1   0   1               a bit for each row, only if some row has no text
 
 A column of numbers has words instead of texts, and no offsets: whole numbers, or doubles.  It is
-used as long as every value is stored as a whole number, or reads as a short decimal; then
-``fits`` is lost, and the caller begins anew with a column of texts.
+used as long as every value is stored as a whole number, or reads as a short decimal.  Otherwise
+``fits`` becomes False, and the caller starts over with a column of texts.
 
-Rows are written in rising order.  One that is passed over has no text; one that is written again
-keeps the later text.
+Rows are written in rising order.  A skipped row has no text; a row that is written again keeps the
+later text.
 
 Rules
-  1. Many texts are written by one call (``put_all``, ``put_run``), which keeps what it works
-     with in local variables: a call and a look at the column for each text cost more than the text.
+  1. One call writes many texts (``put_all``, ``put_run``) and works with local variables: a call
+     and an access to the column for each text would cost more than the text.
   2. Such a call makes room for SHORT_ROOM bytes a text before it begins.  A text that
      may be longer makes room for itself, and for those after it again.
 """
@@ -30,22 +30,23 @@ from forebay.core.layout import SHORT_STRING, WIDE
 from forebay.wire.chars import DASH
 
 FIRST_ROOM = 4096
-#: Decimal digits and sign of any 64-bit number, and what copy_short() may touch past it.
+#: Decimal digits and sign of any 64-bit number, plus the bytes that copy_short() may touch after
+#: it.
 INTEGER_ROOM = 24
-#: What any element with a head below WIDE needs, what copy_short() may touch included.
+#: The space for any element with a head below WIDE, plus the bytes that copy_short() may touch.
 SHORT_ROOM = 64 + mem.SLACK
-#: The digits of an ID's milliseconds that are written anew for each: ten seconds share the others.
+#: The last digits of an ID's milliseconds, written for each ID: ten seconds share the others.
 LOW_MS = 10_000
-#: Doubles have every whole number up to it.
+#: Doubles represent every whole number up to this one.
 EXACT = 1 << 53
-#: The others of any ID, and what copy_short() may touch past them.
+#: The other digits of any ID, plus the bytes that copy_short() may touch after them.
 STEM_ROOM = 20 + mem.SLACK
 
 
 def put_four(p: mem.Pointer, at: int, value: int) -> int:
-    """Write a number below 10,000 with all its zeros; the index after it.
+    """Write a number below 10,000 with its leading zeros; the index after it.
 
-    Its halves lie in lanes of sixteen bits: one multiplication and a shift divide both by ten.
+    Its halves are in lanes of sixteen bits: one multiplication and a shift divide both by ten.
     """
     high = value // 100
     lanes = high | (value - 100 * high) << 16
@@ -55,7 +56,7 @@ def put_four(p: mem.Pointer, at: int, value: int) -> int:
 
 
 def put_whole(d: mem.Pointer, o: int, p: mem.Source, at: int) -> bool:
-    """Write a listpack element as a whole number; False if it is none."""
+    """Write a listpack element as a whole number; False if it is not one."""
     head = p[at]
     if head < SHORT_STRING:
         mem.put_le(d, o, 8, head)
@@ -68,7 +69,7 @@ def put_whole(d: mem.Pointer, o: int, p: mem.Source, at: int) -> bool:
 
 
 def put_double(d: mem.Pointer, o: int, p: mem.Source, at: int) -> bool:
-    """Write a listpack element as a double; False if it is no number, or one between doubles."""
+    """Write a listpack element as a double; False if it is no number, or not exact as one."""
     head = p[at]
     if SHORT_STRING <= head < WIDE:
         ok, value = mem.parse_decimal(p, at + 1, head & 63)
@@ -95,11 +96,11 @@ class Column:
         self.clear()
 
     def clear(self) -> None:
-        """No rows; the large buffers stay."""
+        """Remove all rows; large buffers stay."""
         self.size = 0
         self.rows = 0
         self.row_room = len(self.offsets) // 4 - 1
-        #: Whether a row has no text; ``valid`` is kept from then on.
+        #: Whether a row has no text; ``valid`` is used from then on.
         self.gaps = False
         self.kind = TEXTS
         self.fits = True
@@ -120,7 +121,7 @@ class Column:
         return listpack.skip(p, at)
 
     def put_all(self, p: mem.Source, at: int, n: int) -> int:
-        """Write n listpack elements that follow each other as the next n rows; the index after."""
+        """Write n consecutive listpack elements as the next n rows; the index after them."""
         row = self.rows
         self.make_room(row, n)
         d = self.p
@@ -164,7 +165,7 @@ class Column:
     def put_texts(
         self, p: mem.Source, row: int, n: int, spots: mem.Words, at: int, step: int
     ) -> None:
-        """The same for a column of texts, for which there is room as far as they are short."""
+        """The same for a column of texts; there is room for short ones."""
         d = self.p
         o = self.o
         size = self.size
@@ -191,7 +192,7 @@ class Column:
     def put_wholes(
         self, p: mem.Source, row: int, n: int, spots: mem.Words, at: int, step: int
     ) -> None:
-        """The same for a column of whole numbers, for which there is room."""
+        """The same for a column of whole numbers; there is room."""
         d = self.p
         for i in range(row, row + n):
             if not put_whole(d, 8 * i, p, spots[at]):
@@ -232,9 +233,10 @@ class Column:
         return after
 
     def put_ids(self, w: mem.Words, n: int, stem: mem.Pointer) -> None:
-        """Write ``ms-seq`` as the next n rows, of n pairs of words; ``stem`` is STEM_ROOM bytes.
+        """Write n pairs of words as ``ms-seq`` into the next n rows; ``stem`` has STEM_ROOM bytes.
 
-        Neighbours in a stream mostly share all but the last digits of their milliseconds.
+        Neighbours in a stream usually share all but the last digits of their
+        milliseconds.
         """
         row = self.rows
         self.make_room(row, n)
@@ -260,7 +262,7 @@ class Column:
         self.end(row, n)
 
     def put_words(self, w: mem.Words, at: int, n: int) -> None:
-        """Write w[at], w[at + 2] and so on, n words of 64 bits; a column of these has no rows."""
+        """Write w[at], w[at + 2] and so on, n words of 64 bits; such a column has no rows."""
         self.need(8 * n)
         d = self.p
         size = self.size
@@ -269,7 +271,7 @@ class Column:
         self.size += 8 * n
 
     def repeat(self, row: int) -> None:
-        """Write the text of an earlier row once more."""
+        """Write the text of an earlier row again."""
         low = mem.get_le(self.o, 4 * row, 4)
         n = mem.get_le(self.o, 4 * row + 4, 4) - low
         self.need(n + mem.SLACK)
@@ -278,7 +280,7 @@ class Column:
         self.end_row()
 
     def end_row(self) -> None:
-        """What was written since the last row is the text of the next one."""
+        """The bytes written since the last row are the text of the next one."""
         self.make_room(self.rows, 1)
         mem.put_le(self.o, 4 * self.rows + 4, 4, self.size)
         self.end(self.rows, 1)
@@ -289,7 +291,7 @@ class Column:
         return listpack.same_string(p, at, self.p, low, mem.get_le(self.o, 4 * row + 4, 4) - low)
 
     def turn_to(self, row: int) -> None:
-        """Make this the next row: those before it that were not written have no text."""
+        """Make this the next row: the skipped rows before it have no text."""
         if row < self.rows:
             self.size = mem.get_le(self.o, 4 * row, 4) if self.kind == TEXTS else 8 * row
         else:
@@ -303,7 +305,7 @@ class Column:
         self.rows = row
 
     def leave_out(self, row: int) -> None:
-        """Nothing in the rows up to this one."""
+        """No text in the rows up to this one."""
         if self.kind == TEXTS:
             for i in range(self.rows, row):
                 mem.put_le(self.o, 4 * i + 4, 4, self.size)
@@ -320,12 +322,12 @@ class Column:
             self.mark(row, n)
 
     def mark(self, row: int, n: int) -> None:
-        """These rows have a text."""
+        """Mark these rows as having a text."""
         for i in range(row, row + n):
             self.v[i >> 3] |= 1 << (i & 7)
 
     def make_room(self, row: int, n: int) -> None:
-        """Room for n rows from ``row`` on, and for texts that are not long."""
+        """Make room for n rows from ``row`` on, and for short texts."""
         while self.row_room < row + n:
             self.widen()
         self.need(SHORT_ROOM * n)
@@ -347,25 +349,25 @@ class Column:
             self.v = self.valid
 
     def text_bytes(self) -> int:
-        """How much the offsets and the texts take in a block."""
+        """The space that offsets and texts take in a block."""
         return block.padded(self.offset_bytes()) + block.padded(self.size)
 
     def offset_bytes(self) -> int:
-        """How long the offsets are; numbers have none."""
+        """The size of the offsets; numbers have none."""
         return 4 * self.rows + 4 if self.kind == TEXTS else 0
 
     def write_texts(self, answer: Block) -> None:
-        """Where each text begins and the last one ends, and the texts."""
+        """Write the offsets, and the texts."""
         answer.add(self.o, self.offset_bytes())
         answer.add(self.p, self.size)
 
     def field_bytes(self, rows: int) -> int:
-        """How much it takes as a field of so many entries, the last of which may lack it."""
+        """The space it takes as a field of ``rows`` entries, the last of which may lack it."""
         if self.rows < rows:
             self.turn_to(rows)
         return self.text_bytes() + (block.padded((rows + 7) // 8) if self.gaps else 0)
 
     def write_field(self, answer: Block) -> None:
-        """The texts, and which rows have one if not all have."""
+        """Write the texts, and which rows have one if not all have."""
         self.write_texts(answer)
         answer.add(self.v, (self.rows + 7) // 8 if self.gaps else 0)

@@ -1,4 +1,4 @@
-"""FB.COLUMNS: a range of entries as columns, in the form in which Arrow keeps them.
+"""FB.COLUMNS: a range of entries as columns, in the layout of Arrow.
 
     entry    1-0  a=x b=12            last ID   3-0
     entry    2-0  a=yy                ms        1    2    3        n words, little-endian
@@ -12,24 +12,23 @@
 
 The reply is one string of all parts (block.py): the last ID; with TIMES ``ms`` and ``seq`` of
 all; with IDS the IDs as text, offsets and data; and then, with FIELDS, offsets, data and
-validity of each field that was asked for.  Of a field that an entry holds twice it is the last
-value; the validity is empty if every entry has the field.  KINDS has a letter for each of
-them: ``t`` is text, ``i`` and ``d`` are whole numbers and doubles as words, without offsets; but
-if one value is none, all are text.
-Without FIELDS the rest are the parts of one map: offsets of the entries into
-the pairs, then offsets and data of the keys, then of the values.  If all entries have
-the same fields in the same order, as those of one producer have, the offsets of the
-entries are empty and the keys are sent once.
+validity of each requested field.  If an entry has a field twice, the last value counts; the
+validity is empty if every entry has the field.  KINDS has a letter for each field: ``t`` is
+text, ``i`` and ``d`` are whole numbers and doubles as words, without offsets; if one value is
+not such a number, the whole column is text.  Without FIELDS the rest are the parts of one map:
+offsets of the entries into the pairs, then offsets and data of the keys, then of the values.  If
+all entries have the same fields in the same order, as entries of one producer usually do, the
+offsets of the entries are empty and the keys are sent once.
 
 Rules
   1. No object is made for an entry, a field or a value.
   2. An answer ends early when it is ANSWER_BYTES long, after a whole entry; the
      caller asks again after the last ID that it got.
-  3. The fields of a node's master entry are compared with the wanted ones once
-     per node: ``wanted[i]`` is the column of its i-th field, or NOWHERE.  Entries with
-     these fields are looked at many at once (``Run``) and written a column at a time.
-  4. Buffers that have grown are kept for the next answer (Context.spare_columns):
-     fresh memory costs more than all that is written into it.
+  3. The fields of a node's master entry are compared with the wanted ones once per node:
+     ``wanted[i]`` is the column of its i-th field, or NOWHERE.  Entries with these fields are
+     collected in groups (``Run``) and written a column at a time.
+  4. Buffers that have grown are kept for the next answer (Context.spare_columns): new memory
+     costs more than writing into it.
 """
 
 from __future__ import annotations
@@ -49,12 +48,12 @@ from forebay.core.node import Node
 from forebay.wire.argv import Argv
 from forebay.wire.resp_writer import RespWriter
 
-#: No answer is much longer: the server has others to serve, and offsets have 32 bits.
+#: No answer is much longer: the server must serve other clients, and offsets have 32 bits.
 ANSWER_BYTES = 32 << 20
 NOWHERE = mem.U32_MAX
 KEPT_COLUMNS = 32
 KEPT_BYTES = 4 << 20
-#: So many rows and values are looked at before they are written, column by column.
+#: This many rows and values are collected before they are written, column by column.
 RUN_ROWS, RUN_VALUES = 128, 8192
 Bounds = tuple[int, int, int, int]
 
@@ -69,13 +68,13 @@ def borrow(spare: list[Column]) -> Column:
 
 
 def keep(spare: list[Column], column: Column) -> None:
-    """Keep the buffers of a column, unless they are many or large."""
+    """Keep the buffers of a column, unless there are many, or they are large."""
     if len(spare) < KEPT_COLUMNS and column.room + 4 * column.row_room <= KEPT_BYTES:
         spare.append(column)
 
 
 class Run:
-    """Entries of one node with its master's fields: where their values are, and their IDs."""
+    """Entries of one node with its master's fields: the places of their values, and their IDs."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -87,7 +86,7 @@ class Run:
         self.ids = mem.words(self.halves)
 
     def take(self, cursor: Cursor, most: int, most_bytes: int) -> None:
-        """The entry under the cursor and those after it, at most so many."""
+        """Collect the entry under the cursor and those after it, up to a maximum."""
         self.p = cursor.p
         self.pairs = cursor.pairs
         rows = max(1, min(RUN_ROWS, RUN_VALUES // max(1, self.pairs)))
@@ -98,13 +97,13 @@ class Run:
 
 
 class Pairs:
-    """All fields of each entry, as a map; the keys once as long as they are the same."""
+    """All fields of each entry, as a map; the keys only once as long as they are the same."""
 
     def __init__(self, spare: list[Column]) -> None:
         self.rows = 0
         self.keys = borrow(spare)
         self.values = borrow(spare)
-        #: Once entries differ, a row for each: where its pairs end.
+        #: Once entries differ: for each row the end of its pairs.
         self.edges = borrow(spare)
         self.alike = True
         self.width = 0
@@ -112,7 +111,7 @@ class Pairs:
         self.node: Node | None = None
 
     def begin(self, cursor: Cursor) -> bool:
-        """The keys of one more entry; False if the answer would become too long with them."""
+        """Add the keys of one more entry; False if the answer would become too long."""
         if self.rows == 0:
             self.width = cursor.pairs
             self.add_keys(cursor)
@@ -126,7 +125,7 @@ class Pairs:
         return True
 
     def add(self, cursor: Cursor) -> int:
-        """The values of that entry, which has fields of its own; how long the map is by now."""
+        """Add the values of that entry, which has its own fields; the size of the map so far."""
         self.rows += 1
         p = cursor.p
         at = cursor.values_at
@@ -136,7 +135,7 @@ class Pairs:
         return self.size()
 
     def add_run(self, cursor: Cursor, run: Run) -> int:
-        """The values of that entry and of all that are like it; how long the map is by now."""
+        """Add the values of that entry and of all similar ones; the size of the map so far."""
         if not self.alike:
             for _ in range(1, run.rows):
                 self.add_keys(cursor)
@@ -146,11 +145,11 @@ class Pairs:
         return self.size()
 
     def size(self) -> int:
-        """How long the map is, near enough to know when to stop."""
+        """The size of the map, roughly, to know when to stop."""
         return self.keys.size + self.values.size + 8 * self.values.rows
 
     def add_keys(self, cursor: Cursor) -> None:
-        """The keys of an entry, and where its pairs end."""
+        """Add the keys of an entry, and the end of its pairs."""
         at = first_key(cursor)
         for _ in range(cursor.pairs):
             self.keys.put(cursor.p, at, self.keys.rows)
@@ -163,7 +162,7 @@ class Pairs:
         self.edges.end_row()
 
     def is_alike(self, cursor: Cursor) -> bool:
-        """Whether an entry has the fields of all before it; looked at once per node."""
+        """Whether an entry has the fields of all before it; compared once per node."""
         if cursor.same and cursor.node is self.node:
             return True
         if cursor.pairs != self.width:
@@ -178,7 +177,7 @@ class Pairs:
         return True
 
     def unfold(self) -> None:
-        """The next entry differs: write the keys of the entries so far, each for itself."""
+        """The next entry differs: write the keys of all entries so far, one by one."""
         self.alike = False
         for _ in range(1, self.rows):
             for i in range(self.width):
@@ -186,11 +185,11 @@ class Pairs:
             self.end_entry()
 
     def has_edges(self) -> bool:
-        """Whether it must be told where the pairs of each entry begin."""
+        """Whether the start of each entry's pairs must be sent."""
         return not self.alike or self.rows == 0
 
     def wire_bytes(self) -> int:
-        """How much the map takes in a block."""
+        """The space that the map takes in a block."""
         size = self.keys.text_bytes() + self.values.text_bytes()
         return size + (block.padded(4 * self.edges.rows + 4) if self.has_edges() else 0)
 
@@ -202,14 +201,14 @@ class Pairs:
 
 
 def first_key(cursor: Cursor) -> int:
-    """Where the first key of an entry stands: in the master entry, or before its value."""
+    """Where the first key of an entry is: in the master entry, or before its value."""
     node = cursor.node
     assert node is not None
     return node.fields_at if cursor.same else cursor.values_at
 
 
 def next_key(cursor: Cursor, at: int) -> int:
-    """Where the key after this one stands."""
+    """Where the key after this one is."""
     after = listpack.skip(cursor.p, at)
     return after if cursor.same else listpack.skip(cursor.p, after)
 
@@ -230,14 +229,14 @@ class Ids:
         self.stem = bytearray(STEM_ROOM)
 
     def add(self, ms: int, seq: int) -> None:
-        """One more."""
+        """Add one ID."""
         w = mem.words(self.one)
         w[0] = ms
         w[1] = seq
         self.add_run(w, 1)
 
     def add_run(self, w: mem.Words, n: int) -> None:
-        """Several more, two words each."""
+        """Add several IDs, two words each."""
         self.last_ms = w[2 * n - 2]
         self.last_seq = w[2 * n - 1]
         if self.as_numbers:
@@ -247,23 +246,23 @@ class Ids:
             self.texts.put_ids(w, n, self.stem)
 
     def parts(self) -> int:
-        """Of how many parts of an answer they are."""
+        """The number of parts that the IDs take in an answer."""
         return 1 + 2 * self.as_numbers + 2 * self.as_text
 
     def wire_bytes(self) -> int:
-        """How much these parts take in a block."""
+        """The space of these parts in a block."""
         size = (
             block.padded(len(self.last)) + block.padded(self.ms.size) + block.padded(self.seq.size)
         )
         return size + (self.texts.text_bytes() if self.as_text else 0)
 
     def end(self, rows: int) -> None:
-        """There are no more."""
+        """All IDs are added."""
         if rows > 0:
             self.last = b"%d-%d" % (self.last_ms, self.last_seq)
 
     def write(self, answer: Block) -> None:
-        """The parts."""
+        """Write the parts."""
         answer.add(self.last, len(self.last))
         if self.as_numbers:
             answer.add(self.ms.p, self.ms.size)
@@ -278,31 +277,31 @@ class Sheet:
     def __init__(self, spare: list[Column], wish: ColumnsOptions) -> None:
         self.spare = spare
         self.rows = 0
-        #: How long the fields are by now, near enough to know when to stop.
+        #: The size of the fields so far, roughly, to know when to stop.
         self.size = 0
         self.ids = Ids(spare, wish.with_times, wish.with_ids)
         self.as_map = wish.as_map
         self.names = wish.names
         self.columns = [borrow(spare) for _ in wish.names]
         self.choose(wish.kinds)
-        #: The column of numbers that met something else; NOWHERE if there is none.
+        #: The column of numbers that met another kind of value; NOWHERE if there is none.
         self.misfit = NOWHERE
-        #: Of the node whose fields were compared last: the column of each field.
+        #: For the node whose fields were compared last: the column of each field.
         self.node: Node | None = None
         self.wanted = array("I")
         self.run = Run()
         self.pairs = Pairs(spare)
 
     def choose(self, kinds: list[int]) -> None:
-        """What each column is made of."""
+        """The kind of each column."""
         for i in range(len(kinds)):
             column = self.columns[i]
             column.kind = kinds[i]
 
     def add(self, cursor: Cursor, most: int) -> bool:
-        """The entry under the cursor, and with it up to so many of its kind.
+        """Add the entry under the cursor, and similar entries after it, up to a maximum.
 
-        False if the answer must end before it.
+        False if the answer must end before this entry.
         """
         if self.as_map and not self.pairs.begin(cursor):
             return False
@@ -318,7 +317,7 @@ class Sheet:
         return True
 
     def add_run(self, cursor: Cursor, most: int) -> None:
-        """Entries with the fields of their node's master."""
+        """Add entries with the fields of their node's master."""
         run = self.run
         start = cursor.values_at
         run.take(cursor, most, ANSWER_BYTES - self.size)
@@ -333,7 +332,7 @@ class Sheet:
         self.rows += run.rows
 
     def put_run(self, run: Run) -> None:
-        """Write them, a column at a time; of a field that is there twice the last one wins."""
+        """Write them, a column at a time; if a field occurs twice, the last value wins."""
         wanted = mem.cells(self.wanted)
         for i in range(run.pairs):
             if wanted[i] != NOWHERE:
@@ -343,7 +342,7 @@ class Sheet:
                     self.misfit = wanted[i]
 
     def pick(self, cursor: Cursor) -> int:
-        """The wanted fields of an entry with fields of its own; how many bytes it has."""
+        """Add the wanted fields of an entry with its own fields; the size of the entry."""
         p = cursor.p
         at = cursor.values_at
         for _ in range(cursor.pairs):
@@ -373,7 +372,7 @@ class Sheet:
             at = listpack.skip(cursor.p, at)
 
     def place_of(self, p: mem.Source, at: int) -> int:
-        """The column of the field that stands at ``at``."""
+        """The column of the field at ``at``."""
         for i in range(len(self.names)):
             name = self.names[i]
             if listpack.same_string(p, at, name, 0, len(name)):
@@ -381,7 +380,7 @@ class Sheet:
         return NOWHERE
 
     def write(self, out: RespWriter) -> None:
-        """The answer; see the head of this file."""
+        """Write the answer; see the head of this file."""
         self.ids.end(self.rows)
         size = self.ids.wire_bytes() + (self.pairs.wire_bytes() if self.as_map else 0)
         for i in range(len(self.columns)):
@@ -438,7 +437,7 @@ def apply_columns(ctx: Context, argv: Argv, bounds: Bounds, wish: ColumnsOptions
 
 
 def fill(sheet: Sheet, cursor: Cursor, count: int) -> None:
-    """Rows until the range, the count or the answer is full, or one misfits; -1 is no count."""
+    """Add rows until the range, the count or the answer ends, or a value misfits; -1: no count."""
     while sheet.rows != count and sheet.size < ANSWER_BYTES and cursor.next():
         most = count - sheet.rows if count >= 0 else RUN_ROWS
         if not sheet.add(cursor, most) or sheet.misfit != NOWHERE:

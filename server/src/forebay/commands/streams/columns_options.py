@@ -1,4 +1,4 @@
-"""What FB.COLUMNS is asked for after the range: COUNT, IDS, TIMES, FIELDS, KINDS, in any order."""
+"""The options of FB.COLUMNS after the range: COUNT, IDS, TIMES, FIELDS, KINDS, in any order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
 
 FIRST_OPTION = 4
-#: What a column is made of, and the letters for it.
+#: The kinds of columns, and their letters.
 TEXTS, WHOLES, DOUBLES = 0, 1, 2
 LETTERS = b"tid"
 
@@ -24,7 +24,7 @@ class ColumnsOptions:
         self.kinds: list[int] = []
 
     def kinds_of(self, letters: bytes) -> list[int]:
-        """What the columns of the fields are made of."""
+        """The kinds of the columns of the fields."""
         if len(letters) != len(self.names) or not set(letters) <= set(LETTERS):
             raise CommandError(b"ERR KINDS needs a letter for each field: t, i or d")
         return [LETTERS.index(letter) for letter in letters]

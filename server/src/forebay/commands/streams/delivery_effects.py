@@ -1,4 +1,4 @@
-"""How deliveries reach the AOF and the replicas: as XCLAIM, one for a whole run.
+"""Deliveries for the AOF and the replicas: as XCLAIM, one for a whole run of entries.
 
     XCLAIM key group consumer 0 id id id ... TIME ms RETRYCOUNT n FORCE JUSTID LASTID id
 
@@ -12,10 +12,10 @@ record here, which any Redis can load.
     note 3-0 alice t 2   -> XCLAIM ... alice 0 3-0     TIME t RETRYCOUNT 2 ...
 
 Rules
-  1. Make one only if effects are enabled; finish() it once, or flush().
-  2. LASTID is the group's last ID when the AOF was made.
-  3. An entry that is gone from the stream is noted with its old owner: the
-     reader does not find it either and drops the record.
+  1. Make an object only if effects are enabled; call finish() once, or flush().
+  2. LASTID is the group's last ID at the time of the record.
+  3. An entry that was deleted from the stream is noted with its old owner: the reader
+     does not find it either, and drops the record.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class DeliveryEffects:
     def __init__(self, effects: Effects, key: bytes, group: Group) -> None:
         self.effects = effects
         self.key = key
-        # A field has a type for Cython, an argument of __init__ has none.
+        # For Cython a field has a type; an argument of __init__ has none.
         self.group = group
         self.last_ms = self.group.last_ms
         self.last_seq = self.group.last_seq
@@ -49,7 +49,7 @@ class DeliveryEffects:
         self.records = 0
         #: Set when the group has read on: its position is recorded at the end.
         self.moved: Group | None = None
-        #: The first ID of the run; most deliveries to a reader that waited are of one entry.
+        #: The first ID of the run; most deliveries to a reader that waited are a single entry.
         self.first_ms = self.first_seq = 0
         #: The IDs after it.
         self.ids: array[int] = NO_IDS
@@ -81,7 +81,7 @@ class DeliveryEffects:
         return self.owner is owner or self.owner == owner
 
     def widen(self) -> None:
-        """Room for twice as many IDs."""
+        """Make room for twice as many IDs."""
         self.room = 2 * self.room if self.room > 0 else FEW_IDS
         wider = array("Q", bytes(16 * self.room))
         wider[: len(self.ids)] = self.ids
@@ -118,14 +118,14 @@ class DeliveryEffects:
         out.stream_id(self.last_ms, self.last_seq)
 
     def finish(self) -> None:
-        """Record what is left: the last run, and how far the group has read."""
+        """Record the rest: the last run, and how far the group has read."""
         self.flush()
         if self.moved is not None:
             record_position(self.effects, self.key, self.moved)
 
 
 def record_position(effects: Effects, key: bytes, group: Group) -> None:
-    """How far a group has read; the caller has tested ``enabled``."""
+    """Record how far a group has read; the caller has tested ``enabled``."""
     effects.begin_command(7)
     out = effects.out
     out.bulk(b"XGROUP")
@@ -138,5 +138,5 @@ def record_position(effects: Effects, key: bytes, group: Group) -> None:
 
 
 def record_consumer(effects: Effects, key: bytes, group: bytes, consumer: bytes) -> None:
-    """A consumer that was made and got nothing."""
+    """Record a consumer that was created and got nothing."""
     effects.record_command((b"XGROUP", b"CREATECONSUMER", key, group, consumer), 0)

@@ -5,9 +5,9 @@
     reply      *2  $ID  *4  $field $value $field $value  ------------'
 
 No Python object is made for an entry, a field or a value.  Room for an entry is
-reserved once, from an upper bound; inside it bytes are stored unchecked:
-an element of n stored bytes takes at most n + ELEMENT_ROOM bytes on the wire
-(the longest growth is a 64-bit integer, 10 bytes stored, 29 sent).
+reserved once, from an upper bound; within it bytes are stored without checks:
+an element of n stored bytes takes at most n + ELEMENT_ROOM bytes on the wire (a
+64-bit integer grows most: 10 bytes stored, 29 sent).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from forebay.wire.chars import DOLLAR, STAR
 from forebay.wire.resp_writer import RespWriter
 
 ELEMENT_ROOM = 24
-# The ID, three headers, and what copy_short() may touch after the last byte.
+# The ID, three headers, and the bytes that copy_short() may touch after the last one.
 ENTRY_ROOM = 112
 
 
@@ -78,7 +78,7 @@ def put_element(d: mem.Pointer, o: int, p: mem.Source, at: int) -> tuple[int, in
 
 
 def put_wide(d: mem.Pointer, o: int, p: mem.Source, at: int) -> tuple[int, int]:
-    """As put_element(), for larger integers and longer strings."""
+    """Like put_element(), for larger integers and longer strings."""
     if listpack.is_int(p, at):
         value, at = listpack.read_int(p, at)
         return put_integer(d, o, value), at
@@ -94,7 +94,7 @@ def entry(out: RespWriter, cursor: Cursor, size: int) -> None:
     node = cursor.node
     assert node is not None
     pairs = cursor.pairs
-    # What the entry takes is at most what is left of the node, and the master's fields.
+    # The entry takes at most the rest of the node, plus the master's fields.
     out.need(
         node.size
         - cursor.values_at
@@ -131,7 +131,7 @@ def entry(out: RespWriter, cursor: Cursor, size: int) -> None:
 def entries(out: RespWriter, cursor: Cursor, limit: int, guess: int) -> int:
     """An array of the entries that the cursor walks, at most ``limit`` (-1: all); how many.
 
-    ``guess`` is the number of entries to expect; a good one saves a move of the bytes.
+    ``guess`` is the expected number of entries; a good guess avoids moving the bytes.
     """
     mark = out.open_array(guess)
     n = 0

@@ -1,9 +1,9 @@
-"""Whether an XADD takes away at least as much as it adds, so that it may run without memory left.
+"""Whether an XADD removes at least as much as it adds, so that it may run when memory is full.
 
-Redis refuses every XADD above ``maxmemory``, also one with MAXLEN on a stream that is full, though
-it would help.  Here such a call runs: its stream is as long as it may become, or begins before
-MINID.  Entries differ in size, so that the engine lets them pass only up to a little above the
-limit (engine/admission.py).
+Redis refuses every XADD above ``maxmemory``, even with MAXLEN on a stream that is full, where it
+would help.  Here such a call runs if its stream already has its maximum length, or begins before
+MINID.  Entries differ in size, so the engine allows this only up to a little above the limit
+(engine/admission.py).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from forebay.wire.argv import Argv
 
 
 def makes_room(ctx: Context, session: Session, argv: Argv) -> bool:
-    """Whether an entry goes for the one that comes; false for whatever else is wrong."""
+    """Whether an old entry is removed for the new one; false for any other error."""
     ctx.use(session)
     stream = ctx.db.values.get(argv[1])
     options = AddOptions()
@@ -27,7 +27,7 @@ def makes_room(ctx: Context, session: Session, argv: Argv) -> bool:
     except CommandError:
         return False
     trimmer = options.trimmer
-    # Entries that somebody has yet to acknowledge do not go with ACKED.
+    # With ACKED, entries that a group has not acknowledged stay.
     if trimmer is None or trimmer.policy == ACKED or not isinstance(stream, Stream):
         return False
     if trimmer.by_length:

@@ -1,13 +1,12 @@
-"""What many stream commands read from their arguments in the same way.
+"""Parsing of arguments that many stream commands share.
 
     XCLAIM orders workers alice 0 1526919030474-0
            key    group           strict ID
 
 Rules
-  1. A function that finds something may answer None; one that needs it raises
-     the error that clients know.
-  2. Names in error texts go through `shown`; line ends in them are the business of
-     the reply.
+  1. `group_of` may return None; `need_group` raises the error that clients expect.
+  2. Names in error texts go through `shown`; the reply writer handles line ends in
+     them.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def integer(argv: Argv, i: int, error: bytes = NOT_AN_INTEGER) -> int:
 
 
 def strict_id(argv: Argv, i: int) -> tuple[int, int]:
-    """Argument i as an ID in full or without sequence."""
+    """Argument i as an ID, complete or without a sequence."""
     ok, ms, seq = ids.parse(argv.p, argv.w[2 * i], argv.w[2 * i + 1], 0)
     if not ok:
         raise CommandError(INVALID_ID)
@@ -42,7 +41,7 @@ def strict_id(argv: Argv, i: int) -> tuple[int, int]:
 
 
 def parse_ids(argv: Argv, first: int, end: int) -> None:
-    """Raise if any of the arguments from ``first`` up to ``end`` is no ID."""
+    """Raise if any of the arguments from ``first`` up to ``end`` is not an ID."""
     for i in range(first, end):
         ok, _, _ = ids.parse(argv.p, argv.w[2 * i], argv.w[2 * i + 1], 0)
         if not ok:
@@ -52,7 +51,8 @@ def parse_ids(argv: Argv, first: int, end: int) -> None:
 def parse_delete(argv: Argv, at: int) -> tuple[int, int, int]:
     """``[KEEPREF|DELREF|ACKED] IDS numids id ...`` from ``at`` on: policy, first ID, how many.
 
-    The commands have too many words for a policy alone, so there are IDs or a syntax error.
+    The minimum number of words rules out a policy alone, so there are IDs, or a syntax
+    error.
     """
     policy, first, numids = NO_POLICY, 0, 0
     while at < argv.n:
@@ -74,7 +74,7 @@ def parse_delete(argv: Argv, at: int) -> tuple[int, int, int]:
 
 
 def policy_word(argv: Argv, i: int) -> int:
-    """What argument i says about groups that hold a deleted entry; NO_POLICY for another word."""
+    """The policy in argument i for groups that hold a deleted entry; NO_POLICY for another word."""
     if argv.word(i, b"KEEPREF"):
         return KEEPREF
     if argv.word(i, b"DELREF"):
@@ -105,7 +105,7 @@ def need_group(ctx: Context, argv: Argv) -> tuple[bytes, Stream, Group]:
 
 
 def no_such_group(key: bytes, group: bytes) -> CommandError:
-    """The other wording, of XGROUP and XINFO: the key is there, the group is not."""
+    """The error of XGROUP and XINFO, worded differently: the key exists, the group does not."""
     return CommandError(
         b"NOGROUP No such consumer group '%s' for key name '%s'" % (shown(group), shown(key))
     )

@@ -1,11 +1,11 @@
 """FB.SPLIT: cut a range of a stream into parts of equal length, without reading the entries.
 
-    nodes      [100] [100] [87] [100] [42]            live entries, known without a look
-    3 parts    |----------143-----|----143----|-143-| first ID, last ID, how many
+    nodes      [100] [100] [87] [100] [42]            live entries, known from the node
+    3 parts    |----------143-----|----143----|-143-| first ID, last ID, count
 
 Only the nodes in which the range begins or ends, or in which a part ends, are
-walked.  A reader that is given a part can tell by the count whether something
-was taken away before it came.  COUNT cuts the first so many entries of the range.
+walked.  By the count, the reader of a part can tell whether entries were removed
+in the meantime.  COUNT limits the range to its first n entries.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from forebay.core.stream import Stream
 from forebay.errors import SYNTAX, CommandError
 from forebay.wire.argv import Argv
 
-#: More parts than any cluster has cores; each costs the walk of a node.
+#: More parts than any cluster has cores; each part costs the walk of a node.
 MOST_PARTS = 100_000
 
 Id = tuple[int, int]
@@ -48,7 +48,7 @@ def split(ctx: Context, argv: Argv) -> None:
 
 
 def read_most(argv: Argv) -> int:
-    """COUNT, or more than there can be."""
+    """COUNT, or a number above any possible count."""
     if argv.n == 5:
         return mem.U64_MAX
     if argv.n != 7 or not argv.word(5, b"COUNT"):
@@ -57,7 +57,7 @@ def read_most(argv: Argv) -> int:
 
 
 class Ruler:
-    """Counts the live entries of a range by whole nodes, up to a number of them."""
+    """Counts the live entries of a range by whole nodes, up to a maximum."""
 
     def __init__(self, stream: Stream, start: Id, end: Id, most: int) -> None:
         self.stream = stream

@@ -1,4 +1,4 @@
-"""XACK, XACKDEL and XNACK: a consumer is done with entries, or gives them back.
+"""XACK, XACKDEL and XNACK: a consumer has finished entries, or gives them back.
 
     XACK key group id [id ...]
     XACKDEL key group [KEEPREF|DELREF|ACKED] IDS numids id [id ...]
@@ -6,15 +6,15 @@
 
     pending  --XACK-->     forgotten
              --XACKDEL-->  forgotten, and the entry deleted unless another group needs it
-             --XNACK-->    owned by nobody, first in line to be claimed
+             --XNACK-->    without an owner, first in line to be claimed
 
 Rules
-  1. All IDs are read before anything changes: one that is none leaves all as it was.
-  2. An ID may come twice: XACK counts it once, XNACK each time.
-  3. The number of IDs is bounded by nothing but the request: no buffer of fixed
-     size is filled with them.
-  4. The group is looked up before the words are read: as in Redis, XACK of a group
-     that is missing answers 0, whatever the IDs are.  Then parse_…, apply_…, record_….
+  1. All IDs are read before anything changes: after an invalid ID nothing has changed.
+  2. An ID may occur twice: XACK counts it once, XNACK each time.
+  3. Only the size of the request limits the number of IDs: no buffer of fixed size
+     holds them.
+  4. The group is looked up before the words are read: as in Redis, XACK of a missing
+     group answers 0, whatever the IDs are.  Then parse_…, apply_…, record_….
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from forebay.errors import CommandError
 from forebay.wire.argv import Argv
 
 FIRST_ID = 3
-# What XACKDEL answers for each ID.
+# The answers of XACKDEL for each ID.
 DONE, KEPT, NOT_PENDING = 1, 2, -1
 
 SILENT, FAIL, FATAL = 0, 1, 2
@@ -42,7 +42,7 @@ NO_RETRYCOUNT = -1
 
 
 def xack(ctx: Context, argv: Argv) -> None:
-    """Forget that entries are pending; answers how many were."""
+    """Acknowledge entries; answers how many were pending."""
     group = parsing.group_of(ctx.read_stream(argv, 1).stream, argv, 2)
     if group is None:
         ctx.reply.integer(0)
@@ -54,7 +54,7 @@ def xack(ctx: Context, argv: Argv) -> None:
 
 
 def apply_xack(group: Group, argv: Argv) -> int:
-    """Forget; how many were pending."""
+    """Acknowledge; how many were pending."""
     acked = 0
     for i in range(FIRST_ID, argv.n):
         _, ms, seq = ids.parse(argv.p, argv.w[2 * i], argv.w[2 * i + 1], 0)
@@ -64,13 +64,13 @@ def apply_xack(group: Group, argv: Argv) -> int:
 
 
 def record_acks(ctx: Context, argv: Argv, acked: int) -> None:
-    """The call as it came, if it changed something."""
+    """Record the call as received, if it changed something."""
     if acked > 0:
         ctx.effects.record_call(argv, acked)
 
 
 def xackdel(ctx: Context, argv: Argv) -> None:
-    """Forget that entries are pending and delete them; answers what became of each."""
+    """Acknowledge entries and delete them; answers the result for each."""
     found = ctx.read_stream(argv, 1)
     stream = found.stream
     policy, first, numids = parsing.parse_delete(argv, FIRST_ID)
@@ -89,7 +89,7 @@ def xackdel(ctx: Context, argv: Argv) -> None:
 
 
 def record_shorter(ctx: Context, key: bytes) -> None:
-    """Entries went: WATCH and events."""
+    """Entries were deleted: WATCH and events."""
     ctx.db.touch(key)
     ctx.notify(NOTIFY_STREAM, b"xdel", key)
 
@@ -97,7 +97,7 @@ def record_shorter(ctx: Context, key: bytes) -> None:
 def apply_xackdel(
     ctx: Context, argv: Argv, stream: Stream, group: Group, policy: int, first: int, numids: int
 ) -> int:
-    """Do it and write the answers; how many were pending."""
+    """Acknowledge, delete and write the answers; how many were pending."""
     acked = 0
     low_ms, low_seq = core_group.min_last_id(stream)
     ctx.reply.array(numids)
@@ -118,7 +118,7 @@ def apply_xackdel(
 
 
 class Release:
-    """What XNACK was asked to do: which IDs, and what becomes of the counters."""
+    """The arguments of XNACK: the IDs, and the new delivery counters."""
 
     def __init__(self) -> None:
         self.mode = SILENT
@@ -176,7 +176,7 @@ class Release:
         self.retrycount = retrycount
 
     def deliveries(self, before: int) -> int:
-        """The counter of a released entry that had ``before``."""
+        """The new counter of a released entry whose counter was ``before``."""
         if self.retrycount != NO_RETRYCOUNT:
             return self.retrycount
         if self.mode == FATAL:
@@ -185,7 +185,7 @@ class Release:
 
 
 def xnack(ctx: Context, argv: Argv) -> None:
-    """Give entries back: owned by nobody, to be claimed before all others."""
+    """Give entries back: without an owner, to be claimed before all others."""
     key, stream, group = parsing.need_group(ctx, argv)
     release = parse_xnack(argv)
     released = apply_xnack(argv, stream, group, release)
@@ -201,7 +201,7 @@ def parse_xnack(argv: Argv) -> Release:
 
 
 def apply_xnack(argv: Argv, stream: Stream, group: Group, release: Release) -> int:
-    """Release; how many were."""
+    """Release entries; how many."""
     released = 0
     for i in range(release.first, release.first + release.numids):
         _, ms, seq = ids.parse(argv.p, argv.w[2 * i], argv.w[2 * i + 1], 0)
@@ -211,14 +211,14 @@ def apply_xnack(argv: Argv, stream: Stream, group: Group, release: Release) -> i
 
 
 def record_xnack(ctx: Context, argv: Argv, key: bytes, released: int) -> None:
-    """The AOF, and clients that wait for something to claim."""
+    """Record for the AOF, and wake clients that wait for something to claim."""
     if released > 0:
         ctx.effects.record_call(argv, released)
         ctx.db.signal(key)
 
 
 def release_one(stream: Stream, group: Group, release: Release, ms: int, seq: int) -> bool:
-    """Give one entry back; with FORCE one that was never delivered becomes pending so."""
+    """Give one entry back; with FORCE one that was never delivered becomes pending, too."""
     pending = group.pending
     slot = pending.find(ms, seq)
     if slot >= 0:

@@ -1,4 +1,4 @@
-"""XADD and XTRIM: a new entry at one end of a stream, old ones gone from the other.
+"""XADD and XTRIM: append an entry to a stream, and remove old entries from its other end.
 
     XADD key [NOMKSTREAM] [KEEPREF|DELREF|ACKED] [IDMPAUTO pid | IDMP pid iid]
              [MAXLEN|MINID [=|~] threshold [LIMIT count]]
@@ -10,16 +10,17 @@
     apply_xadd    look up, choose the ID, append, trim, reply
     record_xadd   events, the AOF, WATCH, clients that wait
 
-The order of checks is part of the contract, because a failing command must leave
-nothing behind: words and ID, then pairs, then 0-0, then the type of the key,
-then a duplicate message, then whether the ID may follow the last one.  Only then
-is a key created.
+The order of checks is part of the contract, because a failing command must change
+nothing: words and ID, then pairs, then 0-0, then the type of the key, then a
+duplicate message, then whether the ID may follow the last one.  Only then is a key
+created.
 
-A word that XADD does not know is read as the ID, so that it is refused as one; XTRIM
-calls it a syntax error.
+XADD reads an unknown word as the ID and refuses it as such; XTRIM calls it a syntax
+error.
 
-A trim that depends on where nodes are cut (``~``; by length with ACKED) must not
-be repeated elsewhere as it was asked for: record_words() writes its result instead.
+The result of some trims depends on the boundaries of nodes (``~``; by length with
+ACKED).  Such a trim must not be recorded as received: record_words() writes its
+result instead.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ from forebay.errors import INVALID_ID, SYNTAX, CommandError, wrong_arity
 from forebay.wire.argv import Argv
 from forebay.wire.chars import DASH, EQUALS, STAR, TILDE
 
-#: An entry's fields and values may not be longer than this together.
+#: The maximum size of an entry's fields and values together.
 ENTRY_BYTES_MAX = 1 << 30
 TOO_LARGE = b"ERR Elements are too large to be stored"
 NOT_ABOVE_TOP = b"ERR The ID specified in XADD is equal or smaller than the target stream top item"
 ZERO_ID = b"ERR The ID specified in XADD must be greater than 0-0"
 EXHAUSTED = b"ERR The stream has exhausted the last possible ID, unable to add more items"
-# "~" without LIMIT removes at most this many nodes' worth of entries, within bounds,
-# so that one command cannot stall the server.
+# "~" without LIMIT removes at most this many nodes' worth of entries, within bounds, so that one
+# command cannot stall the server.
 DEFAULT_LIMIT_NODES = 100
 DEFAULT_LIMIT = 10_000
 DEFAULT_LIMIT_MAX = 1_000_000
@@ -70,7 +71,7 @@ def xadd(ctx: Context, argv: Argv) -> None:
 
 
 def parse_xadd(ctx: Context, argv: Argv) -> AddOptions:
-    """All words of a call, checked as far as that goes without a look at the data."""
+    """All words of a call, checked as far as possible without looking at the data."""
     options: AddOptions | None = ctx.xadd_options
     if options is None:
         options = ctx.xadd_options = AddOptions()
@@ -85,35 +86,35 @@ def parse_xadd(ctx: Context, argv: Argv) -> AddOptions:
 
 
 class AddOptions:
-    """What the words say, and what came of them.
+    """The parsed words, and the result of the call.
 
-    Making one costs as much as a short XADD, so it can be used again.
+    Making one costs as much as a short XADD, so it is reused.
     """
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything, for the next command."""
+        """Reset everything, for the next command."""
         self.ms = self.seq = 0
         self.id_given = False
         self.seq_given = False
         self.nomkstream = False
         self.trimmer: Trimmer | None = None
-        #: Where the ID stands; 0 for XTRIM.
+        #: The index of the ID; 0 for XTRIM.
         self.id_at = 0
-        #: Where the threshold of the trim stands, 0 without one.
+        #: The index of the trim threshold, 0 without one.
         self.threshold_at = 0
         self.policy = NO_POLICY
         self.limit = -1
-        #: Where producer and message ID stand; iid_at is 0 for IDMPAUTO.
+        #: The indexes of producer and message ID; iid_at is 0 for IDMPAUTO.
         self.pid_at = 0
         self.iid_at = 0
         #: How many entries the trim removed.
         self.trimmed = 0
 
     def read(self, ctx: Context, argv: Argv, is_add: bool) -> None:
-        """Read the words after the key; of XADD, up to the ID and with it."""
+        """Read the words after the key; for XADD, up to and including the ID."""
         at = 2
         while at < argv.n:
             if is_add and argv.w[2 * at + 1] == 1 and argv.p[argv.w[2 * at]] == STAR:
@@ -133,7 +134,7 @@ class AddOptions:
             self.id_at = at
 
     def read_word(self, argv: Argv, at: int, is_add: bool) -> int:
-        """Read one option; the index after it, or 0 if it is none."""
+        """Read one option; the index after it, or 0 if it is not an option."""
         left = argv.n - 1 - at
         if left >= 1 and argv.word(at, b"MAXLEN"):
             return self.read_threshold(argv, at + 1, True)
@@ -183,7 +184,7 @@ class AddOptions:
         return at + 1
 
     def read_limit(self, argv: Argv, at: int) -> int:
-        """How many entries may go at most."""
+        """The maximum number of entries to remove."""
         limit = integer(argv, at)
         if limit < 0:
             raise CommandError(b"ERR The LIMIT argument must be >= 0.")
@@ -218,7 +219,7 @@ class AddOptions:
             self.seq_given = False
             n -= 2
         ok, self.ms, self.seq = ids.parse(p, start, n, 0)
-        # "1-2-*" has a sequence already, so its star is no part of an ID.
+        # "1-2-*" has a sequence already, so its star is not part of an ID.
         if not ok or (not self.seq_given and mem.find(p, start, start + n, DASH) >= 0):
             raise CommandError(INVALID_ID)
 
@@ -242,7 +243,7 @@ class AddOptions:
             trimmer.limit = min(limit, DEFAULT_LIMIT_MAX)
 
     def without_strategy(self, is_add: bool) -> bytes:
-        """Why LIMIT, or XTRIM, makes no sense without MAXLEN or MINID."""
+        """The error for LIMIT, or XTRIM, without MAXLEN or MINID."""
         if self.limit > 0:
             return LIMIT_ALONE
         return LIMIT_EXACT if is_add else NO_STRATEGY
@@ -294,13 +295,13 @@ def new_stream(ctx: Context) -> Stream:
 
 
 def create(ctx: Context, key: bytes, stream: Stream) -> None:
-    """Put a new stream under a key that has nothing."""
+    """Put a new stream under a key that does not exist."""
     ctx.db.put(key, stream)
     ctx.notify(NOTIFY_NEW, b"new", key)
 
 
 def choose_id(ctx: Context, stream: Stream, options: AddOptions) -> None:
-    """Settle the new entry's ID in ``options``; it is above the stream's last."""
+    """Set the new entry's ID in ``options``; it is above the stream's last ID."""
     last_ms = stream.last_ms
     last_seq = stream.last_seq
     if last_ms == mem.U64_MAX and last_seq == mem.U64_MAX:
@@ -321,7 +322,7 @@ def choose_id(ctx: Context, stream: Stream, options: AddOptions) -> None:
 
 
 def payload_size(argv: Argv, first: int) -> int:
-    """The bytes of all fields and values; an entry that no node could hold is refused."""
+    """The size of all fields and values; an entry too large for any node is refused."""
     total = 0
     for i in range(first, argv.n):
         total += argv.w[2 * i + 1]
@@ -331,7 +332,7 @@ def payload_size(argv: Argv, first: int) -> int:
 
 
 def message_key(argv: Argv, options: AddOptions) -> tuple[bytes, bytes]:
-    """The producer's ID and the message's, given or made from the content."""
+    """The producer's ID and the message's, given or computed from the content."""
     pid = argv[options.pid_at]
     if options.iid_at != 0:
         return pid, argv[options.iid_at]
@@ -339,10 +340,10 @@ def message_key(argv: Argv, options: AddOptions) -> tuple[bytes, bytes]:
 
 
 def is_duplicate(ctx: Context, argv: Argv, stream: Stream, options: AddOptions) -> bool:
-    """Whether this message came before; if so, answer with the entry that it became.
+    """Whether this message was added before; if so, answer with its entry.
 
-    An AOF has settled that: an ID is given for a new message, and ``*`` stands in a repeated
-    one, even where the map has forgotten the one or not yet forgotten the other.
+    In an AOF that is already decided: a new message has an ID, and a repeated one has ``*``.
+    That holds even if the map has forgotten the one, or has not yet forgotten the other.
     """
     if ctx.session.is_replaying:
         stream.iids_duplicates += not options.id_given
@@ -359,7 +360,7 @@ def is_duplicate(ctx: Context, argv: Argv, stream: Stream, options: AddOptions) 
 
 
 def remember_message(argv: Argv, stream: Stream, options: AddOptions) -> None:
-    """Remember which entry this message became."""
+    """Remember the entry of this message."""
     if stream.idmp is None:
         stream.idmp = Idmp()
     pid, iid = message_key(argv, options)
@@ -371,7 +372,7 @@ def remember_message(argv: Argv, stream: Stream, options: AddOptions) -> None:
 
 
 def record_xadd(ctx: Context, argv: Argv, key: bytes, stream: Stream, options: AddOptions) -> None:
-    """All that follows an append: events, effects, wake-ups."""
+    """Everything after an append: events, effects, wake-ups."""
     if ctx.notify_flags != 0:
         ctx.notify(NOTIFY_STREAM, b"xadd", key)
         if options.trimmed > 0:
@@ -384,7 +385,7 @@ def record_xadd(ctx: Context, argv: Argv, key: bytes, stream: Stream, options: A
 
 
 def record_words(ctx: Context, argv: Argv, stream: Stream, options: AddOptions) -> None:
-    """Leave the command for AOF and replicas; an XADD has the ID that was made."""
+    """Record the command for AOF and replicas; an XADD with the ID that was chosen."""
     makes_id = options.id_at != 0 and not options.seq_given
     trimmer = options.trimmer
     if trimmer is None or not trimmer.depends_on_nodes():
@@ -409,9 +410,10 @@ def record_words(ctx: Context, argv: Argv, stream: Stream, options: AddOptions) 
 
 
 def exact_threshold(trimmer: Trimmer, stream: Stream) -> bytes:
-    """The threshold that an exact trim would need to get where this one got.
+    """The threshold with which an exact trim would have the same result.
 
-    Not the first entry that is left: what ACKED kept may stand before where it stopped.
+    Not the first entry that is left: entries that ACKED kept may be before the point
+    where it stopped.
     """
     if trimmer.by_length:
         return b"%d" % stream.length
@@ -425,7 +427,7 @@ def exact_threshold(trimmer: Trimmer, stream: Stream) -> bytes:
 
 
 def xtrim(ctx: Context, argv: Argv) -> None:
-    """Shorten a stream from its old end."""
+    """Shorten a stream at its old end."""
     options = parse_xtrim(ctx, argv)
     found = ctx.find_stream(argv, 1)
     if found.stream is not None:
@@ -435,20 +437,20 @@ def xtrim(ctx: Context, argv: Argv) -> None:
 
 
 def parse_xtrim(ctx: Context, argv: Argv) -> AddOptions:
-    """The words of the trim, which XADD has too."""
+    """The words of the trim, as in XADD."""
     options = AddOptions()
     options.read(ctx, argv, False)
     return options
 
 
 def apply_xtrim(stream: Stream, options: AddOptions) -> None:
-    """Remove entries from the old end."""
+    """Remove entries at the old end."""
     assert options.trimmer is not None, "XTRIM has a strategy"
     options.trimmed = options.trimmer.apply(stream)
 
 
 def record_xtrim(ctx: Context, argv: Argv, found: Found, options: AddOptions) -> None:
-    """What follows when entries were trimmed away."""
+    """Everything after a trim: events, effects."""
     if options.trimmed > 0 and found.stream is not None:
         ctx.notify(NOTIFY_STREAM, b"xtrim", found.key)
         ctx.effects.changes += options.trimmed
@@ -466,7 +468,7 @@ ROWS = [
         categories="@write @stream @fast",
         keys=Keys(1, 1, 1, "RW UPDATE"),
         since="5.0.0",
-        summary="Adds an entry to the end of a stream, which is made if it is missing.",
+        summary="Adds an entry at the end of a stream; a missing stream is created.",
         group="stream",
         syntax="key [NOMKSTREAM] [KEEPREF | DELREF | ACKED] [IDMPAUTO pid | IDMP pid iid] "
         "[<MAXLEN | MINID> [= | ~] threshold [LIMIT count]] <* | id> field value "

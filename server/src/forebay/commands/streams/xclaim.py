@@ -1,4 +1,4 @@
-"""XCLAIM and XAUTOCLAIM: a consumer takes over what others left unfinished.
+"""XCLAIM and XAUTOCLAIM: a consumer takes over unfinished entries of others.
 
     XCLAIM key group consumer min-idle id [id ...]
            [IDLE ms] [TIME unix-ms] [RETRYCOUNT n] [FORCE] [JUSTID] [LASTID id]
@@ -8,13 +8,13 @@
     8-0 is bob's, entry deleted   --XCLAIM s g alice 60000 8-0-->  no longer pending
 
 Rules
-  1. The consumer is created if it is not there, even if it then gets nothing.
+  1. The consumer is created if it does not exist, even if it then gets nothing.
   2. Neither command is recorded as such: claims become XCLAIM records (delivery_effects.py);
-     a pending entry that is gone becomes one with its old owner, or XACK if it
-     had none.  A new consumer without claims is recorded as CREATECONSUMER, a
-     raised last ID without claims as SETID.
-  3. XAUTOCLAIM looks at ten times COUNT records at most, and a record that it
-     removes counts; what it allocates depends on what it finds, not on COUNT.
+     a pending entry that was deleted becomes one with its old owner, or XACK if it had none.
+     A new consumer without claims is recorded as CREATECONSUMER, a raised last ID without
+     claims as SETID.
+  3. XAUTOCLAIM looks at ten times COUNT records at most, and a record that it removes
+     counts; its allocations depend on what it finds, not on COUNT.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ CONSUMER, MIN_IDLE = 3, 4
 FIRST_ID = 5
 START, AUTO_OPTIONS = 5, 6
 DEFAULT_COUNT = 100
-# Records looked at for each that may be claimed.
+# Records to look at for each one that may be claimed.
 ATTEMPTS_FACTOR = 10
-# What Redis takes at most, so that the attempts fit in 64 bits.
+# The maximum COUNT of Redis; with it the attempts fit in 64 bits.
 MOST_COUNT = ((1 << 63) - 1) // 16
 NO_RETRYCOUNT = -1
 
 
 class Claim:
-    """One call: what was asked for, who claims, and what came of it."""
+    """One call: its options, its consumer, and its result."""
 
     def __init__(self, ctx: Context, key: bytes, stream: Stream, group: Group) -> None:
         self.ctx = ctx
@@ -62,7 +62,7 @@ class Claim:
         self.pending = group.pending
         self.finder = Finder(stream)
         self.now_ms = ctx.now_ms
-        #: Where the IDs of XCLAIM end.
+        #: The index after the IDs of XCLAIM.
         self.ids_end = FIRST_ID
         self.min_idle_ms = 0
         self.time_ms = ctx.now_ms
@@ -74,17 +74,17 @@ class Claim:
         self.consumer: Consumer = None  # type: ignore[assignment]
         self.created = False
         self.claimed = 0
-        #: Entries that changed hands or are pending no longer.
+        #: Entries that have a new owner or are no longer pending.
         self.changes = 0
         self.recorder: DeliveryEffects | None = None
 
     def read_min_idle(self, argv: Argv, text: bytes) -> None:
-        """How long an entry must have been idle; a negative time is none."""
+        """The minimum idle time; a negative time counts as 0."""
         min_idle_ms = parsing.integer(argv, MIN_IDLE, text)
         self.min_idle_ms = min_idle_ms if min_idle_ms > 0 else 0
 
     def read_options(self, argv: Argv, at: int) -> None:
-        """The options of XCLAIM, which begin where the IDs end."""
+        """The options of XCLAIM, which follow the IDs."""
         while at < argv.n:
             has_value = at + 1 < argv.n
             if argv.word(at, b"FORCE"):
@@ -108,14 +108,14 @@ class Claim:
                 word = shown(argv[at])
                 raise CommandError(b"ERR Unrecognized XCLAIM option '%s'" % word)
             at += 1
-        # Clients compute times by clocks of their own; a time that cannot be is now.  A primary's
-        # clock may be ahead of ours, and its data is its data.
+        # Clients use their own clocks; an impossible time becomes now.  A primary's clock may be
+        # ahead of ours; its times are kept.
         is_ahead = self.time_ms > self.now_ms and not self.ctx.session.is_replaying
         if self.time_ms < 0 or is_ahead:
             self.time_ms = self.now_ms
 
     def begin(self, argv: Argv) -> None:
-        """All was read without error: move the last ID, find the consumer."""
+        """All words are valid: move the last ID, find the consumer."""
         group = self.group
         if ids.before(group.last_ms, group.last_seq, self.last_ms, self.last_seq):
             group.last_ms = self.last_ms
@@ -134,13 +134,13 @@ class Claim:
             self.recorder = DeliveryEffects(self.ctx.effects, self.key, group)
 
     def is_ripe(self, slot: int) -> bool:
-        """Whether a pending entry has been idle for long enough; nobody's entry always has."""
+        """Whether a pending entry has been idle long enough; one without an owner always has."""
         if self.min_idle_ms == 0 or self.pending.owner_no(slot) == 0:
             return True
         return self.now_ms - mem.signed(self.pending.time_ms(slot)) >= self.min_idle_ms
 
     def take(self, slot: int, ms: int, seq: int) -> None:
-        """The entry under the finder's cursor becomes the consumer's, and part of the reply."""
+        """Give the entry under the finder's cursor to the consumer, and write it to the reply."""
         pending = self.pending
         pending.give(slot, self.consumer.number, self.time_ms)
         if self.retrycount >= 0:
@@ -158,7 +158,7 @@ class Claim:
             self.recorder.note(ms, seq, self.consumer.name, self.time_ms, deliveries)
 
     def drop(self, slot: int, ms: int, seq: int) -> None:
-        """The entry is gone from the stream: it is pending no longer."""
+        """The entry was deleted from the stream: it is no longer pending."""
         pending = self.pending
         self.changes += 1
         if self.recorder is not None:
@@ -205,7 +205,7 @@ def xclaim(ctx: Context, argv: Argv) -> None:
 
 
 def parse_xclaim(claim: Claim, argv: Argv) -> None:
-    """The idle time, the IDs, and the options from the first word on that is no ID."""
+    """The idle time, the IDs, and the options from the first word on that is not an ID."""
     claim.read_min_idle(argv, b"ERR Invalid min-idle-time argument for XCLAIM")
     end = FIRST_ID
     while end < argv.n:
@@ -218,7 +218,7 @@ def parse_xclaim(claim: Claim, argv: Argv) -> None:
 
 
 def apply_xclaim(claim: Claim, argv: Argv) -> None:
-    """Claim ID after ID and reply."""
+    """Claim each ID and reply."""
     claim.begin(argv)
     mark = claim.out.open_array(claim.ids_end - FIRST_ID)
     for i in range(FIRST_ID, claim.ids_end):
@@ -228,14 +228,14 @@ def apply_xclaim(claim: Claim, argv: Argv) -> None:
 
 
 def record_claim(claim: Claim) -> None:
-    """The consumer was active; what AOF and replicas have to repeat."""
+    """Mark the consumer as active; record the claims for AOF and replicas."""
     if claim.claimed > 0:
         claim.consumer.active_ms = claim.now_ms
     claim.record()
 
 
 def claim_one(claim: Claim, ms: int, seq: int) -> None:
-    """One ID of XCLAIM: claim it, drop it, or pass it over."""
+    """One ID of XCLAIM: claim it, drop it, or skip it."""
     slot = claim.pending.find(ms, seq)
     if slot < 0 and not claim.force:
         return
@@ -250,7 +250,7 @@ def claim_one(claim: Claim, ms: int, seq: int) -> None:
 
 
 def xautoclaim(ctx: Context, argv: Argv) -> None:
-    """Take over whatever has been idle for long enough, from an ID on."""
+    """Take over all entries that have been idle for long enough, from an ID on."""
     min_idle_ms, ms, seq, count, justid = parse_xautoclaim(argv)
     key, stream, group = parsing.need_group(ctx, argv)
     claim = Claim(ctx, key, stream, group)
@@ -261,7 +261,7 @@ def xautoclaim(ctx: Context, argv: Argv) -> None:
 
 
 def apply_xautoclaim(claim: Claim, argv: Argv, ms: int, seq: int, count: int) -> None:
-    """Claim and reply: where to go on, what was claimed, which entries are gone."""
+    """Claim and reply: the next cursor, the claimed entries, the deleted entries."""
     claim.begin(argv)
     out = claim.out
     deleted = array("Q")
@@ -302,7 +302,7 @@ def parse_xautoclaim(argv: Argv) -> tuple[int, int, int, int, bool]:
 
 
 def scan(claim: Claim, ms: int, seq: int, count: int, deleted: array[int]) -> int:
-    """Walk the records from an ID on, claiming; the first one not looked at, or -1."""
+    """Walk the records from an ID on and claim them; the first one not looked at, or -1."""
     pending = claim.pending
     attempts = count * ATTEMPTS_FACTOR
     slot = pending.seek(ms, seq)
@@ -324,7 +324,7 @@ def scan(claim: Claim, ms: int, seq: int, count: int, deleted: array[int]) -> in
 
 
 def insert_id(out: RespWriter, mark: int, ms: int, seq: int) -> None:
-    """Put an ID before what was written since ``mark``: the cursor is known last."""
+    """Insert an ID before the bytes written since ``mark``: the cursor is known last."""
     text = ids.text(ms, seq)
     out.insert(mark, b"$%d\r\n%b\r\n" % (len(text), text))
 
@@ -340,7 +340,7 @@ ROWS = [
         categories=_CATEGORIES,
         keys=Keys(1, 1, 1, "RW UPDATE"),
         since="5.0.0",
-        summary="Makes pending entries another consumer's.",
+        summary="Gives pending entries to another consumer.",
         group="stream",
         syntax="key group consumer min-idle-time id [id ...] [IDLE ms] "
         "[TIME unix-time-milliseconds] [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID lastid]",
@@ -353,7 +353,7 @@ ROWS = [
         categories=_CATEGORIES,
         keys=Keys(1, 1, 1, "RW DELETE"),
         since="6.2.0",
-        summary="Makes pending entries that were idle for long a consumer's.",
+        summary="Gives pending entries that were idle for too long to a consumer.",
         group="stream",
         syntax="key group consumer min-idle-time start [COUNT count] [JUSTID]",
     ),

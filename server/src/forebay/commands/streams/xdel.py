@@ -1,11 +1,11 @@
-"""XDEL and XDELEX: taking entries out of a stream by their IDs.
+"""XDEL and XDELEX: delete entries of a stream by their IDs.
 
-    XDEL    key id [id ...]                                how many went
+    XDEL    key id [id ...]                                how many were deleted
     XDELEX  key [KEEPREF|DELREF|ACKED] IDS n id [id ...]    per ID: 1 gone, -1 not there, 2 kept
 
-XDELEX's words may come in any order.
-All IDs are read before the first is deleted, so a bad one leaves all as it was; but
-not of a key that is missing: Redis looks that up first.
+The words of XDELEX may be in any order.  All IDs are read before the first entry is
+deleted, so after an invalid ID nothing has changed.  For a missing key the IDs are
+not read: Redis looks up the key first.
 
     parse_…     IDs and options
     apply_…     delete
@@ -27,7 +27,7 @@ from forebay.wire.argv import Argv
 GONE = 1
 MISSING = -1
 KEPT = 2
-# The entry was not there, but groups held it: the client hears MISSING.
+# The entry did not exist, but groups held it: the client gets MISSING.
 FORGOTTEN = 0
 
 
@@ -44,7 +44,7 @@ def xdel(ctx: Context, argv: Argv) -> None:
 
 
 def apply_xdel(stream: Stream, argv: Argv) -> int:
-    """Delete; how many were there."""
+    """Delete; how many existed."""
     deleted = 0
     for i in range(2, argv.n):
         _, ms, seq = ids.parse(argv.p, argv.w[2 * i], argv.w[2 * i + 1], 0)
@@ -54,7 +54,7 @@ def apply_xdel(stream: Stream, argv: Argv) -> int:
 
 
 def record_deletion(ctx: Context, argv: Argv, key: bytes, deleted: int) -> None:
-    """What follows when entries were deleted by ID."""
+    """Everything after a deletion by ID: events, effects."""
     if deleted > 0:
         ctx.db.touch(key)
         ctx.notify(NOTIFY_STREAM, b"xdel", key)
@@ -62,7 +62,7 @@ def record_deletion(ctx: Context, argv: Argv, key: bytes, deleted: int) -> None:
 
 
 def xdelex(ctx: Context, argv: Argv) -> None:
-    """Delete entries by ID, with a say in what happens to consumer groups."""
+    """Delete entries by ID, with a policy for consumer groups."""
     found = ctx.find_stream(argv, 1)
     policy, first, count = parse_delete(argv, 2)
     ctx.reply.array(count)
@@ -74,14 +74,14 @@ def xdelex(ctx: Context, argv: Argv) -> None:
     deleted, forgotten = apply_xdelex(ctx, argv, found.stream, policy, first, first + count)
     record_deletion(ctx, argv, found.key, deleted)
     if deleted == 0 and forgotten > 0:
-        # Redis counts that as no change; a replica must hear of it all the same.
+        # Redis counts this as no change; it must still reach the replicas.
         ctx.effects.record_call(argv, 0)
 
 
 def apply_xdelex(
     ctx: Context, argv: Argv, stream: Stream, policy: int, first: int, end: int
 ) -> tuple[int, int]:
-    """Delete and answer for each ID; how many went, and how many only groups still had."""
+    """Delete and answer for each ID; how many were deleted, and how many only groups still had."""
     low_ms, low_seq = min_last_id(stream)
     deleted = forgotten = 0
     for i in range(first, end):
@@ -117,7 +117,7 @@ ROWS = [
         categories="@write @stream @fast",
         keys=_DELETE_KEYS,
         since="5.0.0",
-        summary="Deletes entries by ID and answers how many were there.",
+        summary="Deletes entries by ID and returns how many existed.",
         group="stream",
         syntax="key id [id ...]",
     ),

@@ -1,4 +1,4 @@
-"""XGROUP: consumer groups and their consumers, by hand.
+"""XGROUP: create, change and delete consumer groups and their consumers.
 
     XGROUP CREATE key group <id|$> [MKSTREAM] [ENTRIESREAD n]
     XGROUP SETID key group <id|$> [ENTRIESREAD n]
@@ -7,10 +7,10 @@
     XGROUP DELCONSUMER key group consumer
 
 Rules
-  1. Checks go in this order: options, type of the key, key, group, number of
+  1. The order of checks: options, type of the key, key, group, number of
      arguments, ID.
-  2. A group is not an entry: its changes go to the AOF and raise an event, but
-     do not break a WATCH of the key.
+  2. A group is not an entry: its changes are recorded in the AOF and raise an
+     event, but do not break a WATCH of the key.
   3. DESTROY wakes clients that are blocked in the group; they get an error.
 """
 
@@ -34,7 +34,7 @@ KEY, GROUP, ID, CONSUMER = 2, 3, 4, 4
 OPTIONS = 5
 MOST_CREATE_ARGS = 8
 SETID_ARGS = (5, 7)
-#: What entries-read holds while the server cannot know it.
+#: The value of entries-read while the server does not know it.
 
 KEY_REQUIRED = (
     b"ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to"
@@ -68,7 +68,7 @@ def xgroup_create(ctx: Context, argv: Argv) -> None:
 
 
 def xgroup_setid(ctx: Context, argv: Argv) -> None:
-    """Move a group to another place in the stream; what is pending stays pending."""
+    """Move a group to another place in the stream; pending entries stay pending."""
     _, entries_read = _options(argv, may_make_stream=False)
     stream, group = _stream_and_group(ctx, argv)
     if len(argv) not in SETID_ARGS:
@@ -88,7 +88,7 @@ def xgroup_setid(ctx: Context, argv: Argv) -> None:
 
 
 def xgroup_destroy(ctx: Context, argv: Argv) -> None:
-    """Remove a group with all that is pending in it."""
+    """Remove a group with all its pending entries."""
     stream = _stream(ctx, argv)
     if not stream.groups.remove(argv[GROUP]):
         ctx.reply.integer(0)
@@ -110,7 +110,7 @@ def xgroup_createconsumer(ctx: Context, argv: Argv) -> None:
 
 
 def xgroup_delconsumer(ctx: Context, argv: Argv) -> None:
-    """Remove a consumer and forget what is pending for it."""
+    """Remove a consumer with its pending entries."""
     _, group = _stream_and_group(ctx, argv)
     if group.consumer(argv[CONSUMER]) is None:
         ctx.reply.integer(0)
@@ -121,7 +121,7 @@ def xgroup_delconsumer(ctx: Context, argv: Argv) -> None:
 
 
 def _options(argv: Argv, may_make_stream: bool) -> tuple[bool, int]:
-    """What follows the ID: (MKSTREAM, ENTRIESREAD)."""
+    """The options after the ID: (MKSTREAM, ENTRIESREAD)."""
     mkstream, entries_read = False, UNKNOWN
     args = Args(argv, OPTIONS)
     while args.more():
@@ -152,7 +152,7 @@ def _stream_and_group(ctx: Context, argv: Argv) -> tuple[Stream, Group]:
 
 
 def _changed(ctx: Context, argv: Argv, event: bytes) -> None:
-    """The group changed: record the command as it came, publish the event."""
+    """The group changed: record the command as received, publish the event."""
     ctx.effects.record_call(argv)
     ctx.notify(NOTIFY_STREAM, event, argv[KEY])
 
@@ -183,7 +183,7 @@ ROWS = [
         flags=0,
         categories="@slow",
         since="5.0.0",
-        summary="Makes, changes and deletes consumer groups.",
+        summary="Adds, changes and removes consumer groups.",
         group="stream",
         subcommands=[
             Command(
@@ -194,7 +194,7 @@ ROWS = [
                 categories=_CATEGORIES,
                 keys=Keys(2, 2, 1, "RW INSERT"),
                 since="5.0.0",
-                summary="Makes a consumer group on a stream.",
+                summary="Adds a consumer group to a stream.",
                 group="stream",
                 syntax="key group <id | $> [MKSTREAM] [ENTRIESREAD entries-read]",
             ),
@@ -218,7 +218,7 @@ ROWS = [
                 categories=_CATEGORIES,
                 keys=Keys(2, 2, 1, "RW DELETE"),
                 since="5.0.0",
-                summary="Removes a consumer group and all that is pending in it.",
+                summary="Removes a consumer group with its pending entries.",
                 group="stream",
                 syntax="key group",
             ),
@@ -230,7 +230,7 @@ ROWS = [
                 categories=_CATEGORIES,
                 keys=Keys(2, 2, 1, "RW INSERT"),
                 since="6.2.0",
-                summary="Creates a consumer in a group.",
+                summary="Adds a consumer to a group.",
                 group="stream",
                 syntax="key group consumer",
             ),
@@ -242,7 +242,7 @@ ROWS = [
                 categories=_CATEGORIES,
                 keys=Keys(2, 2, 1, "RW DELETE"),
                 since="5.0.0",
-                summary="Removes a consumer and forgets what is pending for it.",
+                summary="Removes a consumer with its pending entries.",
                 group="stream",
                 syntax="key group consumer",
             ),

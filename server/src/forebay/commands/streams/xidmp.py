@@ -3,11 +3,10 @@
     XCFGSET key [IDMP-DURATION seconds] [IDMP-MAXSIZE n]
     XIDMPRECORD key pid iid stream-id
 
-A stream remembers for a while which message of which producer became which
-entry (core/idmp.py).  XCFGSET says for how long and how many; a value that
-differs from the old one forgets all that was remembered, the same value again
-changes nothing.  XIDMPRECORD is for AOFs and tools: it puts one known message
-back into the map.
+A stream remembers for some time which message of which producer became which
+entry (core/idmp.py).  XCFGSET sets for how long, and how many messages.  A new
+value clears the map; the same value again changes nothing.  XIDMPRECORD is for
+AOFs and tools: it puts one known message back into the map.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _OPTIONS = (
 
 
 def xcfgset(ctx: Context, argv: Argv) -> None:
-    """Set how long and how many messages of a producer are remembered."""
+    """Set for how long and how many messages of a producer are remembered."""
     stream = _stream(ctx, argv)
     given = _settings(Args(argv, 2))
     duration_s = given.get(b"IDMP-DURATION", stream.idmp_duration_s)
@@ -62,7 +61,7 @@ def _settings(args: Args) -> dict[bytes, int]:
 
 
 def xidmprecord(ctx: Context, argv: Argv) -> None:
-    """Remember that a message of a producer became an entry that is in the stream."""
+    """Remember the entry of a producer's message; the entry must be in the stream."""
     ms, seq = strict_id(argv, 4)
     pid, iid = argv[2], argv[3]
     if not pid:
@@ -102,7 +101,7 @@ ROWS = [
         categories=_CATEGORIES,
         keys=Keys(1, 1, 1, "RW UPDATE"),
         since="8.6.0",
-        summary="Sets how long and how many messages a stream remembers by producer.",
+        summary="Sets for how long and how many messages per producer a stream remembers.",
         group="stream",
         syntax="key [IDMP-DURATION seconds] [IDMP-MAXSIZE count]",
     ),

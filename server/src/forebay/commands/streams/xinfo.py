@@ -1,4 +1,4 @@
-"""XINFO: what a stream, its groups and their consumers look like inside.
+"""XINFO: details of a stream, its groups and their consumers.
 
     XINFO STREAM key [FULL [COUNT n]]
     XINFO GROUPS key
@@ -8,9 +8,8 @@
     FULL   {length, ..., entries: [...], groups: [{name, ..., pending: [[id, consumer, time, n]],
                                            consumers: [{name, ..., pending: [[id, time, n]]}]}]}
 
-A map at every level for a RESP3 client, the same as flat arrays for RESP2.
-Groups and consumers stand in the order of their names.  The key is looked up
-before the options are read.
+RESP3 clients get a map at every level, RESP2 clients the same as flat arrays.  Groups and
+consumers are in the order of their names.  The key is looked up before the options are read.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from forebay.wire.resp_writer import RespWriter
 KEY, GROUP = 2, 3
 # "XINFO STREAM key", then with "FULL", then with "COUNT n".
 SHORT_ARGS, FULL_ARGS, COUNT_ARGS = 3, 4, 6
-# How much of each list FULL shows unless COUNT says otherwise.
+# How many items of each list FULL shows without COUNT.
 DEFAULT_COUNT = 10
 COMMON_FIELDS = 13
 TWO_TO_64 = 1 << 64
@@ -41,7 +40,7 @@ EVERYTHING = mem.I64_MAX
 
 
 def xinfo_stream(ctx: Context, argv: Argv) -> None:
-    """The stream in numbers, with its ends; or with entries, groups and what is pending."""
+    """The counters of a stream, with its ends; or with entries, groups and pending entries."""
     stream = _stream(ctx, argv)
     count = _full_count(argv)
     out = ctx.reply
@@ -63,7 +62,7 @@ def xinfo_stream(ctx: Context, argv: Argv) -> None:
 
 
 def xinfo_groups(ctx: Context, argv: Argv) -> None:
-    """The groups of a stream and how far each has come."""
+    """The groups of a stream and their progress."""
     stream = _stream(ctx, argv)
     out = ctx.reply
     out.array(stream.groups.count)
@@ -76,7 +75,7 @@ def xinfo_groups(ctx: Context, argv: Argv) -> None:
 
 
 def xinfo_consumers(ctx: Context, argv: Argv) -> None:
-    """The consumers of a group and how long each has been quiet."""
+    """The consumers of a group and their idle times."""
     stream = _stream(ctx, argv)
     group: Group | None = stream.groups.find(argv[GROUP])
     if group is None:
@@ -100,7 +99,7 @@ def _stream(ctx: Context, argv: Argv) -> Stream:
 
 
 def _full_count(argv: Argv) -> int | None:
-    """How much FULL shows of each list; None for the short form."""
+    """How many items FULL shows of each list; None for the short form."""
     if len(argv) == SHORT_ARGS:
         return None
     if len(argv) not in (FULL_ARGS, COUNT_ARGS) or not argv.word(3, b"FULL"):
@@ -127,7 +126,7 @@ def _number(out: RespWriter, field: bytes, value: int | None) -> None:
     if value is None:
         out.null()
     else:
-        # A dump may carry a counter beyond the largest signed number; Redis wraps it, too.
+        # A dump may hold a counter beyond the largest signed number; Redis wraps it, too.
         out.integer(value if value <= mem.I64_MAX else value - TWO_TO_64)
 
 
@@ -137,7 +136,7 @@ def _id(out: RespWriter, field: bytes, ms: int, seq: int) -> None:
 
 
 def _common(out: RespWriter, stream: Stream) -> None:
-    """The fields that both forms of STREAM begin with."""
+    """The first fields of both forms of STREAM."""
     _number(out, b"length", stream.length)
     _number(out, b"radix-tree-keys", stream.nodes.count)
     _number(out, b"radix-tree-nodes", stream.nodes.node_count)
@@ -170,7 +169,7 @@ def _end_entry(out: RespWriter, field: bytes, stream: Stream, reverse: bool) -> 
 
 
 def _progress(out: RespWriter, stream: Stream, group: Group) -> None:
-    """How far a group has come; a count that cannot be known is null."""
+    """The progress of a group; an unknown count is null."""
     _id(out, b"last-delivered-id", group.last_ms, group.last_seq)
     _number(out, b"entries-read", None if group.entries_read < 0 else group.entries_read)
     _number(out, b"lag", lag(stream, group))
@@ -231,7 +230,7 @@ ROWS = [
         flags=0,
         categories="@slow",
         since="5.0.0",
-        summary="Tells about a stream, its groups and their consumers.",
+        summary="Shows a stream, its groups and their consumers.",
         group="stream",
         subcommands=[
             Command(
@@ -242,7 +241,7 @@ ROWS = [
                 categories=_CATEGORIES,
                 keys=_KEY,
                 since="5.0.0",
-                summary="Shows a stream from inside.",
+                summary="Shows the counters and the ends of a stream, or all of it.",
                 group="stream",
                 syntax="key [FULL [COUNT count]]",
             ),

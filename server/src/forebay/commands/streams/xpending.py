@@ -1,4 +1,4 @@
-"""XPENDING: what was delivered and not acknowledged.
+"""XPENDING: entries that were delivered and not acknowledged.
 
     XPENDING key group                                          summary
     XPENDING key group [IDLE ms] start end count [consumer]     one row per entry
@@ -6,9 +6,9 @@
     summary    [total, smallest ID, greatest ID, [[consumer, "how many"], ...]]
     extended   [[ID, consumer, ms since delivery, deliveries], ...] in the order of IDs
 
-An entry that was given back (XNACK) belongs to nobody: its row has an empty
-consumer and an idle time of -1, it counts in the total but for no consumer, and
-IDLE does not leave it out.  Arguments are checked before key and group.
+An entry that was given back (XNACK) has no owner: its row has an empty consumer
+and an idle time of -1, it counts in the total but for no consumer, and IDLE
+does not exclude it.  Arguments are checked before key and group.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def xpending(ctx: Context, argv: Argv) -> None:
 
 
 def summary(ctx: Context, group: Group) -> None:
-    """Total, both ends, and how much each consumer holds."""
+    """Total, both ends, and the number of entries of each consumer."""
     out = ctx.reply
     pending = group.pending
     out.array(4)
@@ -95,7 +95,7 @@ class Rows:
         self.end_ms = self.end_seq = 0
 
     def write(self, ctx: Context, group: Group, view: View) -> None:
-        """Write a row for each record of the view that is asked for."""
+        """Write a row for each record of the view that matches."""
         out = ctx.reply
         records = group.pending.records
         shown = 0
@@ -132,7 +132,7 @@ ROWS = [
         categories="@read @stream @slow",
         keys=Keys(1, 1, 1, "RO ACCESS"),
         since="5.0.0",
-        summary="Lists what a consumer group was given and has not acknowledged.",
+        summary="Lists the entries that a consumer group got and has not acknowledged.",
         group="stream",
         syntax="key group [[IDLE min-idle-time] start end count [consumer]]",
     ),

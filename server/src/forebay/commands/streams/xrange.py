@@ -1,4 +1,4 @@
-"""XLEN, XRANGE and XREVRANGE: how many entries there are, and those between two IDs.
+"""XLEN, XRANGE and XREVRANGE: the number of entries, and the entries between two IDs.
 
     XRANGE    key start end [COUNT n]       oldest first
     XREVRANGE key end start [COUNT n]       newest first
@@ -34,7 +34,7 @@ def xrevrange(ctx: Context, argv: Argv) -> None:
 
 
 def parse_xrange(argv: Argv, start_at: int, end_at: int) -> tuple[int, int, int, int, int]:
-    """The first and the last ID, wherever they stand, and COUNT."""
+    """The first and the last ID, in either order, and COUNT."""
     w = argv.w
     start_ms, start_seq = ids.interval_start(argv.p, w[2 * start_at], w[2 * start_at + 1])
     end_ms, end_seq = ids.interval_end(argv.p, w[2 * end_at], w[2 * end_at + 1])
@@ -84,7 +84,7 @@ ROWS = [
         categories="@read @stream @fast",
         keys=Keys(1, 1, 1, "RO"),
         since="5.0.0",
-        summary="Returns the number of messages in a stream.",
+        summary="How many entries a stream has.",
         group="stream",
         syntax="key",
     ),

@@ -1,15 +1,15 @@
-"""XREAD: reading several streams at once, waiting if need be.
+"""XREAD: read several streams at once, and wait if necessary.
 
     parse_xread     the words: xread_options.py
-    apply_xread     check every key: type, then ID: the first failure ends it
-                    serve key after key: what has nothing to say is left out of the reply
-                    nothing served? BLOCK: wait, and run again from the start when a key is ready
+    apply_xread     check every key, type and ID; the first failure ends the call
+                    serve key after key; streams without entries are left out of the reply
+                    nothing served? BLOCK: wait, then run again from the start when a key is ready
 
-What an ID asks for:
-    id   entries above it        $  above what is there now    +  the last one
+Meaning of an ID:
+    id   entries above it        $  entries added later        +  the last one
 
-A blocked command is run again as it was given; only ``$`` has become the ID it stood for.
-XREADGROUP (xreadgroup.py) checks and serves in its own way; all else is the same.
+A blocked command runs again as it was received, except that ``$`` is replaced by its ID.
+XREADGROUP (xreadgroup.py) has its own checks and its own way to serve; all else is the same.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NOT_IN_XREAD = (
 
 
 class Read:
-    """One call: its options, and how far the reply has come.
+    """One call: its options, and the state of the reply.
 
     Making one costs a fifth of a call, so the Context keeps it for the next one.
     """
@@ -54,7 +54,7 @@ class Read:
         self.options.read(argv, self.ctx.now_ms, is_group)
 
     def run(self) -> None:
-        """Serve, wait, or say that there is nothing."""
+        """Serve, wait, or answer that there is nothing."""
         options = self.options
         for i in range(options.streams):
             self.check(i)
@@ -81,10 +81,10 @@ class Read:
         else:
             self.wait()
 
-    # One stream; XREADGROUP has its own of these
+    # One stream; XREADGROUP overrides these
 
     def check(self, i: int) -> None:
-        """Type and ID of the i-th stream."""
+        """Check type and ID of the i-th stream."""
         self.ctx.read_stream(self.argv, self.options.keys_at + i)
         sign = self.sign(i)
         if sign == 0:
@@ -93,7 +93,7 @@ class Read:
             raise CommandError(NOT_IN_XREAD)
 
     def serve(self, i: int) -> None:
-        """Write what the i-th stream has to say; looking again counts again, as in Redis."""
+        """Write the entries of the i-th stream; a second look counts again, as in Redis."""
         stream = self.ctx.read_stream(self.argv, self.options.keys_at + i).stream
         sign = self.sign(i)
         if stream is None or sign == DOLLAR or stream.length == 0 or self.is_exhausted():
@@ -107,7 +107,7 @@ class Read:
             self.serve_entries(stream, ms, seq)
 
     def look_again(self, keys: list[bytes]) -> dict[bytes, int] | None:
-        """When each key is worth another look though nothing changed; None: never."""
+        """When to look at each key again although nothing changed; None: never."""
         return None
 
     # The words
@@ -173,7 +173,7 @@ class Read:
         self.out.close_array(mark, n)
 
     def limit(self) -> int:
-        """How many entries the next stream may give, -1 for any number."""
+        """How many entries the next stream may give; -1: any number."""
         options = self.options
         limit = options.count if options.count > 0 else -1
         if options.maxcount != 0:
@@ -195,7 +195,7 @@ class Read:
     # Waiting
 
     def wait(self) -> None:
-        """Run again when a key is ready, or when a claim will be."""
+        """Run again when a key is ready, or when entries can be claimed."""
         options = self.options
         argv = self.argv
         if options.claim_ms == xread_options.NOT_SET and self.ctx.block_as_before(
@@ -221,7 +221,7 @@ def xread(ctx: Context, argv: Argv) -> None:
 
 
 def parse_xread(ctx: Context, argv: Argv) -> Read:
-    """All words of a call; the IDs wait until their streams are known."""
+    """All words of a call; the IDs are read later, when their streams are known."""
     read: Read | None = ctx.spare_read
     if read is None:
         read = ctx.spare_read = Read(ctx)
@@ -245,7 +245,7 @@ ROWS = [
         categories="@read @stream @slow @blocking",
         keys=READ_KEYS,
         since="5.0.0",
-        summary="The entries of streams after the given IDs; can wait for some.",
+        summary="Returns the entries of streams after given IDs, or waits for them.",
         group="stream",
         syntax="[COUNT count] [MAXCOUNT maxcount] [MAXSIZE bytes] [BLOCK milliseconds] "
         "STREAMS key [key ...] id [id ...]",

@@ -1,12 +1,12 @@
-"""The words of XREAD and XREADGROUP, read once for everybody.
+"""The words of XREAD and XREADGROUP: one reader for all callers.
 
     XREADGROUP GROUP g c COUNT 10 BLOCK 0 STREAMS a b > >
                |                          |       | |
                options, in any order      keys_at ids from keys_at + streams on
 
 The same reader serves the commands, COMMAND GETKEYS and access rules.  So the
-keys that are checked are the keys that are used, whatever a group, a consumer
-or a key is called.
+server checks exactly the keys that the command uses, whatever the names of
+groups, consumers and keys are.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ NOT_SET = -1
 
 
 class ReadOptions:
-    """What read() found; it can be used again."""
+    """The result of read(); it can be reused."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything, for the next command."""
+        """Reset everything, for the next command."""
         #: Entries per stream, 0 for all.
         self.count = 0
         self.count_given = False
-        #: Entries and bytes over the whole reply, 0 for no limit.
+        #: Maximum entries and bytes of the whole reply, 0 for no limit.
         self.maxcount = 0
         self.maxsize = 0
-        #: How long to wait, 0 for ever; NOT_SET is not at all.
+        #: How long to wait, 0 for ever; NOT_SET: do not wait.
         self.block_ms = NOT_SET
         #: Claim entries idle at least this long; NOT_SET claims none.
         self.claim_ms = NOT_SET
@@ -44,7 +44,7 @@ class ReadOptions:
         self.streams = 0
 
     def read(self, argv: Argv, now_ms: int, is_group: bool) -> None:
-        """Read the words up to and with STREAMS."""
+        """Read the words up to and including STREAMS."""
         self.reset()
         at = 1
         while at < argv.n and self.keys_at == 0:
@@ -91,7 +91,7 @@ class ReadOptions:
         return at + 2
 
     def read_streams(self, argv: Argv, at: int, is_group: bool) -> int:
-        """What follows STREAMS: as many keys as IDs."""
+        """The words after STREAMS: as many keys as IDs."""
         n = argv.n - at
         if n % 2 != 0:
             raise CommandError(
@@ -133,7 +133,7 @@ def read_timeout(argv: Argv, at: int, now_ms: int) -> int:
 
 
 def key_positions(argv: Words) -> list[int]:
-    """Where the keys stand in an XREAD or XREADGROUP; none if it cannot be read."""
+    """The positions of the keys in an XREAD or XREADGROUP; none if it cannot be read."""
     options = ReadOptions()
     call = argv if isinstance(argv, Argv) else argv_of([argv[i] for i in range(len(argv))])
     try:

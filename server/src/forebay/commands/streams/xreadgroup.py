@@ -1,14 +1,15 @@
-"""XREADGROUP: reading for one consumer of a group, waiting if need be.
+"""XREADGROUP: read for one consumer of a group, and wait if necessary.
 
     parse_xreadgroup    the words: xread_options.py
-    apply_xreadgroup    as XREAD does it (xread.py), with the checks and entries of a group
-    record_xreadgroup   what was delivered, and to a consumer that is new
+    apply_xreadgroup    like XREAD (xread.py), with the checks and entries of a group
+    record_xreadgroup   the deliveries, and new consumers
 
-What an ID asks for:
+Meaning of an ID:
     >    entries never delivered to this group; they become pending
     id   history: this consumer's own pending entries above it, served at once
 
-With CLAIM, entries that have been pending too long come before new ones.
+With CLAIM, entries that have been pending too long are delivered before new
+ones.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class GroupRead(Read):
 
     def begin(self, argv: Argv, is_group: bool) -> None:
         """Forget the last call, and read the words of this one."""
-        #: To be recorded: how much changed, deliveries by stream, consumers that got nothing.
+        #: To be recorded: the number of changes, deliveries by stream, consumers that got nothing.
         self.changes = 0
         self.recorders: list[DeliveryEffects] | None = None
         self.idle_consumers: list[tuple[bytes, bytes, bytes]] | None = None
@@ -51,7 +52,7 @@ class GroupRead(Read):
     # One stream
 
     def check(self, i: int) -> None:
-        """Type, group and ID of the i-th stream."""
+        """Check type, group and ID of the i-th stream."""
         found = self.ctx.read_stream(self.argv, self.options.keys_at + i)
         if self.group(found.stream) is None:
             argv = self.argv
@@ -70,7 +71,7 @@ class GroupRead(Read):
         return group_of(stream, self.argv, self.options.group_at)
 
     def serve(self, i: int) -> None:
-        """New, claimed or past entries; looking again counts again, as in Redis."""
+        """Write new, claimed or past entries; a second look counts again, as in Redis."""
         found = self.ctx.read_stream(self.argv, self.options.keys_at + i)
         stream = found.stream
         group = self.group(stream)
@@ -78,7 +79,7 @@ class GroupRead(Read):
             self.serve_group(found.key, stream, group, i)
 
     def serve_group(self, key: bytes, stream: Stream, group: Group, i: int) -> None:
-        """What the group has for the consumer."""
+        """Write the entries of the group for the consumer."""
         before = self.written
         name = self.argv.at(self.options.group_at + 1)
         consumer = group.consumer(name)
@@ -92,10 +93,10 @@ class GroupRead(Read):
         if sign == 0:
             ms, seq = self.read_id(i)
             if ms == mem.U64_MAX and seq == mem.U64_MAX:
-                # Redis keeps ">" as the largest ID and so takes that ID for it.
+                # Redis stores ">" as the largest ID, and so treats that ID as ">".
                 sign = GREATER
         if sign == 0:
-            # A history ID switches claiming off for the keys after it, too.
+            # A history ID also switches claiming off for the keys after it.
             self.options.claim_ms = xread_options.NOT_SET
         if not self.is_exhausted():
             if sign == 0:
@@ -107,7 +108,7 @@ class GroupRead(Read):
             self.idle_consumers.append((key, group.name, name))
 
     def serve_history(self, stream: Stream, group: Group, consumer: Consumer, i: int) -> None:
-        """The consumer's own pending entries above an ID; deleted ones as [id, null]."""
+        """The consumer's own pending entries above an ID; deleted entries as [id, null]."""
         out = self.out
         pending = group.pending
         limit = self.limit()
@@ -137,9 +138,9 @@ class GroupRead(Read):
     def serve_new(
         self, key: bytes, stream: Stream, group: Group, consumer: Consumer, i: int
     ) -> None:
-        """Claimed entries, then new ones; nothing at all is written if there are none."""
+        """Claimed entries, then new ones; if there are none, nothing is written."""
         claims = self.options.claim_ms != xread_options.NOT_SET and group.pending.count > 0
-        # The last ID may be of an entry that is gone; then there is nothing to deliver after all.
+        # The last ID may be that of a deleted entry; then there is nothing to deliver after all.
         has_new = stream.length > 0 and ids.before(
             group.last_ms, group.last_seq, stream.last_ms, stream.last_seq
         )
@@ -173,10 +174,10 @@ class GroupRead(Read):
         limit: int,
         recorder: DeliveryEffects | None,
     ) -> int:
-        """Take over entries idle for long enough, released and oldest first; how many."""
+        """Take over entries idle for long enough, released ones first, then oldest; how many."""
         now_ms = self.ctx.now_ms
         pending = group.pending
-        # Giving an entry away moves it in the order that is walked here: that comes last.
+        # A new owner changes the place of an entry in the order that is walked here: do that last.
         taken: list[int] = []
         slot = pending.oldest()
         while slot >= 0 and len(taken) != limit and not self.is_full():
@@ -197,7 +198,7 @@ class GroupRead(Read):
     def take_over(
         self, group: Group, consumer: Consumer, taken: list[int], recorder: DeliveryEffects | None
     ) -> None:
-        """Make the claimed entries the consumer's."""
+        """Give the claimed entries to the consumer."""
         now_ms = self.ctx.now_ms
         pending = group.pending
         for slot in taken:
@@ -224,7 +225,7 @@ class GroupRead(Read):
         limit: int,
         recorder: DeliveryEffects | None,
     ) -> int:
-        """Entries that the group has not had; they become pending unless NOACK."""
+        """Entries new to the group; they become pending unless NOACK."""
         out = self.out
         noack = self.options.noack
         with_claims = self.options.claim_ms != xread_options.NOT_SET
@@ -285,7 +286,7 @@ def xreadgroup(ctx: Context, argv: Argv) -> None:
 
 
 def parse_xreadgroup(ctx: Context, argv: Argv) -> GroupRead:
-    """All words of a call; the IDs wait until their streams are known."""
+    """All words of a call; the IDs are read later, when their streams are known."""
     read: GroupRead | None = ctx.spare_group_read
     if read is None:
         read = ctx.spare_group_read = GroupRead(ctx)
@@ -299,7 +300,7 @@ def apply_xreadgroup(read: GroupRead) -> None:
 
 
 def record_xreadgroup(read: GroupRead) -> None:
-    """Deliveries as XCLAIM, how far groups have read, and consumers that nothing else names."""
+    """Record deliveries as XCLAIM, the progress of groups, and consumers that no record names."""
     effects = read.ctx.effects
     effects.changes += read.changes
     if read.recorders is not None:
@@ -319,7 +320,7 @@ ROWS = [
         categories="@write @stream @slow @blocking",
         keys=READ_KEYS,
         since="5.0.0",
-        summary="Delivers entries of streams to a consumer of a group; can wait for some.",
+        summary="Delivers entries of streams to a consumer of a group, or waits for them.",
         group="stream",
         syntax="GROUP group consumer [COUNT count] [MAXCOUNT maxcount] [MAXSIZE bytes] "
         "[BLOCK milliseconds] [CLAIM min-idle-time] [NOACK] STREAMS key [key ...] id [id ...]",

@@ -1,8 +1,8 @@
-"""XSETID: a stream's last ID and its counters, as commands that rebuild a stream set them.
+"""XSETID: set a stream's last ID and its counters, when commands rebuild a stream.
 
     XSETID key last-id [ENTRIESADDED n] [MAXDELETEDID id]
 
-What contradicts the entries that are there is refused.
+Values that contradict the existing entries are refused.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def xsetid(ctx: Context, argv: Argv) -> None:
 
 
 def check_set_id(stream: Stream, ms: int, seq: int, entries_added: int) -> None:
-    """Whether XSETID would contradict the entries that are there."""
+    """Whether XSETID would contradict the existing entries."""
     if ids.before(ms, seq, stream.maxdel_ms, stream.maxdel_seq):
         raise CommandError(
             b"ERR The ID specified in XSETID is smaller than current max_deleted_entry_id"

@@ -4,12 +4,13 @@
 
     u1 ... u63, i1 ... i64    width, with or without a sign
     offset, #index            in bits, or in fields of this width
-    OVERFLOW                  for what follows: WRAP around, stay at the limit (SAT), or
+    OVERFLOW                  for the next ones: WRAP around, stay at the limit (SAT), or
                               FAIL, which answers null and writes nothing
 
-All words are read before anything is done.  The string grows at once to the farthest field
-that is written, even if each of them fails, as in Redis.  Redis then tells neither AOF
-nor replicas of such growth; here it is propagated, so that a replay gives the same string.
+All words are read before anything is done.  The string grows at once to the end of the
+farthest field to write, even if each write fails, as in Redis.  Redis does not propagate
+such growth to AOF or replicas; here it is propagated, so that a replay gives the same
+string.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ BAD_TYPE = (
 BAD_OVERFLOW = b"ERR Invalid OVERFLOW type specified"
 ONLY_GET = b"ERR BITFIELD_RO only supports the GET subcommand"
 
-#: Operation -> how many words follow it at least.
+#: Operation -> the minimum number of words after it.
 OPERATIONS = {b"GET": 2, b"SET": 3, b"INCRBY": 3}
 
 
@@ -136,7 +137,7 @@ def _run(ctx: Context, argv: Argv, steps: list[Step]) -> None:
 
 
 def _write(ctx: Context, buffer: bytearray, step: Step, is_new: bool) -> bool:
-    """Do one SET or INCRBY; whether anything is different now, or new."""
+    """Do one SET or INCRBY; whether the string changed or was created."""
     before = _get(buffer, step)
     after = _fitted(step, before)
     if after is None:
@@ -148,12 +149,12 @@ def _write(ctx: Context, buffer: bytearray, step: Step, is_new: bool) -> bool:
 
 
 def _fitted(step: Step, before: int) -> int | None:
-    """The number to write, within the limits of the field; None if it may not be written."""
+    """The number to write, within the limits of the field; None if the write fails."""
     least, greatest = step.limits()
     if step.name == b"INCRBY":
         number = before + step.amount
     else:
-        # A number below zero is a very large one to a field without a sign.
+        # In a field without a sign a negative number is a very large one.
         number = step.amount if step.is_signed else step.amount & mem.U64_MAX
     if least <= number <= greatest:
         return number
@@ -165,7 +166,7 @@ def _fitted(step: Step, before: int) -> int | None:
 
 
 def _window(step: Step) -> tuple[int, int, int]:
-    """First byte and end of the bytes that hold a field, and how many bits follow it there."""
+    """First byte and end of the bytes of a field, and how many bits follow it in them."""
     end = step.offset + step.width
     last = (end + 7) >> 3
     return step.offset >> 3, last, 8 * last - end
@@ -198,7 +199,7 @@ ROWS = [
         categories="@write @bitmap @slow",
         keys=Keys(1, 1, 1, "RW ACCESS UPDATE VARIABLE_FLAGS"),
         since="3.2.0",
-        summary="Reads, sets and counts numbers of any width in a string.",
+        summary="Reads, sets and increments numbers of any width in a string.",
         group="bitmap",
         syntax=f"key [{_GET}] [OVERFLOW <WRAP | SAT | FAIL>]"
         " [SET encoding offset value | INCRBY encoding offset increment]",

@@ -4,9 +4,9 @@
     bits     1000 0000    0000 0001        bit 0 is the first one, the highest of its byte
              0              8       15
 
-A string ends in zeros without end: a bit after it is 0, and BITOP fills the shorter
-ones.  Large strings are walked in steps of 64 KiB, as integers, so that no loop of ours
-runs over bytes.  What is written is propagated as it came.
+After its end a string counts as endless zeros: a bit there is 0, and BITOP fills the
+shorter strings with zeros.  Large strings are processed in steps of 64 KiB, as
+integers, so that no Python loop runs over bytes.  Writes are propagated as received.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NOT_OF_ONE = b"ERR BITOP NOT must be called with a single source key."
 OF_TWO = b"ERR BITOP %s must be called with at least two source keys."
 
 STEP_BYTES = 1 << 16
-#: Words of BITCOUNT and BITPOS: without a range, up to the unit.
+#: The number of words of BITCOUNT and BITPOS: without a range, up to the unit.
 COUNT_WORDS = (2, 4, 5)
 POS_WORDS = (3, 4, 5, 6)
 
@@ -46,7 +46,7 @@ POS_WORDS = (3, 4, 5, 6)
 
 
 def setbit(ctx: Context, argv: Argv) -> None:
-    """SETBIT key offset value: the bit that was there."""
+    """SETBIT key offset value: the old bit."""
     key, offset = argv[1], bit_offset(ctx, argv[2])
     on = integer_of(argv[3], BAD_BIT)
     if on not in (0, 1):
@@ -92,7 +92,7 @@ def bitcount(ctx: Context, argv: Argv) -> None:
 
 
 def bitpos(ctx: Context, argv: Argv) -> None:
-    """BITPOS key bit [start [end [BYTE|BIT]]]: where the first such bit is, or -1."""
+    """BITPOS key bit [start [end [BYTE|BIT]]]: the position of the first such bit, or -1."""
     wanted = integer_of(argv[2])
     if wanted not in (0, 1):
         raise CommandError(BAD_BIT_WANTED)
@@ -113,7 +113,7 @@ def bitpos(ctx: Context, argv: Argv) -> None:
 
 
 def _unit(argv: Argv, at: int) -> bool:
-    """Whether the range is one of bits, by the word that may say so."""
+    """Whether the range counts bits, by the optional last word."""
     if argv.n <= at:
         return False
     word = argv[at].upper()
@@ -144,7 +144,7 @@ def _find(value: String, wanted: int, first: int, last: int) -> int:
     """The first bit of this kind from the first to the last, or -1."""
     at, end = first >> 3, (last >> 3) + 1
     skip = b"\x00" if wanted else b"\xff"
-    # Bits before the first are made such that nobody looks for them.
+    # Bits before the first one are set to the value that is not searched for.
     before = 0xFF00 >> (first & 7) & 0xFF
     head = value[at] & ~before if wanted else value[at] | before
     step: String = bytes((head,))
@@ -177,7 +177,7 @@ def bitop(ctx: Context, argv: Argv) -> None:
     size = max(map(len, sources))
     ctx.lookup(argv[2])
     if size:
-        # Little-endian, so that zeros are added after the shorter strings.
+        # Little-endian, so that zeros are added at the end of the shorter strings.
         numbers = [int.from_bytes(source, "little") for source in sources]
         every = (1 << 8 * size) - 1
         result = operation(numbers) & every
@@ -198,7 +198,7 @@ def _exactly_one(numbers: list[int]) -> int:
 
 
 def _rest(numbers: list[int]) -> int:
-    """The bits of all but the first."""
+    """The OR of all strings but the first."""
     return reduce(or_, numbers[1:])
 
 

@@ -1,9 +1,9 @@
 """Numbers in strings: INCR, DECR, INCRBY, DECRBY, INCRBYFLOAT.
 
-A number is kept as its digits and read anew each time.  The whole ones have 64 bits;
+A number is stored as its digits and parsed each time.  Whole numbers have 64 bits;
 INCRBYFLOAT counts in floating point (long_double.py) and is propagated as ``SET k <sum>
 KEEPTTL``, so that a replica need not compute the same sum.  The others are propagated as
-they came.
+received.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def whole(text: bytes) -> int:
 
 
 def add(ctx: Context, argv: Argv, change: int) -> None:
-    """Add to the number of a key; compiled, in C, so the sum is made when it surely fits."""
+    """Add to the number of a key; compiled to C, so check that the sum fits before adding."""
     key = argv.at(1)
     before = typed(ctx.lookup(key), bytes)
     value = 0 if before is None else whole(before)
@@ -122,7 +122,7 @@ ROWS = [
         categories=_CATEGORIES,
         keys=_KEY,
         since="1.0.0",
-        summary="Takes one from a number.",
+        summary="Subtracts one from a number.",
         group="string",
         syntax="key",
     ),
@@ -146,7 +146,7 @@ ROWS = [
         categories=_CATEGORIES,
         keys=_KEY,
         since="1.0.0",
-        summary="Takes from a number.",
+        summary="Subtracts from a number.",
         group="string",
         syntax="key decrement",
     ),

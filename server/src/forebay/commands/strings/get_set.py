@@ -1,19 +1,19 @@
 """Strings, one key at a time: SET with all its options, GET and its relatives, DELEX.
 
-A string is a ``bytes`` object, or a ``bytearray`` once it was changed in place
+A string is a ``bytes`` object, or a ``bytearray`` after it was changed in place
 (string_ops.py).
 
-What is propagated holds no relative time, no question and nothing that only made
-the reply:
+Propagated commands have no relative time, no condition, and no option that only
+affects the reply:
 
     SET k v EX 10, SETEX, PSETEX     SET k v PXAT <time>
     SET k v GET                      SET k v
     SET k v IFEQ x                   SET k v
     GETSET k v                       SET k v
-    GETEX k EX 10                    PEXPIREAT k <time>, or DEL k if that is past
+    GETEX k EX 10                    PEXPIREAT k <time>, or DEL k if that time is past
     GETEX k PERSIST                  PERSIST k
     GETDEL k, DELEX k IFEQ x         DEL k
-    SETNX                            as it came
+    SETNX                            as received
 """
 
 from __future__ import annotations
@@ -76,16 +76,16 @@ def set_(ctx: Context, argv: Argv) -> None:
 
 
 def set_plain(ctx: Context, argv: Argv) -> None:
-    """SET without options, which is most of them."""
+    """SET without options, the most frequent form."""
     key = argv.at(1)
-    ctx.lookup(key)  # one that is past its time goes first, and says so
+    ctx.lookup(key)  # an expired key is removed first, with its event
     set_string(ctx, key, argv.at(2))
     ctx.effects.record_call(argv)
     ctx.reply.ok()
 
 
 def _may_set(ctx: Context, key: bytes, options: Options) -> bool:
-    """Whether the key is as the options want it."""
+    """Whether the key meets the conditions of the options."""
     value = ctx.lookup(key)
     if options.condition == (b"XX" if value is None else b"NX"):
         return False
@@ -143,7 +143,7 @@ def _setex(name: bytes, word: bytes) -> Callable[[Context, Argv], None]:
 def get(ctx: Context, argv: Argv) -> None:
     """GET key."""
     value = ctx.lookup(argv.at(1))
-    if type(value) is bytes:  # which is most of them
+    if type(value) is bytes:  # the most frequent case
         ctx.keyspace.hits += 1
         ctx.reply.bulk(value)
     else:
@@ -263,7 +263,7 @@ ROWS = [
         categories=_WRITE_FAST,
         keys=Keys(1, 1, 1, "OW INSERT"),
         since="1.0.0",
-        summary="Sets a string if the key is free.",
+        summary="Sets a string if its key is not in use.",
         group="string",
         syntax="key value",
     ),
@@ -275,7 +275,7 @@ ROWS = [
         categories=_WRITE_SLOW,
         keys=_SET_KEY,
         since="2.0.0",
-        summary="Sets a string that expires after so many seconds.",
+        summary="Sets a string that expires after a time in seconds.",
         group="string",
         syntax="key seconds value",
     ),
@@ -287,7 +287,7 @@ ROWS = [
         categories=_WRITE_SLOW,
         keys=_SET_KEY,
         since="2.6.0",
-        summary="Sets a string that expires after so many milliseconds.",
+        summary="Sets a string that expires after a time in milliseconds.",
         group="string",
         syntax="key milliseconds value",
     ),
@@ -311,7 +311,7 @@ ROWS = [
         categories=_WRITE_FAST,
         keys=Keys(1, 1, 1, "RW ACCESS DELETE"),
         since="6.2.0",
-        summary="Deletes a key and answers the string it held.",
+        summary="Deletes a key and returns its string.",
         group="string",
         syntax="key",
     ),
@@ -323,7 +323,7 @@ ROWS = [
         categories=_WRITE_FAST,
         keys=_CHANGED_KEY,
         since="1.0.0",
-        summary="Sets a string and answers the one before.",
+        summary="Sets a string and returns the old one.",
         group="string",
         syntax="key value",
     ),
@@ -335,7 +335,7 @@ ROWS = [
         categories=_WRITE_FAST,
         keys=_CHANGED_KEY,
         since="6.2.0",
-        summary="The string at a key, whose expiry time it changes.",
+        summary="Returns the string at a key and changes its expiry time.",
         group="string",
         syntax="key " + _TIME + "PERSIST]",
     ),
@@ -371,7 +371,7 @@ ROWS = [
         categories=_WRITE_FAST,
         keys=Keys(1, 1, 1, "RW DELETE VARIABLE_FLAGS"),
         since="8.4.0",
-        summary="Deletes a key if its string is, or is not, as expected.",
+        summary="Deletes a key if its string, or its digest, is or is not the given one.",
         group="string",
         syntax="key [" + _MATCH,
     ),

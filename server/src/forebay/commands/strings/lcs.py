@@ -1,15 +1,15 @@
 """LCS: the longest common subsequence of two strings.
 
 The table of lengths, L[i][j] for the first i bytes of one and the first j of the other, would
-take minutes to fill in Python.  A row of it never falls and rises by one at a time, so a
-row is one bit per column (0: it rises here), kept in one large integer, and the next row
-comes out of a handful of operations on whole integers:
+take minutes to fill in Python.  A row of it never falls and rises by one at a time, so a row
+is one bit per column (0: it rises here), kept in one large integer, and a few operations on
+whole integers give the next row:
 
     row'  = (row + hit) | (row - hit)      hit: row, where the other string has this byte
 
-The way back from the end of both strings reads those bits: where the bytes differ, it leaves
-the byte of the first string out if the row rises at the column, of the second otherwise.
-Redis breaks ties so, and the ranges that IDX tells depend on it.
+The way back from the end of both strings reads those bits: where the bytes differ, it skips
+the byte of the first string if the row rises at the column, otherwise that of the second.
+Redis breaks ties in this way, and the ranges of IDX depend on it.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from forebay.wire.argv import Argv
 NOT_STRINGS = b"ERR The specified keys must contain string values"
 LEN_AND_IDX = b"ERR If you want both the length and indexes, please just use IDX."
 TOO_LARGE = b"ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len"
-#: What a cell of the table takes in Redis, which refuses tables that are too large.
+#: The size of a table cell in Redis, which refuses tables that are too large.
 CELL_BYTES = 4
 ZERO, ONE = b"01"
 
-#: Where a common part ends in either string, and its length.
+#: Where a common part ends in each string, and its length.
 Part = tuple[int, int, int]
 
 
 @dataclass(slots=True)
 class Options:
-    """What is to be told."""
+    """The options of a call."""
 
     length: bool = False
     indexes: bool = False

@@ -11,7 +11,7 @@ type would round:
     rounded   to 64 significant bits, ties to even; fewer below 2^-16382
     text      17 digits after the point, ties to even; zeros at the end are dropped
 
-So ``0.1 + 0.2`` is ``0.3`` here as there, and 3 followed by a million steps of 0.1 drifts by
+So ``0.1 + 0.2`` is ``0.3`` here as in Redis, and 3 plus a million steps of 0.1 drifts by
 exactly as much.
 """
 
@@ -21,16 +21,16 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 
-#: Longer texts are no numbers to Redis.
+#: Redis does not accept longer texts as numbers.
 LONGEST_TEXT = 5 * 1024 - 1
 SIGNIFICANT_BITS = 64
-#: The weight of the last bit of the smallest numbers, and what is too large, as powers of two.
+#: The weight of the last bit of the smallest numbers, and the overflow limit, as powers of two.
 LEAST_BIT = -16445
 TOO_LARGE = 16384
-#: Powers of ten and of two beyond which a number is surely nothing, or surely too large.
+#: Powers of ten and of two beyond which a number is certainly 0, or certainly too large.
 DECIMAL_REACH = 5100
 BINARY_REACH = 17000
-#: More digits of an exponent than this are cut: it is out of reach anyway.
+#: An exponent with more digits is cut: it is out of range anyway.
 EXPONENT_DIGITS = 9
 DIGITS = 17
 ZERO = Fraction(0)
@@ -45,7 +45,7 @@ class OutOfRangeError(ArithmeticError):
 
 
 def parse(text: bytes) -> Fraction:
-    """The number that a text means; ValueError if none, OutOfRangeError if it says infinity."""
+    """The number in a text; ValueError if it is none, OutOfRangeError if it is infinite."""
     if not 0 < len(text) <= LONGEST_TEXT:
         raise ValueError("no number")
     if _INFINITE.match(text):
@@ -58,7 +58,7 @@ def parse(text: bytes) -> Fraction:
 
 
 def _value(found: re.Match[bytes], base: int, power: int) -> Fraction:
-    """The number of a match; one that is too large or too small to be any is refused."""
+    """The number of a match; too large or too small ones are refused."""
     sign, whole, fraction, exponent_sign, exponent_digits = found.groups(b"")
     if not whole + fraction:
         raise ValueError("no digits")
@@ -83,7 +83,7 @@ def _value(found: re.Match[bytes], base: int, power: int) -> Fraction:
 
 
 def rounded(exact: Fraction) -> Fraction:
-    """The nearest number that the type has; OutOfRangeError if it is infinite."""
+    """The nearest number of the type; OutOfRangeError if it is infinite."""
     if exact == 0:
         return exact
     size = abs(exact)

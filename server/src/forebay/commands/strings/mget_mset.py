@@ -1,7 +1,7 @@
 """Strings, several keys at once: MGET, MSET, MSETNX, MSETEX.
 
-All are as they came for the AOF and the replicas, but for the time of MSETEX, which
-becomes absolute: ``NX EX 10`` is ``PXAT <time>``.
+AOF and replicas get all of them as received, except that the time of MSETEX becomes
+absolute: ``NX EX 10`` is ``PXAT <time>``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BAD_PAIRS = b"ERR wrong number of key-value pairs"
 
 
 def mget(ctx: Context, argv: Argv) -> None:
-    """MGET key [key ...]: null for what is not there or not a string."""
+    """MGET key [key ...]: null for a missing key and for one that is not a string."""
     ctx.reply.array(len(argv) - 1)
     for i in range(1, len(argv)):
         value = read(ctx, argv[i])
@@ -49,7 +49,7 @@ def mset(ctx: Context, argv: Argv) -> None:
 
 
 def msetnx(ctx: Context, argv: Argv) -> None:
-    """MSETNX key value [key value ...]: all of them, or none if one key is taken."""
+    """MSETNX key value [key value ...]: all of them, or none if one key exists."""
     _check_pairs(argv, b"msetnx")
     free = all(ctx.lookup(argv[i]) is None for i in range(1, len(argv), 2))
     if free:
@@ -89,7 +89,7 @@ def msetex(ctx: Context, argv: Argv) -> None:
 
 
 def _set_one(ctx: Context, key: bytes, value: bytes, at_ms: int | None, keep_time: bool) -> None:
-    """As set_string(), but the time is told of first."""
+    """Like set_string(), but the event of the time is published first."""
     hold_string(ctx, key, value, keep_time)
     if at_ms is not None:
         expire_key(ctx, key, at_ms)
@@ -147,7 +147,7 @@ ROWS = [
         categories=_WRITE,
         keys=Keys(1, -1, 2, "OW INSERT"),
         since="1.0.1",
-        summary="Sets several strings at once if all keys are free.",
+        summary="Sets several strings at once if none of the keys exists.",
         group="string",
         syntax="key value [key value ...]",
     ),
@@ -159,7 +159,7 @@ ROWS = [
         categories=_WRITE,
         keys=Keys(flags="OW UPDATE", finder=_msetex_keys),
         since="8.4.0",
-        summary="Sets several strings at once, with one expiry time and if the keys allow it.",
+        summary="Sets several strings at once, with an expiry time and a condition.",
         group="string",
         syntax="numkeys key value [key value ...] [NX | XX] " + _TIME + "KEEPTTL]",
     ),

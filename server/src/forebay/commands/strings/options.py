@@ -1,15 +1,15 @@
-"""The words after SET, GETEX, MSETEX and DELEX: when to write, and how long it lasts.
+"""The options of SET, GETEX, MSETEX and DELEX: when to write, and for how long.
 
-    condition   NX, XX                        is the key there?
+    condition   NX, XX                        does the key exist?
     match       IFEQ, IFNE value              does it hold this string?
                 IFDEQ, IFDNE digest           does its string have this digest?
     expiry      EX, PX, EXAT, PXAT time | KEEPTTL | PERSIST
 
-A word may be repeated, and the last one counts; words of one line above are rivals.
-A condition may follow a match, but not the other way round.
+A word may be repeated, and the last one counts; words of one line above exclude each
+other.  A condition may follow a match, but not the other way round.
 
-A digest is the XXH3 of the string, 64 bits as 16 hexadecimal digits: so a client can
-ask whether a long string is still what it was without sending it.
+A digest is the XXH3 of the string, 64 bits as 16 hexadecimal digits.  With it a
+client can ask whether a long string is unchanged without sending it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from forebay.errors import SYNTAX, CommandError
 DIGEST_DIGITS = 16
 BAD_DIGEST = b"ERR must be exactly 16 hexadecimal characters"
 
-#: Option -> (milliseconds of its unit, whether it counts from now).
+#: Option -> (milliseconds of its unit, whether it is relative to now).
 TIMES = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
 MATCHES = frozenset((b"IFEQ", b"IFNE", b"IFDEQ", b"IFDNE"))
 MSETEX_WORDS = frozenset((b"NX", b"XX", b"KEEPTTL", *TIMES))
@@ -39,13 +39,13 @@ GETEX_WORDS = frozenset((b"PERSIST", *TIMES))
 
 @dataclass(slots=True)
 class Options:
-    """What was asked for."""
+    """The options of a call."""
 
     condition: bytes = b""  # NX or XX
     match: bytes = b""  # one of MATCHES
-    wanted: bytes = b""  # what stood after a word of MATCHES
+    wanted: bytes = b""  # the word after one of MATCHES
     expiry: bytes = b""  # one of TIMES, KEEPTTL or PERSIST
-    amount: bytes = b""  # what stood after a word of TIMES
+    amount: bytes = b""  # the word after one of TIMES
     get: bool = False
 
     def keeps_time(self) -> bool:
@@ -53,7 +53,7 @@ class Options:
 
 
 def read_options(args: Args, words: Collection[bytes]) -> Options:
-    """All arguments that are left, which must be among these words."""
+    """Read all remaining arguments, which must be among these words."""
     options = Options()
     while args.more():
         word = args.next().upper()
@@ -81,14 +81,14 @@ def _unrivalled(before: bytes, word: bytes) -> bytes:
 
 
 def absolute_ms(ctx: Context, name: bytes, options: Options) -> int | None:
-    """When the options let a key expire; None if they name no time."""
+    """When the key expires by these options; None if they name no time."""
     if options.expiry not in TIMES:
         return None
     return when_ms(ctx, name, options.expiry, options.amount)
 
 
 def when_ms(ctx: Context, name: bytes, word: bytes, amount: bytes) -> int:
-    """The absolute time that an option such as EX 10 means; ``name`` is the command's."""
+    """The absolute time of an option such as EX 10; ``name`` is the command's."""
     unit_ms, from_now = TIMES[word]
     value = integer_of(amount)
     at_ms = value * unit_ms + (ctx.now_ms if from_now else 0)
@@ -103,7 +103,7 @@ def digest_of(text: String) -> bytes:
 
 
 def does_match(match: bytes, wanted: bytes, text: String) -> bool:
-    """Whether a string is, or has the digest of, what a word of MATCHES asks for."""
+    """Whether a string, or its digest, is what a word of MATCHES asks for."""
     if match in (b"IFEQ", b"IFNE"):
         same = text == wanted
     else:

@@ -1,7 +1,7 @@
 """Parts of strings: APPEND, SETRANGE, GETRANGE and its old name SUBSTR.
 
 The two that write change the string in place (string_ops.py) and are propagated as
-they came.
+received.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ ROWS = [
         categories="@write @string @slow",
         keys=Keys(1, 1, 1, "RW UPDATE"),
         since="2.2.0",
-        summary="Overwrites a part of a string, which grows if it must.",
+        summary="Overwrites a part of a string, which grows if necessary.",
         group="string",
         syntax="key offset value",
     ),
@@ -114,7 +114,7 @@ ROWS = [
         categories="@read @string @slow",
         keys=_RANGE_READ,
         since="1.0.0",
-        summary="A part of a string, as GETRANGE.",
+        summary="The old name of GETRANGE.",
         group="string",
         syntax="key start end",
     ),

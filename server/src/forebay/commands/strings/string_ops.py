@@ -1,11 +1,11 @@
-"""Strings: what they are in Python, and the moves that their commands share.
+"""Strings: their Python types, and the operations that their commands share.
 
-    bytes        written whole: SET, GETSET, INCR, and all that a file held
+    bytes        written whole: SET, GETSET, INCR, and all that is loaded from a file
     bytearray    changed in place since then: APPEND, SETRANGE, SETBIT, BITFIELD, BITOP
 
-A change in place costs the bytes that it changes, not a copy of the string: setting
-one bit of a bitmap of a million users is as cheap as setting one of eight.  Redis makes
-the same distinction, and OBJECT ENCODING shows it: the second kind is always ``raw``.
+A change in place costs only the bytes that it changes, not a copy of the string: setting
+one bit in a bitmap of a million users is as cheap as in one of eight.  Redis makes the
+same distinction, and OBJECT ENCODING shows it: the second kind is always ``raw``.
 
 Rules
   1. A bytearray belongs to one key.  COPY makes another one; code that needs it for longer
@@ -35,7 +35,7 @@ def string_of(value: Value | None) -> String | None:
 
 
 def read_string(ctx: Context, key: bytes) -> String | None:
-    """The same for a command that reads a key: a hit or a miss."""
+    """The same for a command that reads a key: counts a hit or a miss."""
     return string_of(read(ctx, key))
 
 
@@ -50,7 +50,7 @@ def reply_string(ctx: Context, value: bytes | None) -> None:
 def set_string(
     ctx: Context, key: bytes, value: String, when_ms: int | None = None, keep_time: bool = False
 ) -> None:
-    """Let the key hold the string, with this expiry time, the old one, or none; and say so."""
+    """Set the string, with this expiry time, the old one, or none; and publish it."""
     hold_string(ctx, key, value, keep_time)
     ctx.notify(NOTIFY_STRING, b"set", key)
     if when_ms is not None:
@@ -58,7 +58,7 @@ def set_string(
 
 
 def hold_string(ctx: Context, key: bytes, value: String, keep_time: bool) -> None:
-    """Let the key hold the string, with its old expiry time or none."""
+    """Set the string, with its old expiry time or none."""
     db = ctx.db
     if not keep_time and db.expires:
         db.persist(key)
@@ -72,15 +72,15 @@ def hold_string(ctx: Context, key: bytes, value: String, keep_time: bool) -> Non
 
 
 def check_length(ctx: Context, size: int) -> None:
-    """Refuse a string of so many bytes if it would be too long, unless it comes from an AOF."""
+    """Refuse a string that would be too long, unless it comes from an AOF."""
     if size > ctx.settings.proto_max_bulk_len and not ctx.session.is_replaying:
         raise CommandError(TOO_LONG)
 
 
 def changeable(ctx: Context, key: bytes, value: String | None, size: int) -> bytearray:
-    """The string of a key, to be changed in place: made if there was none, ``size`` bytes or more.
+    """The string of a key, to change in place; created if missing, at least ``size`` bytes long.
 
-    Zeros fill what is added.
+    Added bytes are zero.
     """
     if value is None:
         buffer = bytearray(size)
@@ -95,7 +95,7 @@ def changeable(ctx: Context, key: bytes, value: String | None, size: int) -> byt
 
 
 def changed(ctx: Context, key: bytes, event: bytes) -> None:
-    """Say that a string was changed in place."""
+    """Publish that a string was changed in place."""
     ctx.db.touch(key)
     ctx.notify(NOTIFY_STRING, event, key)
 

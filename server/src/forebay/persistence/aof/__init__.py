@@ -1,1 +1,1 @@
-"""The append-only file: written while the server runs, read back at start, made anew."""
+"""The append-only file: written while the server runs, read back at start, rewritten."""

@@ -1,11 +1,11 @@
-"""Commands in, the text of an AOF out, sealed stretch by stretch.
+"""Commands in, the text of an AOF out; a seal follows each stretch.
 
     *3 $3 SET ...  *3 $3 SET ...  #CRC:xxxxxxxx     one stretch, given to the sink
     *3 $3 SET ...  ...                              the next one, in the making
 
-A base file is written once and read as a whole, so its checksum lines need not
-follow every command: one for each STRETCH_BYTES says where damage is, well
-enough, and costs a thousandth of the space.
+A base file is written once and read as a whole, so it does not need a checksum
+line after every command: one for each STRETCH_BYTES locates damage well enough,
+and costs a thousandth of the space.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ class BaseWriter:
         self.crc = 0
 
     def command(self, words: list[bytes]) -> None:
-        """One command; compiled callers may write theirs into ``out`` themselves."""
+        """Add one command; compiled callers may write theirs into ``out`` themselves."""
         out = self.out
         out.array(len(words))
         for word in words:
             out.bulk(word)
 
     def flush_if_full(self) -> bool:
-        """Seal what is there if it is enough; to be asked between commands."""
+        """Seal the stretch if it is long enough; call this between commands."""
         if self.out.size < STRETCH_BYTES:
             return False
         self.flush()
         return True
 
     def flush(self) -> None:
-        """Seal what is there."""
+        """Seal the stretch."""
         if self.out.size > 0:
             self.crc = crc32.update(self.crc, self.out.p, 0, self.out.size)
             self.out.raw(seal_line(self.crc))

@@ -1,8 +1,8 @@
-"""CRC-32 as zlib has it: reflected, polynomial 04C11DB7, chained by its last value.
+"""CRC-32 as in zlib: reflected, polynomial 04C11DB7, chained by its last value.
 
-Sixteen bytes a step.  TABLE holds sixteen tables of 256 cells: table k tells
-what a byte does to the checksum when k more bytes follow it, so sixteen
-look-ups that do not wait for each other replace sixteen that do.
+Sixteen bytes a step.  TABLE holds sixteen tables of 256 cells: table k gives
+the effect of a byte on the checksum when k more bytes follow it.  So sixteen
+independent look-ups replace sixteen that wait for each other.
 
     crc32(a + b) == update(update(0, a), b)
 
@@ -38,13 +38,13 @@ TABLE = make_table()
 
 
 def update(crc: int, p: mem.Source, at: int, end: int) -> int:
-    """The checksum of what ``crc`` is of, followed by p[at:end]."""
+    """The checksum of the bytes covered by ``crc``, followed by p[at:end]."""
     t = mem.cells(TABLE)
     crc = crc ^ mem.U32_MAX
     while end - at >= 16:
         a = mem.get_le(p, at, 8) ^ crc
         b = mem.get_le(p, at + 8, 8)
-        # What hangs on the last value comes last: the other look-ups do not wait for it.
+        # The look-ups that depend on the last value are last: the others do not wait for it.
         crc = (
             t[b >> 56]
             ^ t[256 + ((b >> 48) & 255)]

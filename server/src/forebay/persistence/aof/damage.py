@@ -1,23 +1,21 @@
-"""What is wrong with an AOF, and whether it is only an end that was never finished.
+"""Damage of an AOF, and whether it is only an unfinished end.
 
-A server that dies leaves an unfinished end; a power failure may also leave
-zeros, or take one page and keep the next.  No client
-had a reply for those bytes: they are cut off (and kept beside the file).  Anything
-else is damage to data that was safe, and then the server must not start as if
-nothing had happened.
+A server that dies leaves an unfinished end; a power failure may also leave zeros, or take
+one page and keep the next.  No client had a reply for those bytes: they are cut off (and
+kept next to the file).  Anything else is damage to data that was safe, and then the
+server must not start as if nothing had happened.
 
     judged by             an unfinished end if
     the rest of the file  no good record follows
-    marks, zeros          one follows, but the damage is lost pages (zeros up to the end
+    marks, zeros          one follows, but the damage is lost pages (zeros to the end
                           of a page) and no mark says that this place was synced
-    who wrote it          where no seals are (a Redis wrote it): no command follows
+    who wrote it          without seals (a Redis wrote it): no command follows
 
 Where the cut is
-  1. Ours: after the last seal that fits.  A unit without its seal was not promised
-     to anybody, and nobody can tell whether it is right.  Units of a turn that have their
-     seal in common go together.
-  2. Of a Redis: after the last whole unit, as it would do itself.  If a seal of ours
-     covers that part and does not fit, nothing is cut: it would be all of it.
+  1. Ours: after the last valid seal.  A unit without its seal was not confirmed to any
+     client, and cannot be verified.  Units of a turn that share a seal are cut together.
+  2. Of a Redis: after the last whole unit, as Redis itself does.  If a seal of ours
+     covers that part and is wrong, nothing is cut: the cut would remove all of it.
 """
 
 from __future__ import annotations
@@ -34,13 +32,13 @@ from forebay.wire.chars import MULTI
 PAGE = 4096
 MARK_HEAD = mark_line(0)[:6]
 SELECT = b"*2\r\n$6\r\nSELECT\r\n"
-#: How often the rest of a file may be walked before we say: there may be good records.
+#: How often the rest of a file may be scanned before we assume that there are good records.
 WALKS = 16
 
 
-#: How an AOF begins: '#' lines of either server, and a command.
+#: The beginning of an AOF: '#' lines of either server, and a command.
 FIRST_RECORD = re.compile(rb"(#[A-Z]+:[0-9a-f]+\r\n)*\*[0-9]+\r\n\$[0-9]+\r\n")
-#: The same, if the file ends before that is all there.
+#: The same, if the file ends before that is complete.
 CUT_SHORT = re.compile(
     rb"(#[A-Z]+:[0-9a-f]+\r\n)*(#[A-Z]*(:[0-9a-f]*\r?)?|\*[0-9]*(\r(\n(\$[0-9]*\r?)?)?)?)?"
 )
@@ -51,20 +49,20 @@ class Damage:
 
     def __init__(self, path: str, offset: int, crc: int, file_size: int, reason: str) -> None:
         self.path = path
-        #: Everything before it is good; what a cut would leave.
+        #: Everything before it is good; the size after a cut.
         self.offset = offset
-        #: The checksum of what is before it.
+        #: The checksum of everything before it.
         self.crc = crc
         self.file_size = file_size
         self.reason = reason
         #: Whether it is an unfinished end.
         self.is_tail = True
-        #: Why it is no unfinished end.
+        #: Why it is not an unfinished end.
         self.objection = ""
 
     @property
     def lost_bytes(self) -> int:
-        """What a cut would take."""
+        """How many bytes a cut would remove."""
         return self.file_size - self.offset
 
     @property
@@ -74,7 +72,7 @@ class Damage:
 
 
 class Survey:
-    """What is good in the rest of a file."""
+    """The good part of the rest of a file."""
 
     def __init__(self) -> None:
         #: Where the first good record begins, -1 if there is none.
@@ -85,9 +83,9 @@ class Survey:
 
 
 def judge(disk: Disk, path: str, scanner: AofScanner, code: int) -> Damage | None:
-    """What it means that the scanner stopped here; None if the file just ends here.
+    """Why the scanner stopped here; None if the file just ends here.
 
-    ``code`` is its last answer; MORE stands for the end of the file.
+    ``code`` is its last answer; MORE means the end of the file.
     """
     with disk.open_read(path) as file:
         is_redis = is_by_redis(file, scanner)
@@ -110,14 +108,14 @@ def judge(disk: Disk, path: str, scanner: AofScanner, code: int) -> Damage | Non
 
 
 def begins_like_aof(file: ReadFile) -> bool:
-    """Whether the first bytes of a file are those of an AOF, and not of something else."""
+    """Whether a file begins like an AOF, and is not something else."""
     file.seek(0)
     head = file.read(PAGE)
     return bool(FIRST_RECORD.match(head) or CUT_SHORT.fullmatch(head))
 
 
 def describe_stop(scanner: AofScanner, code: int, is_whole: bool) -> str:
-    """What is wrong, in words."""
+    """A description of the damage."""
     if code != MORE:
         return scanner.reason
     if is_whole:
@@ -129,16 +127,16 @@ def is_by_redis(file: ReadFile, scanner: AofScanner) -> bool:
     """Whether a Redis wrote the bytes after the last good seal."""
     if begins_like_redis(file, scanner.seal_at):
         return True
-    # Each file of ours has a seal as its first line; perhaps that one is damaged.
+    # Each file of ours has a seal as its first line; that one may be damaged.
     return scanner.seals == 0 and (
         scanner.lacks_seals() or find_seal(file, scanner.seal_at) is None
     )
 
 
 def begins_like_redis(file: ReadFile, start: int) -> bool:
-    """Whether the first thing there is SELECT, and no line of ours stands in front of it.
+    """Whether the first command there is SELECT, without a line of ours before it.
 
-    A Redis that goes on with a file says it first, perhaps after MULTI.
+    A Redis that continues a file begins with it, perhaps after MULTI.
     """
     file.seek(start)
     text = file.read(PAGE)
@@ -164,7 +162,7 @@ def has_lost_pages(file: ReadFile, start: int, stop: int) -> bool:
 
 
 def foreign_objection(file: ReadFile, code: int, stop: int, survey: Survey) -> str:
-    """The same where no seals are."""
+    """The same for a part without seals."""
     if code == UNFIT:
         return "many records have no checksum of their own"
     if survey.first_at >= 0 or has_commands(file, stop + 1):
@@ -173,7 +171,7 @@ def foreign_objection(file: ReadFile, code: int, stop: int, survey: Survey) -> s
 
 
 def objection(file: ReadFile, damage: Damage, scanner: AofScanner, survey: Survey) -> str:
-    """Why the damage is more than an unfinished end; empty if it is not."""
+    """Why the damage is more than an unfinished end; empty if it is not more."""
     if scanner.lacks_seals():
         stop = scanner.pos + scanner.shift
         if not has_lost_pages(file, scanner.seal_at, stop):
@@ -190,10 +188,10 @@ def objection(file: ReadFile, damage: Damage, scanner: AofScanner, survey: Surve
 
 
 def look_behind(file: ReadFile, start: int, crc: int | None) -> Survey:
-    """Find the good records after ``start``: a seal, and a record that fits it and the next.
+    """Find the good records after ``start``: a seal, and a record that matches it and the next.
 
-    ``crc`` is the checksum that the seal at ``start`` should have been: if only
-    that line is damaged, the next record fits.
+    ``crc`` is the right checksum for the seal at ``start``: if only that line
+    is damaged, the next record matches.
     """
     survey = Survey()
     survey.budget = WALKS * (file.size - start + PIECE)
@@ -211,7 +209,7 @@ def look_behind(file: ReadFile, start: int, crc: int | None) -> Survey:
 
 
 def walk(file: ReadFile, survey: Survey, start: int, crc: int) -> int:
-    """Walk as far as the seals fit; where the last good record ended."""
+    """Walk as far as the seals are valid; where the last good record ended."""
     if start >= file.size:
         return start
     window = AofWindow(file, start, crc)
@@ -222,7 +220,7 @@ def walk(file: ReadFile, survey: Survey, start: int, crc: int) -> int:
         survey.first_at = start
     survey.synced = max(survey.synced, scanner.synced)
     survey.budget -= window.read_to - scanner.seal_at
-    # The seal that did not fit may begin the next good stretch: it is found again.
+    # The seal that was wrong may begin the next good stretch: it is found again.
     return scanner.seal_at if code != UNFIT else scanner.pos + scanner.shift
 
 

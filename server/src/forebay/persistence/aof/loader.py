@@ -10,19 +10,19 @@
     aof.resume(loader.resume())
 
 Rules
-  1. Nothing is run before it is verified.  A range holds whole commands and no
-     '#' lines; a record is in it only when its seal fits.
-  2. Where no seal comes for long (a Redis wrote that part) the reader looks ahead
-     to the next seal or the end of the file before it gives the first command out.
+  1. Nothing runs before it is verified.  A range holds whole commands and no '#' lines; a
+     record is in it only if its seal is valid.
+  2. In a long part without seals (a Redis wrote it) the reader looks ahead to the next
+     seal or the end of the file before it returns the first command.
   3. Only the last file that holds anything may end unfinished: an increment is
      synced before the first line of the next one is written.
-  4. A cut never destroys: the bytes are copied and synced first, and nothing is
-     cut before all that is good has been run.
-  5. The data that was run is that of the place in a primary's stream which ``position``
-     names, or it is empty and the server asks for all data.  Units of a turn lead to one
-     place together, so they have one seal in common (#TURN): a server that died while it
-     wrote them goes on at the place before them.  Nobody misses them: a reply, and a word
-     to a primary, leave only after the write of the whole turn.
+  4. A cut never destroys data: the bytes are copied and synced first, and nothing is cut
+     before all good commands have run.
+  5. ``position`` names the offset of the loaded data in a primary's stream; if it is
+     empty, the server asks for all data.  Units of a turn lead to one offset together, so
+     they share one seal (#TURN): a server that died while it wrote them continues at the
+     offset before them.  Nothing is lost: replies, and acknowledgements to a primary, are
+     sent only after the write of the whole turn.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from forebay.persistence.files import Disk, join, keep_copy, parent, replace_fil
 #: How much may wait for its seal before the reader looks ahead.
 LOOK_AHEAD = 1 << 20
 RDB_MAGIC = b"REDIS"
-#: A range of commands is about so long; a single unit may be longer.
+#: The approximate size of a range; a single unit may be longer.
 RANGE = 1 << 18
 
 
@@ -91,7 +91,7 @@ class AofReader:
 
     @property
     def size(self) -> int:
-        """How much of the file is good; final when next_range has said False."""
+        """How much of the file is good; final after next_range has returned False."""
         return self.damage.offset if self.damage else self.window.file.size
 
     @property
@@ -105,7 +105,7 @@ class AofReader:
         return self.scanner.seals > 0 and self.scanner.seal_at == self.size
 
     def file_offset(self, at: int) -> int:
-        """Where in the file buf[at] is."""
+        """The file offset of buf[at]."""
         return self.scanner.offset_of(at)
 
     def next_range(self) -> bool:
@@ -127,7 +127,7 @@ class AofReader:
         return self.end > self.start
 
     def more(self) -> bool:
-        """Get more of the file; False at its end."""
+        """Read more of the file; False at its end."""
         scanner = self.scanner
         waiting = scanner.unit_at - scanner.good_at
         if waiting > LOOK_AHEAD and scanner.units_since_seal > COMMANDS_OF_ONE_UNIT:
@@ -136,7 +136,7 @@ class AofReader:
         return self.window.more()
 
     def look_ahead(self) -> None:
-        """Learn how far units may be trusted that no seal covers yet."""
+        """Find out how far units without a seal may be trusted."""
         scanner = self.scanner
         with self.disk.open_read(self.part.path) as file:
             probe = AofWindow(file, scanner.good_at, scanner.seal_crc)
@@ -154,7 +154,7 @@ class AofReader:
             self.is_done = True
 
     def conclude(self, damage: Damage | None) -> None:
-        """Trust what is good up to the end of the file or the damage; raise if that is no tail."""
+        """Trust the good part up to the end of the file or the damage; raise if that is no tail."""
         if damage is None:
             self.scanner.trust(self.window.file.size)
             return
@@ -174,7 +174,7 @@ class AofReader:
 
 
 def describe(damage: Damage) -> str:
-    """What a person needs to know of damage that stops the start."""
+    """The message for a person about damage that prevents the start."""
     return (
         f"{damage.path} is damaged at offset {damage.offset}: {damage.reason}, and "
         f"{damage.objection}. Restore the file, or cut it there (the {damage.lost_bytes} bytes "
@@ -183,7 +183,7 @@ def describe(damage: Damage) -> str:
 
 
 class AofLoader:
-    """The whole AOF of a server that starts."""
+    """The whole AOF of a server at start."""
 
     def __init__(
         self, disk: Disk, folder: str, name: str, note: Note, truncated_ok: bool = True
@@ -193,7 +193,7 @@ class AofLoader:
         self.manifest = Manifest()
         self.total_bytes = 0
         self.point: ResumePoint | None = None
-        #: The place in a primary's stream that the increments lead to, as scanner.py has it.
+        #: The offset in a primary's stream that the increments lead to, as in scanner.py.
         self.position: bytes | None = None
         self.found: list[AofPart] = []
 
@@ -206,14 +206,14 @@ class AofLoader:
         return join(parent(self.folder), self.name)
 
     def exists(self) -> bool:
-        """Whether there is an AOF, or what is left of one."""
+        """Whether there is an AOF, or the rest of one."""
         disk = self.disk
         if disk.exists(self.manifest_path()) or bool(self.strays()):
             return True
         return disk.exists(self.old_path()) and not disk.is_folder(self.old_path())
 
     def prepare(self) -> None:
-        """Find the files; an AOF without a manifest gets one when all of it is loaded."""
+        """Find the files; an AOF without a manifest gets one after all of it is loaded."""
         if self.disk.exists(self.manifest_path()):
             self.read_manifest()
         else:
@@ -221,7 +221,7 @@ class AofLoader:
         self.find_parts()
 
     def look(self) -> None:
-        """Find the files and change nothing, for one who only wants to know."""
+        """Find the files and change nothing, for callers that only read."""
         self.read_manifest()
         self.find_parts()
 
@@ -231,7 +231,7 @@ class AofLoader:
         self.manifest = parse_manifest(self.disk.read(path), path)
 
     def find_parts(self) -> None:
-        """Look that all files are there, and what they are."""
+        """Check that all files exist, and their types."""
         self.found = [self.look_at(entry) for entry in self.manifest.loaded()]
         self.total_bytes = sum(part.size for part in self.found)
         filled = [part for part in self.found if part.size > 0] or self.found
@@ -240,7 +240,7 @@ class AofLoader:
         self.point = ResumePoint(self.manifest, 0, 0, is_sealed=False)
 
     def look_at(self, entry: Entry) -> AofPart:
-        """A file of the AOF, and what is in it."""
+        """A file of the AOF, and its content."""
         path = self.old_path() if self.is_half_upgraded() else join(self.folder, entry.name)
         if not self.disk.exists(path):
             raise CorruptDataError(
@@ -260,7 +260,7 @@ class AofLoader:
         return AofReader(self.disk, part, start, self.truncated_ok)
 
     def settle(self, reader: AofReader) -> None:
-        """A file was read to its end: cut off what is unfinished, and keep a copy of it."""
+        """A file was read to its end: cut off an unfinished end, and keep a copy of it."""
         reader.close()
         self.note_position(reader)
         damage = reader.damage
@@ -276,8 +276,8 @@ class AofLoader:
             self.point = ResumePoint(self.manifest, reader.size, reader.crc, reader.is_sealed)
 
     def note_position(self, reader: AofReader) -> None:
-        """A file was read: where in a primary's stream does it end?  A unit that was run without
-        a seal may lack its comment.
+        """A file was read: update the offset in a primary's stream.  A unit that ran without a seal
+        may lack its comment.
         """
         scanner = reader.scanner
         named = scanner.position
@@ -287,7 +287,7 @@ class AofLoader:
             self.position = named
 
     def resume(self) -> ResumePoint:
-        """Where the AOF goes on; an old AOF is brought into the form of today."""
+        """Where the AOF continues; an old AOF is converted to the present form."""
         if self.point is None:
             raise ValueError("nothing was loaded")
         if not self.disk.exists(self.manifest_path()):
@@ -300,7 +300,7 @@ class AofLoader:
     # Logs that have no manifest
 
     def strays(self) -> list[str]:
-        """Files of the AOF that hold data (more than a first line), by their names."""
+        """Files of the AOF that hold data (more than a first line), by name."""
         if not self.disk.is_folder(self.folder):
             return []
         pattern = re.compile(re.escape(self.name) + r"\.[0-9]+\.(base\.(rdb|aof)|incr\.aof)")
@@ -311,20 +311,20 @@ class AofLoader:
         ]
 
     def made_manifest(self) -> Manifest:
-        """Name the files of an AOF whose manifest was not written yet."""
+        """List the files of an AOF whose manifest was not written yet."""
         if strays := self.strays():
             return self.first_files(strays)
         if not self.disk.exists(self.old_path()):
             raise CorruptDataError(f"there is no AOF in {self.folder}")
         self.check_old()
-        # As Redis 7 does: the old file becomes the base, under its old name.
+        # As in Redis 7: the old file becomes the base, under its old name.
         self.note("notice", f"{self.old_path()} becomes the base of {self.folder}")
         manifest = Manifest()
         manifest.base = Entry(self.name, 1, BASE)
         return manifest
 
     def check_old(self) -> None:
-        """Do not take a file for an AOF only because of its name."""
+        """Do not treat a file as an AOF only because of its name."""
         with self.disk.open_read(self.old_path()) as file:
             is_rdb = file.read(len(RDB_MAGIC)) == RDB_MAGIC
             if not is_rdb and not begins_like_aof(file):
@@ -334,7 +334,7 @@ class AofLoader:
                 )
 
     def first_files(self, strays: list[str]) -> Manifest:
-        """The very first base was written, but not its manifest: that is clear.  Else refuse."""
+        """Accept one case: the very first base was written, but not its manifest.  Else refuse."""
         first = [f"{self.name}.1.base.rdb", f"{self.name}.1.base.aof", f"{self.name}.1.incr.aof"]
         bases = [name for name in strays if name in first[:2]]
         if len(bases) != 1 or not set(strays) <= set(first):
@@ -350,7 +350,7 @@ class AofLoader:
         return manifest
 
     def is_half_upgraded(self) -> bool:
-        """Whether the manifest names the old file as base, and that is where it was."""
+        """Whether the manifest names the old file as base, at its old place."""
         base = self.manifest.base
         if base is None or base.name != self.name or self.manifest.increments:
             return False
@@ -359,7 +359,7 @@ class AofLoader:
 
 
 def cut(disk: Disk, damage: Damage) -> str:
-    """Cut a file where it is damaged; the path of the copy of what was cut."""
+    """Cut a file where it is damaged; the path of the copy of the removed bytes."""
     copy = keep_copy(disk, damage.path, damage.offset)
     disk.truncate(damage.path, damage.offset)
     return copy

@@ -6,19 +6,19 @@
     file appendonly.aof.8.incr.aof seq 8 type i
     #CRC:1f00ab42
 
-    b   base: everything up to a moment; at most one
-    i   increments: what happened since, in this order
-    h   history: replaced, only waiting to be deleted
+    b   base: all data up to a moment; at most one
+    i   increments: later changes, in this order
+    h   history: replaced files that will be deleted
 
 Rules (Redis refuses a manifest that breaks them, and so do we)
-  1. A line is pairs of a word and a value; ``file``, ``seq`` and ``type`` must
-     be there, a pair we do not know is left alone.  Lines with # are comments.
+  1. A line is pairs of a word and a value; ``file``, ``seq`` and ``type`` are
+     required, unknown pairs are ignored.  Lines with # are comments.
   2. One base.  The increments' numbers rise.  A number is above 0.
-  3. A file's name has no slash: the manifest names only what lies beside it.
+  3. A file's name has no slash: the manifest names only files in its own folder.
   4. A name with blanks or quotes in it is written in double quotes.
   5. Ours end with a seal, the CRC-32 of all lines above; to Redis it is a comment.
-     One flipped bit could make history of an increment, or load one twice.  What
-     has no seal (a Redis wrote it) is taken as it is.
+     One flipped bit could turn an increment into history, or load one twice.  A
+     manifest without a seal (a Redis wrote it) is accepted as it is.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from forebay.persistence.aof import crc32
 from forebay.persistence.aof.seals import SEAL_HEAD
 
 BASE, HISTORY, INCREMENT = "b", "h", "i"
-#: Redis does not read a longer line.
+#: Redis does not read longer lines.
 LONGEST_LINE = 1024
 PLAIN = re.compile(rb"[^\s\"'\\\x00-\x1f\x7f]+")
 WORD = re.compile(rb"""\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\')*)'|([^\s"']+))(?=\s|$)""")
@@ -49,18 +49,18 @@ class Entry(NamedTuple):
 
 
 class Manifest:
-    """All files of the AOF, by what they are."""
+    """All files of the AOF, by type."""
 
     def __init__(self) -> None:
         self.base: Entry | None = None
         self.increments: list[Entry] = []
         self.history: list[Entry] = []
-        #: The last numbers given; one is never given twice.
+        #: The last numbers used; a number is never used twice.
         self.base_seq = 0
         self.increment_seq = 0
 
     def copy(self) -> Manifest:
-        """One that can be changed while this one still holds on the disk."""
+        """A copy that can be changed while this one is still valid on disk."""
         new = Manifest()
         new.base = self.base
         new.increments, new.history = list(self.increments), list(self.history)
@@ -76,7 +76,7 @@ class Manifest:
         return self.increments[-1] if self.increments else None
 
     def retire(self, entries: list[Entry]) -> None:
-        """These files are replaced by others."""
+        """Mark these files as replaced."""
         self.history += [Entry(entry.name, entry.seq, HISTORY) for entry in entries]
 
 
@@ -107,12 +107,12 @@ def format_manifest(manifest: Manifest) -> bytes:
 
 
 def seal_of(text: bytes) -> bytes:
-    """The line that comes last."""
+    """The last line."""
     return b"#CRC:%08x\n" % crc32.checksum(text)
 
 
 def quoted(name: str) -> bytes:
-    """A name as it stands in the manifest."""
+    """A name as written in the manifest."""
     raw = name.encode("utf-8", "surrogateescape")
     if PLAIN.fullmatch(raw):
         return raw
@@ -152,7 +152,7 @@ def parse_manifest(text: bytes, path: str) -> Manifest:
 
 
 def broken(path: str, line: int, reason: str) -> CorruptDataError:
-    """The error of a manifest that cannot be used."""
+    """The error for an unusable manifest."""
     return CorruptDataError(f"the manifest {path} is not usable: line {line}: {reason}")
 
 
@@ -194,7 +194,7 @@ def parse_entry(line: bytes) -> Entry:
 
 
 def split_words(line: bytes) -> list[bytes]:
-    """The words of a line; those in quotes without them."""
+    """The words of a line; quoted words without their quotes."""
     words, at = [], 0
     line = line.strip()
     while at < len(line):
@@ -213,7 +213,7 @@ def split_words(line: bytes) -> list[bytes]:
 
 
 def unescape(code: bytes) -> bytes:
-    """What stands for a backslash and ``code``."""
+    """The meaning of a backslash and ``code``."""
     if len(code) == 3:
         return bytes([int(code[1:], 16)])
     return LETTERS.get(code, code)

@@ -1,4 +1,4 @@
-"""The keyspace as the shortest AOF that makes it: the command form of a base file.
+"""The keyspace as the shortest AOF that creates it: the command form of a base file.
 
     SELECT 0
     SET greeting hello                 PEXPIREAT greeting 1700000000000
@@ -7,12 +7,12 @@
     #CRC:5f0c2d1a                      after every 16 KiB or so
     ...
 
-An empty server that runs it, this one or a Redis, has the same data; so it
-is the base file of an AOF when `aof-use-rdb-preamble` is off.  A snapshot is
-smaller and quicker to load; this one can be read and edited by a person.
+An empty server, Forebay or Redis, that runs it has the same data; so it is the
+base file of an AOF when `aof-use-rdb-preamble` is off.  A snapshot is smaller
+and quicker to load; a person can read and edit this one.
 
-What is lost: the times at which consumers were last seen and active, and how
-many duplicate messages a stream has counted.  No command can set these.
+Two things are lost: the times at which consumers were last seen and active, and
+the number of duplicate messages of a stream.  No command can set these.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from forebay.core.stream import Stream
 from forebay.persistence.aof.base_writer import BaseWriter
 from forebay.persistence.aof.rewrite_stream import StreamRewriter
 
-#: What a stream has that nobody configured.
+#: The idempotency settings of a stream without configuration.
 IDMP_DEFAULTS = (100, 100)
 #: Members of a list or set in one command.
 MEMBERS_PER_COMMAND = 64
@@ -35,9 +35,10 @@ MEMBERS_PER_COMMAND = 64
 
 @dataclass
 class RewriteOptions:
-    """What new streams of this server are given; a stream that differs says so in the base.
+    """The settings of new streams of this server; the base has those of streams that differ.
 
-    ``comment`` is the last line of the file: where in the stream of changes the data is.
+    ``comment`` is the last line of the file: the offset of the data in the stream of
+    changes.
     """
 
     idmp_duration_s: int = IDMP_DEFAULTS[0]
@@ -48,9 +49,10 @@ class RewriteOptions:
 def rewrite(
     keyspace: Keyspace, sink: Callable[[bytes], object], options: RewriteOptions | None = None
 ) -> Iterator[int]:
-    """Write everything to ``sink``; yields the number of keys written so far, again and again.
+    """Write everything to ``sink``; yields the number of keys written so far, repeatedly.
 
-    The caller must go on to the end; between two steps the keyspace must not change.
+    The caller must iterate to the end; between two steps the keyspace must not
+    change.
     """
     base = BaseWriter(sink)
     defaults = options or RewriteOptions()
@@ -78,7 +80,7 @@ def _expiry(base: BaseWriter, database: Database, key: bytes) -> None:
 
 
 def _value(base: BaseWriter, key: bytes, value: Value, defaults: RewriteOptions) -> Iterator[None]:
-    """The commands that make one value; stops now and then for the caller to look up."""
+    """The commands that make one value; yields now and then, for other work of the caller."""
     if isinstance(value, (bytes, bytearray)):
         base.command([b"SET", key, bytes(value)])
     elif isinstance(value, Stream):
@@ -102,8 +104,8 @@ def _stream(
     writer = StreamRewriter(base, key, stream)
     while writer.entries():
         yield
-    # A stream with settings as built in is silent about them only if a loader is sure to
-    # agree; so Redis before 8.6, which knows none, can load the AOF of a user who has none.
+    # A stream with the built-in settings omits them only if every loader has the same; so Redis
+    # before 8.6, which has no such settings, can load the AOF of a user who does not use them.
     settings = (stream.idmp_duration_s, stream.idmp_maxsize)
     if {settings, (defaults.idmp_duration_s, defaults.idmp_maxsize)} != {IDMP_DEFAULTS}:
         writer.idmp_settings()

@@ -1,26 +1,26 @@
-"""One stream as commands that make it: entries, counters, groups, pending entries, messages.
+"""One stream as commands that create it: entries, counters, groups, pending entries, messages.
 
     XADD key id field value ...                    each live entry, and each ghost at its place
     XSETID key last ENTRIESADDED n MAXDELETEDID id
     XGROUP CREATE key group last ENTRIESREAD n     each group ...
     XGROUP CREATECONSUMER key group name           ... its consumers that have nothing pending
     XCLAIM key group name 0 id id ... TIME t JUSTID RETRYCOUNT n FORCE    those that have
-    XNACK key group FAIL IDS n id ... RETRYCOUNT n FORCE       what nobody owns, in order
+    XNACK key group FAIL IDS n id ... RETRYCOUNT n FORCE       unowned entries, in order
     XCFGSET key IDMP-DURATION s IDMP-MAXSIZE n     if the settings are not the usual ones
     XIDMPRECORD key pid iid id                     each message that is remembered
-    XTRIM key MAXLEN n / XDEL key id ...           the ghosts go again
-    XSETID ...                                     and with them their traces
+    XTRIM key MAXLEN n / XDEL key id ...           remove the ghosts again
+    XSETID ...                                     remove their traces
 
-Ghosts.  An entry can be deleted while it is pending, or while a producer's message
-is remembered to have become it.  XCLAIM and XIDMPRECORD take no ID that is not in
-the stream; so the entry is added with some content, claimed, and deleted again,
-which is how the record came to point at nothing in the first place.  What stood
-before the first live entry is trimmed away, because only XDEL leaves a trace in
-max-deleted-id; ghosts after it were once deleted by XDEL themselves.
+Ghosts.  An entry can be deleted while it is pending, or while the stream remembers
+it as the entry of a producer's message.  XCLAIM and XIDMPRECORD accept no ID that
+is not in the stream.  So the entry is added with some content, claimed, and
+deleted again, which repeats how the record lost its entry.  Ghosts before the
+first live entry are removed by XTRIM, because only XDEL leaves a trace in
+max-deleted-id; ghosts after it were originally deleted by XDEL.
 
 Entries pending with the same owner, time and count make one XCLAIM.
 
-Rule: between two calls on a stream it must not change.
+Rule: between two calls the stream must not change.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from forebay.core.stream import Stream
 from forebay.core.view import View
 from forebay.persistence.aof.base_writer import BaseWriter
 
-#: So many IDs stand in one command at most.
+#: The maximum number of IDs in one command.
 IDS_PER_COMMAND = 1024
 # XADD key id ...
 ADD_ARGS = 3
@@ -47,7 +47,7 @@ NACK_ARGS = 9
 
 
 class Run:
-    """IDs of pending entries that can stand in one command."""
+    """IDs of pending entries that fit in one command."""
 
     def __init__(self) -> None:
         self.ids: array[int] = array("Q", bytes(16 * IDS_PER_COMMAND))
@@ -57,7 +57,7 @@ class Run:
         self.deliveries = 0
 
     def goes_on(self, time_ms: int, deliveries: int) -> bool:
-        """Whether an entry with these may join."""
+        """Whether an entry with these properties can join the run."""
         if self.n == 0:
             return True
         if self.n == IDS_PER_COMMAND:
@@ -65,7 +65,7 @@ class Run:
         return self.time_ms == time_ms and self.deliveries == deliveries
 
     def add(self, ms: int, seq: int, time_ms: int, deliveries: int) -> None:
-        """One entry more."""
+        """Add one entry."""
         self.time_ms = time_ms
         self.deliveries = deliveries
         self.w[2 * self.n] = ms
@@ -74,7 +74,7 @@ class Run:
 
 
 class StreamRewriter:
-    """Writes one stream: entries() until it says no, then finish()."""
+    """Writes one stream: call entries() until it returns False, then finish()."""
 
     def __init__(self, base: BaseWriter, key: bytes, stream: Stream) -> None:
         self.base = base
@@ -129,7 +129,7 @@ class StreamRewriter:
     # -- the rest ---------------------------------------------------------------
 
     def idmp_settings(self) -> None:
-        """Say how long and how many messages are remembered."""
+        """Write the settings for remembered messages."""
         duration_s = b"%d" % self.stream.idmp_duration_s
         maxsize = b"%d" % self.stream.idmp_maxsize
         self.base.command(
@@ -137,11 +137,12 @@ class StreamRewriter:
         )
 
     def finish(self) -> None:
-        """All that is not entries."""
+        """Write everything except the entries."""
         stream = self.stream
         last_ms, last_seq = stream.last_ms, stream.last_seq
         added = own_added = stream.entries_added
-        # XGROUP CREATE lets no group have read more than was added; XSETID may have since.
+        # XGROUP CREATE lets no group have read more than was added; a later XSETID may have changed
+        # that.
         for group in stream.groups.values():
             added = max(added, group.entries_read)
         is_final = self.ghost_words == 0 and added == own_added
@@ -158,7 +159,7 @@ class StreamRewriter:
             self.set_id(stream.last_ms, stream.last_seq, own_added)
 
     def set_id(self, ms: int, seq: int, added: int) -> None:
-        """Last ID and counters; a stream nothing was deleted from does not speak of it."""
+        """Last ID and counters; MAXDELETEDID is omitted if nothing was deleted."""
         stream = self.stream
         words = [b"XSETID", self.key, ids.text(ms, seq), b"ENTRIESADDED", b"%d" % added]
         if stream.maxdel_ms != 0 or stream.maxdel_seq != 0:
@@ -166,7 +167,7 @@ class StreamRewriter:
         self.base.command(words)
 
     def messages(self) -> None:
-        """What is remembered of producers, oldest first."""
+        """The remembered messages of producers, oldest first."""
         stream = self.stream
         producers = stream.idmp.producers if stream.idmp is not None else {}
         for pid, iids in producers.items():
@@ -176,7 +177,7 @@ class StreamRewriter:
                     self.base.flush_if_full()
 
     def bury_ghosts(self) -> None:
-        """Those before the first live entry go by a trim, those after it by name."""
+        """Remove ghosts before the first live entry by a trim, those after it by name."""
         stream = self.stream
         words = self.ghost_words
         at = 0
@@ -192,14 +193,14 @@ class StreamRewriter:
             at = end
 
     def is_in_front(self, ms: int, seq: int) -> bool:
-        """Whether no live entry stands before this ID."""
+        """Whether there is no live entry before this ID."""
         stream = self.stream
         return stream.length == 0 or mem.before(ms, seq, stream.first_ms, stream.first_seq)
 
     # -- groups -----------------------------------------------------------------
 
     def group(self, group: Group) -> None:
-        """A group, its consumers and all that is pending."""
+        """A group, its consumers and all pending entries."""
         base = self.base
         pending = group.pending
         last = ids.text(group.last_ms, group.last_seq)
@@ -215,7 +216,7 @@ class StreamRewriter:
         self.walk(group, pending.by_time, pending.nacked, None)
 
     def walk(self, group: Group, view: View, count: int, owner: bytes | None) -> None:
-        """The first records of a view, all of one owner or of nobody."""
+        """The first records of a view, all with one owner or none."""
         pending = group.pending
         run = self.run
         slot = view.first()
@@ -236,7 +237,7 @@ class StreamRewriter:
             self.base.flush_if_full()
 
     def write_run(self, group: bytes, owner: bytes | None) -> None:
-        """One XCLAIM, or XNACK if nobody owns the entries, for the run."""
+        """One XCLAIM for the run, or XNACK if the entries have no owner."""
         run = self.run
         out = self.out
         deliveries = b"%d" % run.deliveries
@@ -277,15 +278,15 @@ class StreamRewriter:
 
 
 def is_lost(stream: Stream, ms: int, seq: int) -> bool:
-    """Whether a ghost cannot be made: XDEL would leave a trace above the last ID.
+    """Whether a ghost is impossible: XDEL would leave a trace above the last ID.
 
-    It takes an XTRIM ACKED and then an XSETID downwards to get there.
+    Only an XTRIM ACKED and then an XSETID downwards lead to this state.
     """
     return stream.length > 0 and mem.before(stream.last_ms, stream.last_seq, ms, seq)
 
 
 def find_ghosts(stream: Stream) -> array[int]:
-    """The IDs that something points at and that are not in the stream, in order."""
+    """The IDs that records name and that are not in the stream, in order."""
     finder = Finder(stream)
     found: set[bytes] = set()
     for group in stream.groups.values():

@@ -17,13 +17,13 @@ cdef bytes SEAL_HEAD, SYNC_HEAD, TURN_HEAD, REPL_HEAD, MULTI_WORD, EXEC_WORD
 cdef class AofScanner:
     cdef readonly bytearray buf
     cdef u8* p
-    cdef public Py_ssize_t start        # what is good to run: buf[start:good]
+    cdef public Py_ssize_t start        # good to run: buf[start:good]
     cdef readonly Py_ssize_t good
-    cdef readonly Py_ssize_t out        # end of what is packed
+    cdef readonly Py_ssize_t out        # end of the packed bytes
     cdef readonly Py_ssize_t pos        # first byte not walked yet
-    cdef readonly Py_ssize_t end        # end of what is in the window
-    cdef public Py_ssize_t limit        # FULL when so many bytes are good to run
-    cdef readonly Py_ssize_t want       # index up to which the window must reach
+    cdef readonly Py_ssize_t end        # end of the bytes in the window
+    cdef public Py_ssize_t limit        # FULL when this many bytes are good to run
+    cdef readonly Py_ssize_t want       # index up to which the window must be filled
     cdef readonly i64 file_size, shift
     cdef readonly str reason
     cdef readonly u32 crc, unit_crc, seal_crc

@@ -1,21 +1,21 @@
-"""Walks through an AOF: where commands, units and seals end, and whether the seals fit.
+"""Walks through an AOF: where commands, units and seals end, and whether the seals are valid.
 
-The scanner works on a window of the file that somebody else fills.  What it has
-walked over is packed at the front, without the '#' lines, ready to be run:
+The scanner works on a window of the file, which its caller fills.  It packs the
+bytes that it has walked at the front, without the '#' lines, ready to run:
 
     buf   [ run | good to run | walked, not sealed yet | free | not walked yet | free ]
           0   start         good                      out   pos              end   len
 
 Rules
-  1. Bytes become good when their seal fits, never before; or, in a stretch that
-     no seal covers (a Redis wrote it), when ``trust`` says how far.
-  2. ``step`` stops in front of what it cannot pass and changes nothing then: it
-     may be asked again, with more bytes in the window or without.
+  1. Bytes become good when their seal is valid, never before; or, in a stretch
+     without seals (a Redis wrote it), when ``trust`` says how far.
+  2. ``step`` stops before anything that it cannot pass and then changes
+     nothing: it may be called again, with or without more bytes in the window.
   3. A command that announces more bytes than the file has is SHORT at once.
      Nothing is allocated here; ``want`` says how many bytes a command needs.
   4. As strict as redis-check-aof: every line ends with CR LF, every length is
      plain decimal, at the top there are only commands and '#' lines.
-  5. ``offset_of`` finds the place in the file of any byte that is good to run.
+  5. ``offset_of`` finds the file offset of any byte that is good to run.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from forebay.persistence.aof import crc32
 from forebay.persistence.aof.seals import SEAL_HEAD, SEAL_SIZE, TURN_HEAD
 from forebay.wire.chars import CR, DOLLAR, HASH, LF, STAR
 
-# What step() answers.
+# The answers of step().
 MORE = 0  # the window ends inside a command or a line
 FULL = 1  # enough is good to run
-BAD = 2  # the bytes at pos are no AOF; reason says why
+BAD = 2  # the bytes at pos are not an AOF; reason says why
 SHORT = 3  # the command at pos does not fit in the rest of the file
-UNFIT = 4  # the seal at pos is not that of the bytes before it
-PASSED = 5  # never: inside, for a piece that went well
+UNFIT = 4  # the seal at pos does not match the bytes before it
+PASSED = 5  # internal: the piece was fine
 
-# Negative answers of the walkers inside.
+# Negative answers of the internal functions.
 MORE_PLEASE = -1
 REFUSED = -2
 TOO_LONG = -3
@@ -47,7 +47,7 @@ LONGEST_HEADER = 24
 SHORTEST_WORD = 6
 SYNC_HEAD = b"#SYNC:"
 REPL_HEAD = b"#REPL:"
-#: SELECT and a command make one unit of ours, and look like two.
+#: SELECT and a command are one unit of ours, and look like two.
 COMMANDS_OF_ONE_UNIT = 2
 MULTI_WORD = b"MULTI"
 EXEC_WORD = b"EXEC"
@@ -65,12 +65,12 @@ class AofScanner:
         self.out = 0
         self.pos = 0
         self.end = 0
-        #: The place in the file of a byte not walked yet is its index plus this.
+        #: The file offset of a byte not walked yet is its index plus this.
         self.shift = offset
         self.limit = 1 << 18
         self.want = 0
         self.reason = ""
-        #: Checksum of all that was walked, and how it was after the last unit and seal.
+        #: The checksum of all walked bytes, and its value after the last unit and the last seal.
         self.crc = crc
         self.unit_crc = crc
         self.seal_crc = crc
@@ -84,7 +84,7 @@ class AofScanner:
         #: The furthest mark in sealed bytes, and one that waits for its seal.
         self.synced = 0
         self.next_synced = 0
-        #: The place in a primary's stream that sealed bytes lead to: None if the file names none,
+        #: The offset in a primary's stream that sealed bytes lead to: None if the file names none,
         #: empty if units follow the last one named.  And the same, waiting for its seal.
         self.position: bytes | None = None
         self.next_position: bytes | None = None
@@ -92,13 +92,13 @@ class AofScanner:
         self.units = 0
         self.seals = 0
         self.units_since_seal = 0
-        #: How many units the next seal covers, by the word of the line in front of them.
+        #: How many units the next seal covers, according to the line before them.
         self.joined = 1
         self.turns: array[int] = array("Q", (0, offset))
         self.n_turns = 1
 
     def step(self) -> int:
-        """Walk on until something must be done about it."""
+        """Walk until something needs an action of the caller."""
         while self.pos < self.end:
             if self.good - self.start >= self.limit:
                 return FULL
@@ -141,7 +141,7 @@ class AofScanner:
         return PASSED
 
     def stopped(self, end: int) -> int:
-        """The answer of step() for that of a walker."""
+        """The answer of step() for the answer of an internal function."""
         if end == MORE_PLEASE:
             return MORE
         return SHORT if end == TOO_LONG else BAD
@@ -171,7 +171,7 @@ class AofScanner:
             if at < 0:
                 return at
         while left > 0:
-            # Words below a hundred bytes are nearly all there are.
+            # Nearly all words are shorter than a hundred bytes.
             n = mem.short_line(p, at + 1, end)
             if n >= 0 and p[at] == DOLLAR:
                 at += 4 if n < 10 else 5
@@ -205,7 +205,7 @@ class AofScanner:
         return left, at
 
     def word_size(self, at: int) -> tuple[int, int]:
-        """The length announced at ``at`` and the index after it, or a negative answer there."""
+        """The length at ``at`` and the index after it, or a negative answer there."""
         if at >= self.end:
             return 0, self.at_end()
         if self.p[at] != DOLLAR:
@@ -229,7 +229,7 @@ class AofScanner:
         return n, lf + 1
 
     def missing(self, at: int, n: int) -> int:
-        """A word of n bytes at ``at`` goes beyond the window: is there more in the file?"""
+        """A word of n bytes at ``at`` ends beyond the window: is there more in the file?"""
         if n > self.file_size - 2 - at - self.shift:
             self.reason = "a command that goes on past the end of the file"
             return TOO_LONG
@@ -237,7 +237,7 @@ class AofScanner:
         return MORE_PLEASE
 
     def at_end(self) -> int:
-        """The window ends at a place where more must come."""
+        """The window ends where more bytes are needed."""
         self.want = self.end + 1
         return MORE_PLEASE
 
@@ -281,7 +281,7 @@ class AofScanner:
         return PASSED
 
     def pass_seal(self, end: int) -> bool:
-        """Whether the seal at pos fits; then all before it is good to run."""
+        """Whether the seal at pos is valid; then all bytes before it are good to run."""
         if self.seal_value(end) != self.crc or self.in_multi:
             return False
         self.seals += 1
@@ -299,7 +299,7 @@ class AofScanner:
         return True
 
     def refuse_seal(self, end: int) -> int:
-        """Say what is wrong with the seal at pos."""
+        """Record the fault of the seal at pos."""
         if self.seal_value(end) < 0:
             self.reason = "a checksum line that is none"
             return BAD
@@ -310,7 +310,7 @@ class AofScanner:
         return UNFIT
 
     def seal_value(self, end: int) -> int:
-        """The number in the seal from pos to ``end``, -1 if it is none."""
+        """The number in the seal from pos to ``end``, -1 if it is not a seal."""
         p = self.p
         at = self.pos
         value = 0
@@ -328,35 +328,35 @@ class AofScanner:
         return value
 
     def pass_mark(self, lf: int) -> None:
-        """Read how far the file was synced; a mark that looks ahead says nothing."""
+        """Read how far the file was synced; a mark beyond its own place is ignored."""
         at = self.pos + 6
         ok, offset = mem.parse_int(self.p, at, lf - 1 - at)
         if ok and 0 <= offset <= self.pos + self.shift:
             self.next_synced = max(self.next_synced, offset)
 
     def pass_join(self, lf: int) -> None:
-        """Read how many units have their seal in common."""
+        """Read how many units share their seal."""
         ok, count = mem.parse_int(self.p, self.pos + 6, lf - 7 - self.pos)
         if ok and count > 0:
             self.joined = count
 
     def lacks_seals(self) -> bool:
-        """Whether more units wait for a seal than one of ours covers."""
+        """Whether more units wait for a seal than one of our seals covers."""
         return self.units_since_seal > COMMANDS_OF_ONE_UNIT * self.joined
 
     # The window
 
     def trust(self, offset: int) -> None:
-        """Units that end there or before are good to run without a seal."""
+        """Units that end at or before this offset are good to run without a seal."""
         self.trusted = offset
         if self.unit_at <= offset and self.unit_end > self.good:
             self.good = self.unit_end
             self.good_at = self.unit_at
 
     def make_room(self, least: int) -> int:
-        """Drop what was run and make room for ``least`` more bytes; how much room there is.
+        """Drop the bytes that were run and make room for ``least`` more; how much room there is.
 
-        Whatever is good to run must have been run: it is dropped.
+        All bytes that are good to run must have been run: they are dropped.
         """
         drop = self.good
         rest = self.end - self.pos
@@ -378,17 +378,17 @@ class AofScanner:
         return len(self.buf) - self.end
 
     def add(self, data: bytes) -> None:
-        """More of the file, after what is in the window."""
+        """More bytes of the file were read, after those in the window."""
         n = len(data)
         if n > len(self.buf) - self.end:
             raise ValueError("more bytes than room was made for")
         mem.copy(self.p, self.end, data, 0, n)
         self.end += n
 
-    # Where a packed byte came from
+    # The origin of a packed byte
 
     def turn(self) -> None:
-        """A line was left out: from here on packed bytes lie further from their place."""
+        """A line was left out: from here on packed bytes are further from their offset."""
         n = self.n_turns
         if 2 * n + 2 > len(self.turns):
             self.turns.extend(self.turns)
@@ -400,7 +400,7 @@ class AofScanner:
         self.n_turns = n + 1
 
     def drop_turns(self, drop: int) -> None:
-        """Packed bytes before ``drop`` are gone."""
+        """Packed bytes before ``drop`` were removed."""
         turns = self.turns
         first = self.find_turn(drop)
         place = turns[2 * first + 1] + drop - turns[2 * first]
@@ -423,6 +423,6 @@ class AofScanner:
         return low
 
     def offset_of(self, at: int) -> int:
-        """The place in the file of buf[at], which is good to run."""
+        """The file offset of buf[at], which is good to run."""
         i = self.find_turn(at)
         return self.turns[2 * i + 1] + at - self.turns[2 * i]

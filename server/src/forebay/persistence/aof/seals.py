@@ -3,28 +3,26 @@ r"""The lines that turn an AOF of commands into an AOF that can be checked.
     *5 $4 XADD ... $5 hello CRLF      a unit: one command, or MULTI ... EXEC
     #CRC:1f00ab42 CRLF                its seal
     #SYNC:18734 CRLF                  a mark, when a sync has been done meanwhile
-    #TURN:<n> CRLF                    n units follow that have one seal in common
+    #TURN:<n> CRLF                    n units follow that share one seal
     *5 $4 XADD ...
-    #REPL:<replid>:<offset>:<db> CRLF a comment at the end of units: the place in the stream of
+    #REPL:<replid>:<offset>:<db> CRLF a comment at the end of units: the offset in the stream of
                                       changes that they lead to (replication/history.py)
     #CRC:99c0d1e5 CRLF
 
 Redis skips lines that begin with '#', so it loads such a file like any other.
 
 Rules
-  1. A seal is the CRC-32 of all bytes since the seal before it (or the start of
-     the file), that line itself left out, begun with that seal's value (or 0).
-     So it is the checksum of all that the file holds but seals: a stretch that
-     is lost, doubled or moved breaks the chain, not only one that is changed.
-  2. A mark says that everything in this file before that offset was synced.
-     It is sealed like any other byte.  One stands in front of the first unit that is
-     written to a file, and of every unit that begins with SELECT: a Redis that goes on
-     with our file begins with SELECT too, and must not be taken for us.  #TURN does as well.
-  3. Where the bytes before it have no seal of their own (a new file, a file that
-     a Redis wrote to) our part begins with a seal: #CRC:00000000 is the first line
-     of each of our increments.
-  4. ``Sealer`` makes one buffer out of all units of a turn, so that they reach
-     the file in one write.
+  1. A seal is the CRC-32 of all bytes since the seal before it (or the start of the file), that
+     line itself left out, begun with that seal's value (or 0).  So it is the checksum of the
+     whole file except the seals: not only a changed stretch breaks the chain, but also a lost,
+     doubled or moved one.
+  2. A mark says that everything in this file before that offset was synced.  It is sealed like
+     any other byte.  There is one before the first unit that is written to a file, and before
+     every unit that begins with SELECT: a Redis that continues our file begins with SELECT too,
+     and its units must not look like ours. #TURN serves the same purpose.
+  3. If the bytes before our part have no seal (a new file, a file that a Redis wrote to), our
+     part begins with a seal: #CRC:00000000 is the first line of each of our increments.
+  4. ``Sealer`` puts all units of a turn into one buffer, so that one write stores them.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ from forebay.wire.resp_writer import RespWriter
 
 #: A seal: "#CRC:", eight digits, CR, LF.
 SEAL = 15
-# How a number is spread over the bytes of a word, four bits each.
+# Constants to spread a number over the bytes of a word, four bits each.
 HALVES = 0x0000FFFF0000FFFF
 QUARTERS = 0x00FF00FF00FF00FF
 NIBBLES = 0x0F0F0F0F0F0F0F0F
@@ -49,7 +47,7 @@ LETTER_GAP = 39
 MULTI_SIZE = 15
 SELECT_WORD = b"SELECT"
 FIRST_BUFFER = 1 << 14
-# A larger buffer was for one large unit; it is given back.
+# A larger buffer was for one large unit; it is released.
 LARGEST_KEPT = 1 << 20
 
 
@@ -60,7 +58,7 @@ def put_seal(p: mem.Pointer, at: int, crc: int) -> int:
     p[at + 2] = 82
     p[at + 3] = 67
     p[at + 4] = 58
-    # Eight digits at once, one in each byte of a word; from ten on they are letters.
+    # Eight digits at once, one in each byte of a word; digits above nine are letters.
     digits = crc
     digits = (digits | (digits << 16)) & HALVES
     digits = (digits | (digits << 8)) & QUARTERS
@@ -91,9 +89,9 @@ def seal_line(crc: int) -> bytes:
     return bytes(line)
 
 
-#: Of the line in front of units that have one seal; effects.py writes it.
+#: The line before units that share one seal; effects.py writes it.
 TURN_HEAD = b"#TURN:"
-#: For those who look for seals.
+#: For code that searches for seals.
 SEAL_HEAD = seal_line(0)[:5]
 SEAL_SIZE = len(seal_line(0))
 
@@ -110,7 +108,7 @@ class Sealer:
         self.crc = crc
         #: Whether the file ends with a seal.
         self.is_sealed = is_sealed
-        #: What crc becomes when the sealed bytes are in the file.
+        #: The value of crc after the sealed bytes are in the file.
         self.next_crc = crc
         self.size = 0
         self.buf = bytearray(FIRST_BUFFER)
@@ -119,7 +117,8 @@ class Sealer:
     def seal(self, units: RespWriter, ends: array[int], mark: bytes, is_due: bool) -> int:
         """Put all units with their seals in ``buf``; how many bytes that is.
 
-        The mark goes in front of the first unit if it ``is_due``, and where it must be.
+        The mark is written before the first unit if it ``is_due``, and where rule 2
+        requires it.
         """
         n = len(ends)
         source = units.p

@@ -1,7 +1,7 @@
-"""An AOF file seen through a window: a scanner, and the bytes that it asks for.
+"""A window on an AOF file: a scanner, and the bytes that it needs.
 
-The window is as large as the largest command in it and no larger: it grows when
-the bytes for it are there, not because a length was announced.
+The window is only as large as the largest command in it: it grows when the
+bytes are read, not when a length is announced.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ class AofWindow:
         return self.read_to >= self.file.size
 
     def more(self) -> bool:
-        """Read on; False at the end of the file.  What was good to run is dropped."""
+        """Read more; False at the end of the file.  Bytes that were good to run are dropped."""
         if self.at_end():
             return False
         room = self.scanner.make_room(PIECE)
         data = self.file.read(min(room, self.file.size - self.read_to))
         self.scanner.add(data)
-        # A file that is shorter than it was is read as if it ended here.
+        # A file that became shorter is read as if it ended here.
         self.read_to = self.read_to + len(data) if data else self.file.size
         return bool(data)
 
     def walk_to_seal(self) -> int:
-        """Walk past the next seal, or to what cannot be passed; the scanner's last answer.
+        """Walk past the next seal, or until the scanner stops; its last answer.
 
         MORE is the end of the file.
         """

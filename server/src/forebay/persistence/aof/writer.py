@@ -1,25 +1,25 @@
-"""The live AOF: units go in at the end of one increment, files come and go around it.
+"""The live AOF: units are appended to one increment; other files are created and removed.
 
     resume --> append append append ... --> rotate --> append ... --> adopt
     begin  -->   |                           |                          |
                  one write each,        a child writes          its file becomes the base,
                  seals included         a new base now          older files are history
 
-What is where, and when it is safe
+Files, and when their content is safe
   1. ``append`` writes all units of a turn with one write, or raises and changes
-     nothing: the caller keeps the units and may try again.
-  2. ``offset`` counts bytes written, ``synced_offset`` those that a power
-     failure cannot take.  A sync that runs in a thread is a SyncTicket.
-  3. A failed sync makes the AOF suspect, for good: the kernel may have dropped
-     the bytes and a second sync would say yes.  Only ``adopt`` ends that, because
-     the new base comes from memory, not from those bytes.
-  4. An increment is synced before the next one begins, so that only the last one
-     can have lost its end.  If that cannot be, the next one stays empty (``new_file``).
-  5. A file is named by the manifest only when it is there, and deleted only when
-     no manifest names it.  Numbers are never used twice: after an error nobody
-     knows which manifest the disk has, and both must stay true.
-  6. After ``begin`` the AOF is pending: what is on the disk does not belong to
-     the data in memory.  Units go to a temp file that ``adopt`` makes part of the AOF.
+     nothing; then the caller keeps the units and may try again.
+  2. ``offset`` counts bytes written, ``synced_offset`` those that survive a power
+     failure.  A sync in a thread is a SyncTicket.
+  3. A failed sync makes the AOF suspect, permanently: the kernel may have dropped the
+     bytes, and a second sync would succeed.  Only ``adopt`` ends that, because the new
+     base is made from memory, not from those bytes.
+  4. An increment is synced before the next one begins, so that only the last one can
+     have lost its end.  If that fails, the next one stays empty (``new_file``).
+  5. The manifest names a file only after it exists, and a file is deleted only when no
+     manifest names it.  Numbers are never used twice: after an error it is unknown
+     which manifest the disk has, and both must stay correct.
+  6. After ``begin`` the AOF is pending: the files on disk do not match the data in
+     memory.  Units go to a temp file that ``adopt`` makes part of the AOF.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ResumePoint:
 
 
 class SyncTicket:
-    """A sync that another thread may run: only ``run``, and only once."""
+    """A sync for another thread; it may only call ``run``, once."""
 
     def __init__(self, file: WriteFile, offset: int, size: int) -> None:
         self.file, self.offset, self.size = file, offset, size
@@ -74,29 +74,29 @@ class AofWriter:
         self.sealer = Sealer()
         self.file: WriteFile | None = None
         self.fd = -1
-        #: Bytes in the current increment, those known synced, and those said to be in a mark.
+        #: Bytes in the current increment, those known to be synced, and those that a mark reports.
         self.size = 0
         self.synced_size = 0
         self.marked_size = 0
         self.mark = b""
         self.offset = 0
         self.synced_offset = 0
-        #: Bytes of all files but the current increment.
+        #: Bytes of all files except the current increment.
         self.other_size = 0
         self.base_size = 0
         self.is_pending = False
         self.has_rotated = False
         self.is_suspect = False
         self.is_file_suspect = False
-        #: Increments before this one go when a new base comes.
+        #: Increments before this one are removed when a new base is adopted.
         self.first_kept = 0
         self.ticket: SyncTicket | None = None
         self.retired: list[WriteFile] = []
 
-    # The hot way
+    # The hot path
 
     def append(self, units: RespWriter, ends: array[int]) -> int:
-        """Write all units; how many bytes that took.  DiskError: nothing has changed."""
+        """Write all units; the number of bytes written.  DiskError: nothing has changed."""
         if len(ends) == 0:
             return 0
         n = self.sealer.seal(units, ends, self.mark, self.synced_size != self.marked_size)
@@ -122,7 +122,7 @@ class AofWriter:
         self.fd = file.fileno()
 
     def current(self) -> WriteFile:
-        """The increment that is written now."""
+        """The current increment."""
         if self.file is None:
             raise DiskError(self.folder, "write the AOF in", "it is not open")
         return self.file
@@ -136,7 +136,7 @@ class AofWriter:
 
     @property
     def path(self) -> str:
-        """Of the increment that is written now."""
+        """The size of the current increment."""
         return self.current().path
 
     @property
@@ -146,13 +146,13 @@ class AofWriter:
 
     @property
     def is_torn(self) -> bool:
-        """Whether a failed write left bytes behind that could not be cut off yet."""
+        """Whether a failed write left bytes that could not be cut off yet."""
         return self.file is not None and self.file.is_torn
 
-    # Opening
+    # Open
 
     def resume(self, point: ResumePoint) -> None:
-        """Continue after what was loaded."""
+        """Continue after the loaded part."""
         self.manifest = point.manifest
         last = self.manifest.last()
         if last is not None:
@@ -170,11 +170,11 @@ class AofWriter:
             self.drop_history()
 
     def vouch(self, file: WriteFile, point: ResumePoint) -> None:
-        """What was loaded is safe from here on, and ends with a seal.
+        """Make the loaded part safe, and end it with a seal.
 
-        Clients will see it and may ask whether it is on disk, though the server before us was
-        perhaps killed before it had synced it.  And a power failure that takes the next record
-        must not make units without a seal suspect again.
+        Clients will see this data and may ask whether it is on disk, but the server before us
+        may have been killed before it synced it.  And a power failure that destroys the next
+        record must not make units without a seal suspect again.
         """
         if file.size == 0:
             return
@@ -187,7 +187,7 @@ class AofWriter:
             raise
 
     def begin_empty(self) -> None:
-        """The AOF of a server that has no data yet."""
+        """The AOF of a server without data."""
         self.disk.make_folder(self.folder)
         if self.disk.exists(self.manifest_path()):
             raise DiskError(self.folder, "begin an AOF in", "there is one")
@@ -195,7 +195,7 @@ class AofWriter:
         self.add_increment()
 
     def begin(self) -> None:
-        """Write from now on; ``adopt`` will bring what is in memory now."""
+        """Start writing; ``adopt`` will add the data that is in memory now."""
         self.disk.make_folder(self.folder)
         if self.disk.exists(self.manifest_path()):
             path = self.manifest_path()
@@ -204,13 +204,13 @@ class AofWriter:
         self.rotate()
 
     def measure(self) -> None:
-        """Take the sizes of all files."""
+        """Read the sizes of all files."""
         sizes = [self.disk.size(self.path_of(entry)) for entry in self.manifest.loaded()]
         self.base_size = sizes[0] if self.manifest.base else 0
         self.other_size = sum(sizes) - self.size
 
     def close(self) -> None:
-        """Write no more.  Does not sync."""
+        """Stop writing.  Does not sync."""
         if self.file is not None:
             self.retire(self.file)
             self.file = None
@@ -219,7 +219,7 @@ class AofWriter:
     # Syncing
 
     def sync(self) -> None:
-        """Return when all that was appended is safe."""
+        """Return when all appended bytes are safe."""
         ticket = SyncTicket(self.current(), self.offset, self.size)
         try:
             ticket.run()
@@ -229,14 +229,14 @@ class AofWriter:
         self.mark_synced(ticket)
 
     def start_sync(self) -> SyncTicket | None:
-        """A ticket for a thread; None if there is nothing to sync or one is on its way."""
+        """A ticket for a thread; None if there is nothing to sync or a sync is running."""
         if self.ticket is None and self.file is not None and self.offset > self.synced_offset:
             self.ticket = SyncTicket(self.file, self.offset, self.size)
             return self.ticket
         return None
 
     def end_sync(self, ticket: SyncTicket, error: DiskError | None) -> None:
-        """The thread is done."""
+        """The thread has finished."""
         self.ticket = None
         if error is not None:
             self.mark_suspect(ticket)
@@ -247,7 +247,7 @@ class AofWriter:
         self.retired.clear()
 
     def mark_synced(self, ticket: SyncTicket) -> None:
-        """A sync went well: what it covers is safe, unless an earlier one failed."""
+        """A sync succeeded: the bytes it covers are safe, unless an earlier one failed."""
         if self.is_suspect or self.is_pending:
             return
         self.synced_offset = max(self.synced_offset, ticket.offset)
@@ -255,12 +255,12 @@ class AofWriter:
             self.set_synced(max(self.synced_size, ticket.size))
 
     def set_synced(self, size: int) -> None:
-        """So much of the current increment is safe."""
+        """This much of the current increment is safe."""
         self.synced_size = size
         self.mark = mark_line(size)
 
     def mark_suspect(self, ticket: SyncTicket) -> None:
-        """A sync failed: what it covers may be lost."""
+        """A sync failed: the bytes it covers may be lost."""
         self.is_suspect = True
         if ticket.file is self.file:
             self.is_file_suspect = True
@@ -268,7 +268,7 @@ class AofWriter:
     # Rewriting
 
     def rotate(self) -> None:
-        """Begin a new increment: what is in memory now will be the next base."""
+        """Begin a new increment: the data in memory now will be the next base."""
         if self.is_pending:
             file = self.new_file(temp_path(self.disk, self.folder, "incr", "aof"))
             if self.file is not None:
@@ -284,7 +284,7 @@ class AofWriter:
         self.has_rotated = True
 
     def mend(self) -> None:
-        """Cut off what a failed write left, before another file follows this one."""
+        """Cut off the rest of a failed write, before another file follows this one."""
         file = self.current()
         if file.is_torn:
             file.truncate(self.size)
@@ -310,10 +310,10 @@ class AofWriter:
         self.use(file, 0, is_sealed=file.size > 0)
 
     def new_file(self, path: str) -> WriteFile:
-        """An increment with nothing in it but the seal of nothing, which says: all before is safe.
+        """An increment with only an empty seal, which says: everything before is safe.
 
-        After a file that is suspect the new one stays empty, so that a start after a power
-        failure takes that one for the last, whose end may be lost.
+        After a suspect file the new one stays completely empty, so that a start after a
+        power failure treats the suspect file as the last one, whose end may be lost.
         """
         file = self.disk.create(path)
         if self.is_suspect:
@@ -328,9 +328,10 @@ class AofWriter:
         return file
 
     def discard_increment(self, file: WriteFile) -> None:
-        """The next increment could not be named; but perhaps the disk has that manifest.
+        """Writing the manifest with the next increment failed; but it may be on disk.
 
-        So the file must be empty, or it would vouch for the end of the one that goes on.
+        So the file must be empty; otherwise it would confirm the end of the increment
+        that is still in use.
         """
         try:
             file.truncate(0)
@@ -340,7 +341,7 @@ class AofWriter:
         file.close()
 
     def adopt(self, temp: str, kind: str) -> None:
-        """A child has written (and synced) what was in memory at ``rotate``: the new base."""
+        """A child has written (and synced) the data as it was at ``rotate``: the new base."""
         if not self.has_rotated:
             raise ValueError("a base without a rotation before it")
         self.manifest.base_seq += 1
@@ -359,7 +360,7 @@ class AofWriter:
         self.base_size = self.current_size
 
     def adopt_pending(self, base: Entry) -> None:
-        """The AOF of what is in memory replaces another one, or none."""
+        """The AOF of the data in memory replaces another one, or none."""
         file = self.current()
         file.sync()
         self.manifest.increment_seq += 1
@@ -376,21 +377,21 @@ class AofWriter:
     def replace_base(
         self, manifest: Manifest, base: Entry, old: list[Entry], kept: list[Entry]
     ) -> None:
-        """Write the manifest with a new base; what it replaces is history."""
+        """Write the manifest with a new base; the files it replaces become history."""
         manifest.retire(([manifest.base] if manifest.base else []) + old)
         manifest.base, manifest.increments = base, kept
         self.write_manifest(manifest)
 
     def abandon(self) -> None:
-        """No new base came of it: all increments stay."""
+        """The new base failed: all increments stay."""
         self.has_rotated = False
 
     def history(self) -> list[str]:
-        """Files that are replaced; a thread may remove them before drop_history."""
+        """Replaced files; a thread may remove them before drop_history."""
         return [self.path_of(entry) for entry in self.manifest.history]
 
     def drop_history(self) -> None:
-        """Remove the files that are replaced, and their lines."""
+        """Remove the replaced files, and their lines."""
         for path in self.history():
             self.disk.remove(path)
         manifest = self.manifest.copy()
@@ -408,7 +409,7 @@ class AofWriter:
         return join(self.folder, manifest_name(self.name))
 
     def write_manifest(self, manifest: Manifest) -> None:
-        """Replace the manifest, for good; until it is, the old one counts."""
+        """Replace the manifest durably; until then, the old one counts."""
         replace_file(self.disk, self.manifest_path(), format_manifest(manifest))
         self.manifest = manifest
 
@@ -424,7 +425,7 @@ class AofWriter:
         self.is_file_suspect = False
 
     def retire(self, file: WriteFile) -> None:
-        """Close a file, or let the thread that syncs it do so when it is done."""
+        """Close a file, or let the thread that syncs it do that afterwards."""
         if self.ticket is not None and self.ticket.file is file:
             self.retired.append(file)
         else:

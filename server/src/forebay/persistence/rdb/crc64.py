@@ -1,11 +1,12 @@
-"""CRC-64 as Redis uses it after an RDB file and a DUMP payload (Jones, reflected).
+"""CRC-64 as Redis uses it at the end of an RDB file and a DUMP payload (Jones, reflected).
 
     polynomial AD93D23594C935A9, bits reflected, start 0, no final xor
     update(0, b"123456789", 0, 9) == E9C6D914C4B8D9CA
 
-Eight bytes are taken at a time: eight tables of 256 words, where table k says
-what a byte does to the checksum when k more bytes follow it.  One lookup per
-byte, all independent of each other, so the processor does them side by side.
+Eight bytes are processed at a time: eight tables of 256 words, where table k
+gives the effect of a byte on the checksum when k more bytes follow it.  One
+lookup per byte, all independent of each other, so the processor does them in
+parallel.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a Redis file may hold that Forebay does not: its names, and how to step over it.
+"""Things in a Redis file that Forebay does not support: their names, and how to skip them.
 
 Hashes, sorted sets, values and data of modules, function libraries.  A file with
 such things is refused with the name of the key and of its type, unless the user
-has asked to leave them out; then their bytes are skipped here, unread.
+has asked to skip them; then this module skips their bytes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from forebay.core.keyspace import Database
 from forebay.persistence.rdb.format import FUNCTION, FUNCTION_OLD, KEY_META, MODULE_AUX
 from forebay.persistence.rdb.reader import RdbReader
 
-#: Type numbers -> what a user calls such a value.
+#: Type numbers -> the name of such a value for users.
 NAMES = {
     3: "sorted set",
     4: "hash",
@@ -46,18 +46,18 @@ OPCODE_NAMES = {
 
 
 class Foreign:
-    """Stands at a key for a value that was left out, while an AOF is read; engine/foreign.py."""
+    """The placeholder of a skipped value, while an AOF is read; engine/foreign.py."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
 
     def copy(self) -> Foreign:
-        """What COPY makes of it."""
+        """The copy that COPY makes."""
         return self
 
 
 def hold_place(db: Database, key: bytes, kind: str) -> None:
-    """Let a key hold a place instead of a value; it is gone before any client can ask for it."""
+    """Put a placeholder at a key; it is removed before any client can ask for it."""
     db.put(key, Foreign(kind))  # type: ignore[arg-type]
 
 
@@ -68,7 +68,7 @@ MODULE_UNSIGNED = 2
 MODULE_FLOAT = 3
 MODULE_DOUBLE = 4
 MODULE_STRING = 5
-#: A sorted set's score: lengths from here on stand for NaN and the infinities.
+#: A sorted set's score: lengths from here on mean NaN and the infinities.
 NO_DIGITS = 253
 
 
@@ -104,7 +104,7 @@ def skip_sorted_set_2(reader: RdbReader) -> None:
 
 
 def skip_module(reader: RdbReader) -> None:
-    """Type 7 and module data: whose it is, then marked parts up to an end mark."""
+    """Type 7 and module data: the owner, then marked parts up to an end mark."""
     reader.length()
     skip_module_parts(reader)
 
@@ -125,7 +125,7 @@ def skip_module_parts(reader: RdbReader) -> None:
 
 
 def skip_key_meta(reader: RdbReader) -> None:
-    """What modules have tied to a key: four bytes of whose, then parts."""
+    """Data that modules attach to a key: four bytes for the owner, then parts."""
     for _ in range(reader.count(5)):
         reader.skip(4)
         skip_module_parts(reader)
@@ -180,7 +180,7 @@ SKIPS: dict[int, Skip] = {
 
 
 def skip(reader: RdbReader, kind: int) -> None:
-    """Step over a foreign value or thing; an error if nobody knows how long it is."""
+    """Skip a foreign value or thing; an error if its length is unknown."""
     known = SKIPS.get(kind)
     if known is None:
         raise reader.fail(f"a value of type {kind} cannot be left out: its size is not known")

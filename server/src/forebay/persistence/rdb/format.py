@@ -14,7 +14,7 @@ Lengths are 6, 14, 32 or 64 bits, chosen by the first byte:
     10000001 + 8 bytes        64 bits, big-endian
     11eeeeee                  not a length: an encoded string, see ENCODED_*
 
-docs/formats/rdb.md tells the whole story.
+docs/formats/rdb.md describes everything.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NEWEST_VERSION = 15
 CHECKSUM_SINCE = 5
 CHECKSUM_SIZE = 8
 
-# What may stand where a key begins.
+# Opcodes: they may be at the place where a key begins.
 KEY_META = 243
 SLOT_INFO = 244
 FUNCTION = 245
@@ -69,25 +69,25 @@ STREAM_5 = 27
 
 #: Stream types, oldest first: each holds what the one before holds, and more.
 STREAM_TYPES = (STREAM_1, STREAM_2, STREAM_3, STREAM_4, STREAM_5)
-#: An AUX field in front of a stream that says what its type cannot.
+#: An AUX field before a stream, for the parts that its type cannot hold.
 STREAM_EXTRA = b"forebay-stream"
 #: An AUX field at the head of files that Forebay wrote.
 WRITTEN_BY = b"forebay-ver"
-#: The AUX field that names the stream of changes in which the data stands.
+#: The AUX field with the place of the data in the stream of changes.
 STREAM_NAME = b"repl-id"
-#: Who owns, for an older Redis, what nobody owns: see snapshot.py.
+#: For an older Redis: the owner of entries without an owner; see stream_extra.py.
 UNOWNED_CONSUMER = b"forebay:unowned"
 
 
 class Version(NamedTuple):
-    """What a Redis of some version reads."""
+    """The formats that a version of Redis reads."""
 
     rdb: int
     stream_type: int
     redis: bytes
 
 
-#: The setting that chooses what is written -> what that means.
+#: The setting that chooses the format -> its meaning.
 VERSIONS = {
     "7.0": Version(10, STREAM_2, b"7.0.15"),
     "7.2": Version(11, STREAM_3, b"7.2.0"),
@@ -96,5 +96,5 @@ VERSIONS = {
     "8.8": Version(14, STREAM_5, b"8.8.0"),
 }
 DEFAULT_VERSION = "7.0"
-#: The version of RDB that first had a stream type.
+#: The first version of RDB with each stream type.
 STREAM_TYPE_SINCE = {STREAM_1: 9, STREAM_2: 10, STREAM_3: 11, STREAM_4: 13, STREAM_5: 14}

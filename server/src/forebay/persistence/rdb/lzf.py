@@ -1,19 +1,19 @@
 """LZF: the quick compression of long strings in RDB files.
 
-    000nnnnn  data                 n+1 bytes as they are, 1..32
+    000nnnnn  data                 n+1 literal bytes, 1..32
     lllooooo oooooooo              copy l+2 bytes (3..8) from o+1 bytes back
     111ooooo llllllll oooooooo     copy l+9 bytes (9..264) from o+1 bytes back
 
-A copy may reach into what it is writing: from one byte back it repeats a byte.
+A copy may overlap its own output: from one byte back it repeats a byte.
 
-Compressing looks for the last place where the same three bytes began, in a
-table of positions by hash.  The table of a Compressor is never wiped: positions
-are counted on from call to call, so what an earlier call left is below ``floor``
-and is seen to be stale.
+Compressing looks for the last place where the same three bytes began, in a table
+of positions by hash.  The table of a Compressor is never cleared: positions
+increase from call to call, so the entries of an earlier call are below ``floor``
+and known to be stale.
 
 Rules
-  1. Results are at least four bytes shorter than the input, or there is none:
-     the string is then stored as it is.
+  1. Results are at least four bytes shorter than the input; otherwise there is
+     no result, and the string is stored uncompressed.
   2. expand() trusts nothing: every length is checked against input and output.
 """
 
@@ -33,7 +33,7 @@ HASH_BITS = 13
 HASH_SHIFT = 32 - HASH_BITS
 HASH_FACTOR = 2654435761
 LOW_24 = 0xFFFFFF
-#: What must be won, or the string is stored plain.
+#: The bytes that compression must save; otherwise the string is stored uncompressed.
 GAIN = 4
 #: The longest result that n bytes of input can give: 3 bytes make at most 264.
 EXPANSION = 88
@@ -60,21 +60,21 @@ class Compressor:
             self.cap = room
 
     def prepare(self, n: int) -> None:
-        """Make the positions of earlier calls stale; n bytes will be looked at."""
+        """Make the positions of earlier calls stale; n bytes follow."""
         if self.floor > FLOOR_MAX - n - 1:
             self.places = array("I", bytes(4 << HASH_BITS))
             self.cells = mem.cells(self.places)
             self.floor = 1
 
     def swap(self, word: int, place: int) -> int:
-        """Where these three bytes were last seen; from now on, at ``place``."""
+        """Where these three bytes were last seen; now they are at ``place``."""
         slot = ((word * HASH_FACTOR) & mem.U32_MAX) >> HASH_SHIFT
         before: int = self.cells[slot]
         self.cells[slot] = place
         return before
 
     def squeeze(self, src: mem.Source, start: int, n: int) -> int:
-        """Compress src[start:start+n] into ``p``; the size, or 0 if that is not worth it."""
+        """Compress src[start:start+n] into ``p``; the size, or 0 if it does not save enough."""
         if n <= GAIN or n >= FLOOR_MAX - 2:
             return 0
         room = n - GAIN
@@ -87,7 +87,7 @@ class Compressor:
         o = 1  # after the head of the literal run
         run = 0
         at = start
-        # Four bytes are read where three count: a load of three is three times as dear.
+        # Four bytes are read where three count: a load of three bytes costs three times as much.
         while at + 4 <= end and o + 4 <= room:
             word = mem.get_le(src, at, 4) & LOW_24
             found = self.swap(word, base + at)
@@ -102,7 +102,7 @@ class Compressor:
                 o = self.put_copy(o, run, at - ref - 1, size)
                 run = 0
                 at += size
-                # One place inside the match helps the next search; all would cost too much.
+                # One position inside the match helps the next search; all would cost too much.
                 if at + 2 <= end:
                     self.swap(mem.get_le(src, at - 2, 4) & LOW_24, base + at - 2)
             else:
@@ -112,7 +112,7 @@ class Compressor:
         return self.finish(src, at, end, o, run, room)
 
     def put_literal(self, o: int, run: int, byte: int) -> tuple[int, int]:
-        """A byte as it is: where the next one goes, and how long the run is; a full one ends."""
+        """Add a literal byte: the place of the next one, the length of the run; a full run ends."""
         d = self.p
         d[o] = byte
         run += 1
@@ -122,7 +122,7 @@ class Compressor:
         return o + 2, 0
 
     def put_copy(self, o: int, run: int, back: int, size: int) -> int:
-        """End the literal run and write a copy; where the next run's bytes begin."""
+        """End the literal run and write a copy; the place of the next run's bytes."""
         d = self.p
         if run > 0:
             d[o - run - 1] = run - 1
@@ -139,7 +139,7 @@ class Compressor:
         return o + 2
 
     def finish(self, src: mem.Source, at: int, end: int, o: int, run: int, room: int) -> int:
-        """Write the last bytes as they are; the size of the result, 0 if it is too long."""
+        """Write the last bytes as literals; the size of the result, 0 if it is too long."""
         d = self.p
         while at < end:
             if o >= room:
@@ -154,7 +154,7 @@ class Compressor:
 
 
 def expand_into(src: mem.Source, at: int, n: int, dst: mem.Pointer, size: int) -> bool:
-    """Expand src[at:at+n] to exactly ``size`` bytes at dst, which has SLACK more after them.
+    """Expand src[at:at+n] to exactly ``size`` bytes at dst, which has SLACK more bytes after them.
 
     False if the bytes are not LZF of that size.
     """
@@ -198,7 +198,7 @@ def compress(data: bytes) -> bytes | None:
 
 
 def expand(data: bytes, at: int, n: int, size: int) -> bytes:
-    """The ``size`` bytes that data[at:at+n] stand for."""
+    """The ``size`` bytes that data[at:at+n] expand to."""
     if not 0 <= at <= len(data) - n or not 0 <= size <= EXPANSION * n:
         raise CorruptDataError("a compressed string has an impossible length")
     room = bytearray(size + mem.SLACK)

@@ -1,24 +1,23 @@
-"""Nodes of a stream in and out of an RDB file: as they are, after one look at every byte.
+"""Nodes of a stream in and out of an RDB file: unchanged, after a check of every byte.
 
 A node is stored as its 16-byte ID and its listpack (core/node.py), so writing
-one is a copy.  Reading one is a copy too, but readers of a node do not
-check it: a wrong offset would be a read beyond the buffer.  So each
-listpack is walked once, here, by NodeCheck:
+one is a copy.  Reading one is a copy too, but readers of a node do not check
+it: a wrong offset would be a read beyond the buffer.  So NodeCheck walks each
+listpack once, here:
 
     header | count deleted nfields field.. 0 | entry | entry | ... | FF
     size     canonical     >= 1          ^     |
     is true                            zero    flags 0..3, ms, seq, [nfields], values, lp-count
 
-Rules that a node must keep, or its stream is refused
-  1. Every element ends inside the listpack, and its backlen is the one that
-     its size asks for.
+Rules for a node; if one is broken, the stream is refused
+  1. Every element ends inside the listpack, and its backlen matches its size.
   2. Counters and flags are in their shortest form: they are written in place.
   3. An entry has at least one field, and lp-count is its number of elements.
   4. IDs of nodes rise, and those of live entries; the first is the node's own.
   5. count and deleted are the numbers of live and of deleted entries.
-A node without live entries is sound, and is left out: Redis keeps some.  A
-deleted entry out of order is sound too, since XSETID of Redis 7.0 may go below
-one; but no reader here expects that, so ``is_untidy`` asks for new nodes.
+A node without live entries is valid, and is left out: Redis keeps some.  A
+deleted entry out of order is valid too, since XSETID of Redis 7.0 may go below
+one; but no reader here expects that, so ``is_untidy`` requests new nodes.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ from forebay.persistence.rdb.reader import RdbReader
 from forebay.persistence.rdb.writer import RdbWriter
 
 FLAGS_MAX = 3
-#: Header, a master entry of one field, an end mark: nothing smaller is a node.
+#: Header, a master entry of one field, an end mark: the minimum size of a node.
 NODE_MIN = 17
 
-# What is wrong with a node, 0 if nothing is.
+# The faults of a node, 0 if there is none.
 BAD_HEADER = 1
 BAD_ELEMENT = 2
 BAD_COUNTER = 3
@@ -78,9 +77,9 @@ def element_size(p: mem.Source, at: int) -> int:
 
 
 def step(p: mem.Source, at: int, end: int) -> int:
-    """The index after the element at ``at``; -1 if it does not end well before ``end``.
+    """The index after the element at ``at``; -1 if it is invalid or does not end before ``end``.
 
-    SLACK bytes after ``end`` may be looked at.
+    It may read SLACK bytes after ``end``.
     """
     if at >= end:
         return -1
@@ -94,7 +93,7 @@ def step(p: mem.Source, at: int, end: int) -> int:
 
 
 def long_backlen(p: mem.Source, at: int, end: int, size: int) -> int:
-    """The index after the backlen of a long element, -1 if it says another size."""
+    """The index after the backlen of a long element, -1 if it has another size."""
     shift = 7 * (listpack.backlen_size(size) - 1)
     flag = 0
     while shift >= 0:
@@ -107,7 +106,7 @@ def long_backlen(p: mem.Source, at: int, end: int, size: int) -> int:
 
 
 class NodeCheck:
-    """One node under inspection; what came before it is remembered."""
+    """The check of one node; it remembers the IDs of the nodes before."""
 
     def __init__(self) -> None:
         self.nodes = 0
@@ -127,7 +126,7 @@ class NodeCheck:
         self.wrong = 0
 
     def number(self, at: int) -> int:
-        """Read an integer element into ``value``; the index after it, -1 if it is none."""
+        """Read an integer element into ``value``; the index after it, -1 if it is not one."""
         p = self.p
         head: int = p[at]
         if head < 128:
@@ -152,7 +151,7 @@ class NodeCheck:
         end = self.end
         while count > 0:
             head: int = p[at]
-            # A short string or a small number, nearly always.
+            # Nearly always a short string or a small number.
             size = 1 if head < 128 else 1 + (head & 63)
             if head < 192 and size < end - at:
                 if p[at + size] != size:
@@ -166,7 +165,7 @@ class NodeCheck:
         return at
 
     def check(self, node: Node, buf: bytes) -> int:
-        """Look at every element of a listpack and let the node have it; what is wrong."""
+        """Check every element of a listpack and give it to the node; the fault."""
         size = len(buf) - mem.SLACK
         self.p = buf
         self.end = size - 1
@@ -185,7 +184,7 @@ class NodeCheck:
         return 0
 
     def master(self, node: Node, buf: bytes) -> int:
-        """Look at the master entry; what is wrong."""
+        """Check the master entry; the fault."""
         at = self.counter(COUNT_AT)
         count = self.value
         if at >= 0:
@@ -208,7 +207,7 @@ class NodeCheck:
         return 0
 
     def entries(self, node: Node) -> int:
-        """Look at the entries; what is wrong."""
+        """Check the entries; the fault."""
         self.live = self.dead = 0
         at = node.entries_at
         if at >= self.end or self.p[at + 2] != 0 or self.p[at + 4] != 0:
@@ -241,7 +240,7 @@ class NodeCheck:
         if not same:
             at = self.number(at)
             fields = self.value
-            # A number of fields that cannot be would make sums of it wrong.
+            # An impossible number of fields would make sums of it wrong.
             if at < 0 or fields < 1 or fields > self.end:
                 return -1
         self.wrong = BAD_ELEMENT
@@ -279,7 +278,7 @@ class NodeCheck:
 
 
 def read_nodes(reader: RdbReader, stream: Stream, check: NodeCheck, count: int) -> None:
-    """Read ``count`` nodes and put those with live entries after the stream's others."""
+    """Read ``count`` nodes and append those with live entries to the stream."""
     for _ in range(count):
         start = reader.base + reader.at
         key = reader.string()

@@ -13,7 +13,7 @@ All numbers are little-endian but for the lengths inside a ziplist entry:
     C0 D0 E0 F0 FE          integer of 16, 32, 64, 24, 8 bits
     F1 .. FD                the integers 0 .. 12
 
-Each function gives the elements as bytes, or raises ValueError with a reason:
+Each function returns the elements as bytes, or raises ValueError with a reason:
 bytes from a file may be anything.
 """
 
@@ -52,7 +52,7 @@ def read_listpack(data: bytes) -> list[bytes]:
 
 
 def check_count(told: int, found: list[bytes]) -> None:
-    """A header may leave the count open, but must not lie."""
+    """Check the count; a header may leave it open, but it must not be wrong."""
     if told not in (len(found), MANY):
         raise ValueError(f"{told} elements are announced, {len(found)} are there")
 
@@ -82,14 +82,14 @@ def read_ziplist(data: bytes) -> list[bytes]:
 
 
 def previous_size(data: bytes, at: int) -> int:
-    """What an entry says about the size of the one before it."""
+    """The size of the entry before, as an entry stores it."""
     return int.from_bytes(data[at + 1 : at + 5], "little") if data[at] == 254 else data[at]
 
 
 def ziplist_element(data: bytes, at: int) -> tuple[bytes, int]:
-    """The element whose encoding stands at ``at``, and where it ends, perhaps beyond the data."""
+    """The element whose encoding is at ``at``, and where it ends, perhaps beyond the data."""
     if at + 5 > len(data):
-        # The end mark and four bytes more, so that no length is read from nothing.
+        # The end mark and four more bytes, so that no length is read beyond the data.
         data += PADDING
     head = data[at]
     kind = head >> 6
@@ -110,7 +110,7 @@ def ziplist_element(data: bytes, at: int) -> tuple[bytes, int]:
 
 
 def read_intset(data: bytes) -> list[bytes]:
-    """The members of an intset, which rise."""
+    """The members of an intset, in rising order."""
     width = int.from_bytes(data[:4], "little")
     count = int.from_bytes(data[4:8], "little")
     if width not in (2, 4, 8) or len(data) != INTSET_HEAD + width * count:

@@ -1,12 +1,12 @@
-"""One value on its own: what DUMP answers and RESTORE takes.
+"""One value as a payload: DUMP writes it and RESTORE reads it.
 
     type | body, as in a file | [AUX] | version, 2 bytes LE | CRC-64 of all before, 8 bytes LE
 
-A stream is written in the smallest type, from the chosen one up, that holds all of it:
-one with an idempotency map or a NACK zone gives a payload that only a newer Redis takes.
-When a consumer was last active is less than that: the types of Redis 7.0 have no place
-for it, so it follows the value, as an AUX field of a file (stream_extra.py).  No Redis
-looks there.
+A stream is written in the oldest type, from the chosen one up, that can hold all of it: a
+payload with an idempotency map or a NACK zone works only with a newer Redis.  The time at
+which a consumer was last active does not require a newer type: the types of Redis 7.0 have no
+place for it, so it follows the value, as an AUX field of a file (stream_extra.py).  No Redis
+reads it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FOOT_SIZE = 10
 
 
 class BadFooterError(CorruptDataError):
-    """A payload of a newer version, or whose checksum is not that of its bytes."""
+    """A payload of a newer version, or with a wrong checksum."""
 
 
 def dump(
@@ -48,7 +48,7 @@ def dump(
 ) -> bytes:
     """The payload of a value, for a Redis of this version or the next that can hold it.
 
-    ``defaults`` is what a stream has that nobody configured.
+    ``defaults`` are the idempotency settings of a stream without configuration.
     """
     chosen = VERSIONS[version]
     stream_type, rdb_version = chosen.stream_type, chosen.rdb
@@ -68,7 +68,7 @@ def dump(
 
 
 def write_active_times(writer: RdbWriter, stream: Stream, stream_type: int) -> None:
-    """What an old type cannot say of consumers, if there is anything."""
+    """The facts about consumers that an old type cannot hold, if there are any."""
     found = {
         name: extra
         for name, group in stream.groups.items()
@@ -81,7 +81,7 @@ def write_active_times(writer: RdbWriter, stream: Stream, stream_type: int) -> N
 
 
 def read_active_times(reader: RdbReader, value: Value) -> None:
-    """The same, for a stream that was just read."""
+    """Read these facts for a stream that was just read."""
     if reader.byte() != AUX or reader.string() != STREAM_EXTRA or not isinstance(value, Stream):
         raise reader.fail("bytes after the value")
     try:
@@ -105,9 +105,9 @@ def needed_type(stream: Stream, defaults: IdmpState | None) -> int:
 
 
 def restore(payload: bytes, skip_checks: bool = False, defaults: IdmpState | None = None) -> Value:
-    """The value of a payload; BadFooterError, or CorruptDataError for what is in it.
+    """The value of a payload; BadFooterError, or CorruptDataError for its content.
 
-    ``skip_checks`` leaves the checksum alone, for tests that damage payloads on purpose.
+    ``skip_checks`` ignores the checksum, for tests that damage payloads on purpose.
     """
     size = len(payload) - FOOT_SIZE
     check_footer(payload, size, skip_checks)
@@ -115,7 +115,7 @@ def restore(payload: bytes, skip_checks: bool = False, defaults: IdmpState | Non
 
 
 def check_footer(payload: bytes, size: int, skip_checks: bool = False) -> None:
-    """The version, and the checksum of the value's ``size`` bytes; zero stands for none."""
+    """The version, and the checksum of the value's ``size`` bytes; zero means none."""
     if size < 1:
         raise BadFooterError("the payload is too short, at offset 0")
     version = int.from_bytes(payload[size : size + VERSION_SIZE], "little")
@@ -129,7 +129,7 @@ def check_footer(payload: bytes, size: int, skip_checks: bool = False) -> None:
 
 
 def foreign_kind(payload: bytes) -> str:
-    """What a whole payload holds that this server does not have; empty if it is not that."""
+    """The unsupported kind of value in a whole payload; empty if it is supported or broken."""
     try:
         check_footer(payload, len(payload) - FOOT_SIZE)
     except BadFooterError:

@@ -4,15 +4,15 @@
     consumers   per consumer: n, n times ID                      the owners
     NACK zone   n, n times ID                                    released entries, in order
 
-The file says first what is pending and then whose it is, so a table stands in
-between: four words per entry, and its owner.  fill() makes a Pending of it when
-both are known.
+The file first lists the pending entries and then their owners, so a table holds
+them in between: four words per entry, and its owner.  fill() makes a Pending of
+it when both are known.
 
-Rules that the file must keep (a server that does not check them can be made to
-free an entry twice: CVE-2026-63639)
+Rules for the file (an attacker can make a server that does not check them free
+an entry twice: CVE-2026-63639)
   1. IDs of the group rise, so none occurs twice.
-  2. A consumer's ID is one of the group's, and nobody's yet.
-  3. In the end each entry is a consumer's or in the NACK zone, not both.
+  2. A consumer's ID is one of the group's, and has no owner yet.
+  3. At the end each entry has a consumer or is in the NACK zone, not both.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from forebay.core.view import View
 from forebay.persistence.rdb.reader import RdbReader
 from forebay.persistence.rdb.writer import RdbWriter
 
-#: What an entry takes in the file at least, in the group and in a consumer.
+#: The minimum size of an entry in the file, in the group and in a consumer.
 ENTRY_SIZE = 25
 #: In the table of owners: in the NACK zone.
 RELEASED = mem.U32_MAX
@@ -37,7 +37,7 @@ class PendingTable:
 
     def __init__(self, count: int) -> None:
         self.count = count
-        #: So many are read, or put into the group.
+        #: How many were read, or put into the group.
         self.done = 0
         self.records = array("Q", bytes(8 * RECORD_WORDS)) * count
         self.w = mem.words(self.records)
@@ -48,7 +48,7 @@ class PendingTable:
         self.hint = 0
 
     def read(self, reader: RdbReader, limit: int) -> bool:
-        """Read up to ``limit`` entries of the group; whether more are to come."""
+        """Read up to ``limit`` entries of the group; whether there are more."""
         w = self.w
         end = min(self.done + limit, self.count)
         for i in range(self.done, end):
@@ -64,7 +64,7 @@ class PendingTable:
         return end < self.count
 
     def find(self, ms: int, seq: int) -> int:
-        """The place of an ID, -1 if it is not pending; IDs in order are found at once."""
+        """The index of an ID, -1 if it is not pending; IDs in order are found at once."""
         w = self.w
         low = self.hint
         if low < self.count and w[RECORD_WORDS * low] == ms and w[RECORD_WORDS * low + 1] == seq:
@@ -84,7 +84,7 @@ class PendingTable:
         return -1
 
     def own(self, reader: RdbReader, owner_no: int, count: int) -> None:
-        """Read ``count`` IDs that are this owner's."""
+        """Read ``count`` IDs of this owner."""
         for _ in range(count):
             ms = reader.be64()
             seq = reader.be64()
@@ -96,7 +96,7 @@ class PendingTable:
             self.owners[place] = owner_no
 
     def release(self, ms: int, seq: int, owner_no: int) -> bool:
-        """Put an entry of this owner after the NACK zone; false if it is not his."""
+        """Put an entry of this owner after the NACK zone; false if it has another owner."""
         place = self.find(ms, seq)
         if place < 0 or self.owners[place] != owner_no:
             return False
@@ -113,7 +113,7 @@ class PendingTable:
                 raise reader.fail("a released entry is not pending, or is somebody's")
 
     def owned(self, owner_no: int) -> int:
-        """How many entries are this owner's."""
+        """How many entries this owner has."""
         found = 0
         for i in range(self.count):
             if self.owners[i] == owner_no:

@@ -1,18 +1,18 @@
 """Bytes of an RDB file on their way in: lengths, strings, numbers, a running checksum.
 
     read(n)  ->  window  ->  length, string, le64 ...
-                 |   ^ at: what comes next            offset = base + at
-                 ^ summed: the checksum has taken in all before
+                 |   ^ at: the next byte              offset = base + at
+                 ^ summed: the checksum covers everything before
 
-A window of about a megabyte slides over the file.  A string is not copied out
-of it by fetch(): ``src``, ``src_at`` and ``src_len`` say where it lies, in the
-window or, if it was compressed, in ``scratch``, until the next call.
+A window of about a megabyte moves over the file.  fetch() does not copy a
+string out of it: until the next call ``src``, ``src_at`` and ``src_len`` say
+where it is, in the window or, if it was compressed, in ``scratch``.
 
 Rules
-  1. Nothing is trusted: an announced length is compared with what is left of
-     the file before anything is allocated for it, and a compressed string with
-     what its bytes could expand to.
-  2. Every complaint is a CorruptDataError that names the offset.
+  1. Nothing is trusted: an announced length is compared with the rest of the
+     file before anything is allocated for it, and a compressed string with the
+     largest size that its bytes could expand to.
+  2. Every error is a CorruptDataError that names the offset.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from forebay.persistence.rdb.format import INT8, INT32, LENGTH_32, LENGTH_64, LZ
 Read = Callable[[int], bytes]
 
 WINDOW = 1 << 20
-#: Scratch room above this is given back once it is not needed.
+#: Scratch space above this size is released when it is not needed.
 SCRATCH_KEPT = 1 << 20
 
 
@@ -54,11 +54,11 @@ class RdbReader:
 
     @property
     def offset(self) -> int:
-        """Where in the file the next byte stands."""
+        """The file offset of the next byte."""
         return self.base + self.at
 
     def left(self) -> int:
-        """How many bytes of the file are to come."""
+        """How many bytes of the file are left."""
         return self.size - self.base - self.at
 
     def fail(self, what: str) -> CorruptDataError:
@@ -66,12 +66,12 @@ class RdbReader:
         return CorruptDataError(f"{what}, at offset {self.base + self.at}")
 
     def need(self, n: int) -> None:
-        """Have the next n bytes in the window."""
+        """Make sure that the next n bytes are in the window."""
         if n > self.end - self.at:
             self.slide(n)
 
     def slide(self, n: int) -> None:
-        """Drop what was read from the window and fill it up to at least n bytes."""
+        """Drop the bytes that were read, and fill the window up to at least n bytes."""
         if n > self.size - self.base - self.at:
             raise self.fail(f"the data ends at {self.size}, but {n} bytes are announced")
         self.sum_up()
@@ -153,7 +153,7 @@ class RdbReader:
         return value
 
     def count(self, each: int) -> int:
-        """A number of things to come, which take at least ``each`` bytes."""
+        """A number of items that follow, each at least ``each`` bytes long."""
         start = self.base + self.at
         value = self.length()
         if value > self.left() // each:
@@ -163,7 +163,7 @@ class RdbReader:
     # -- strings ----------------------------------------------------------------
 
     def fetch(self) -> None:
-        """Find the next string and step over it: see the head of this file."""
+        """Find the next string and skip it: see the head of this file."""
         self.need(1)
         head: int = self.p[self.at]
         if head == LZF:
@@ -174,7 +174,7 @@ class RdbReader:
             self.plain()
 
     def plain(self) -> None:
-        """A string that stands as it is."""
+        """A string that is stored uncompressed."""
         size = self.length()
         if size > self.left():
             raise self.fail(f"the data ends at {self.size}, but {size} bytes are announced")
@@ -236,7 +236,7 @@ class RdbReader:
         return mem.to_bytes(self.src, self.src_at, self.src_len) + PADDING
 
     def readable(self) -> int:
-        """Where the buffer ends in which the last string lies."""
+        """The end of the buffer that holds the last string."""
         return self.end if self.src == self.p else self.room + mem.SLACK
 
     def raw(self, n: int) -> bytes:
@@ -246,7 +246,7 @@ class RdbReader:
         return mem.to_bytes(self.p, self.at - n, n)
 
     def skip(self, n: int) -> None:
-        """Step over n bytes."""
+        """Skip n bytes."""
         if n > self.left():
             raise self.fail(f"the data ends at {self.size}, but {n} bytes are announced")
         while n > 0:
@@ -256,7 +256,7 @@ class RdbReader:
             n -= step
 
     def skip_string(self) -> None:
-        """Step over a string without expanding it."""
+        """Skip a string without expanding it."""
         self.need(1)
         if self.p[self.at] == LZF:
             self.at += 1
@@ -270,7 +270,7 @@ class RdbReader:
 
 
 def no_more(n: int) -> bytes:
-    """The rest of a file that is in the window already: nothing."""
+    """The ``read`` of a file that is completely in the window: returns nothing."""
     del n
     return b""
 

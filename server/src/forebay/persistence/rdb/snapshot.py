@@ -1,22 +1,22 @@
 """The whole keyspace in one RDB file, out and in.
 
-    save(keyspace, sink, options)            a generator: drive it to its end
+    save(keyspace, sink, options)            a generator: iterate to its end
     SnapshotLoader(read, size, keyspace, options).steps()       the same for reading
 
     REDIS0010 | AUX .. | SELECT 0 RESIZE | [AUX stream] [EXPIRE] type key value | .. | END crc
 
-Neither knows a disk or a clock: bytes go to a ``sink`` and come from a ``read``,
-and the time is an option.  Both pause often, so that a server can answer
-meanwhile, or a child report how far it is.  Nothing may change the keyspace
-while it is saved (a child of fork() has its own).
+Neither uses a disk or a clock: bytes go to a ``sink`` and come from a ``read``, and the time
+is an option.  Both pause often, so that a server can answer clients meanwhile, or a child can
+report its progress.  The keyspace must not change while it is saved (a child of fork() has
+its own).
 
 Rules
-  1. A file is good from its first byte to its last or it is refused: every
-     CorruptDataError names an offset.  The checksum is compared when all keys
-     are read; what was loaded until then must not be used.
+  1. A file is either completely valid or refused: every CorruptDataError names an offset.
+     The checksum is compared after all keys are read; until then the loaded data must not be
+     used.
   2. Whatever version is chosen, nothing is lost: see stream_extra.py.
-  3. A value of a type that Forebay does not have is refused, with its key, or
-     left out and counted if the options say so.
+  3. A value of an unsupported type is refused, with its key, or skipped and counted if the
+     options say so.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ from forebay.persistence.rdb.reader import RdbReader, Read
 from forebay.persistence.rdb.stream_extra import Extra, IdmpState
 from forebay.persistence.rdb.writer import RdbWriter, Sink
 
-#: A pause comes after so many bytes, or so many keys.
+#: A pause follows after this many bytes, or this many keys.
 BYTES_A_STEP = 1 << 16
 KEYS_A_STEP = 1000
 READ_BYTES_A_STEP = 1 << 20
-#: So much of a key's name is shown in an error.
+#: How much of a key's name an error shows.
 NAME_SHOWN = 80
 
 
@@ -82,18 +82,18 @@ class LoadOptions:
     """How to read a file."""
 
     now_ms: int = 0
-    #: Leave out keys that are past their time; not for the base of an AOF.
+    #: Skip expired keys; not for the base of an AOF.
     drop_expired: bool = False
-    #: Leave out values of types that Forebay does not have, and count them.
+    #: Skip values of unsupported types, and count them.
     skip_foreign: bool = False
-    #: Let their keys hold a place: an AOF follows that may speak of them (engine/foreign.py).
+    #: Put placeholders at their keys: an AOF follows that may name them (engine/foreign.py).
     hold_foreign: bool = False
     verify_checksum: bool = True
-    #: Something may follow the snapshot in the same file; ``end`` says where.
+    #: Other data may follow the snapshot in the same file; ``end`` says where.
     allow_tail: bool = False
-    #: A key that is there already is replaced; otherwise it is a fault of the file.
+    #: An existing key is replaced; otherwise it is an error of the file.
     replace: bool = False
-    #: For streams of a Redis that knew no idempotency.
+    #: For streams of a Redis without idempotency.
     idmp_duration_s: int = stream_extra.DEFAULT_DURATION_S
     idmp_maxsize: int = stream_extra.DEFAULT_MAXSIZE
 
@@ -142,7 +142,7 @@ def write_aux(writer: RdbWriter, name: bytes, text: bytes) -> None:
 
 
 def write_database_head(writer: RdbWriter, db: Database) -> None:
-    """Which database, and how large it is."""
+    """The number of a database, and its size."""
     writer.byte(SELECT)
     writer.length(db.index)
     writer.byte(RESIZE)
@@ -153,7 +153,7 @@ def write_database_head(writer: RdbWriter, db: Database) -> None:
 def write_key(
     writer: RdbWriter, db: Database, key: bytes, value: Value, stream_type: int
 ) -> Iterator[None]:
-    """One key with all that belongs to it."""
+    """One key with everything that belongs to it."""
     if isinstance(value, Stream):
         extra = stream_extra.of_stream(value, stream_type)
         if extra is not None:
@@ -184,10 +184,10 @@ class SnapshotLoader:
         self.keys_expired = 0
         #: Lists and sets without elements, which Redis leaves out too.
         self.keys_empty = 0
-        #: What was left out: name of the type -> how many.
+        #: Skipped values: name of the type -> how many.
         self.foreign: dict[str, int] = {}
         self.aux: dict[bytes, bytes] = {}
-        #: Where the snapshot ends, once it is read.
+        #: Where the snapshot ends, after it was read.
         self.end = 0
         self.db = keyspace.databases[0]
         self.expire_ms: int | None = None
@@ -195,12 +195,12 @@ class SnapshotLoader:
         self.told_bytes = 0
 
     def load(self) -> None:
-        """Read all at one go."""
+        """Read everything at once."""
         for _ in self.steps():
             pass
 
     def steps(self) -> Iterator[int]:
-        """Read all; yields the number of bytes read so far."""
+        """Read everything; yields the number of bytes read so far."""
         self.read_head()
         reader = self.reader
         seen = 0
@@ -219,7 +219,7 @@ class SnapshotLoader:
         yield self.tell()
 
     def tell(self) -> int:
-        """How far it is."""
+        """How many bytes were read."""
         self.told_bytes = self.reader.offset
         return self.told_bytes
 
@@ -241,12 +241,12 @@ class SnapshotLoader:
             raise CorruptDataError(f"there is no RDB version {self.version}, at offset 5")
 
     def read_foot(self) -> None:
-        """The checksum, and that nothing follows."""
+        """Check the checksum, and that nothing follows."""
         reader = self.reader
         if self.version >= CHECKSUM_SINCE:
             computed = reader.sum_up()
             stored = reader.le(CHECKSUM_SIZE)
-            # Zero stands for "none was made".
+            # Zero means that there is none.
             if self.options.verify_checksum and stored not in (0, computed):
                 raise CorruptDataError(
                     f"the checksum is {stored:016x}, but that of the data is {computed:016x},"
@@ -256,7 +256,7 @@ class SnapshotLoader:
         if reader.left() and not self.options.allow_tail:
             raise reader.fail(f"{reader.left()} bytes follow the end of the snapshot")
 
-    # -- what stands between keys -------------------------------------------------
+    # -- items between keys ---------------------------------------------------------
 
     def read_aux(self) -> None:
         """A fact about the file, or about the next key."""
@@ -281,7 +281,7 @@ class SnapshotLoader:
         self.db = self.keyspace.databases[number]
 
     def read_resize(self) -> None:
-        """How large a database is, which is of no use here."""
+        """The size of a database, which is not needed here."""
         self.reader.length()
         self.reader.length()
 
@@ -309,7 +309,7 @@ class SnapshotLoader:
     # -- keys ---------------------------------------------------------------------
 
     def read_string(self) -> None:
-        """A key with a string, which most keys are: without the detour of a generator."""
+        """A key with a string, the most frequent case: without the overhead of a generator."""
         start = self.reader.offset - 1
         key = self.reader.string()
         self.keep(key, self.reader.string(), start)
@@ -335,13 +335,13 @@ class SnapshotLoader:
         self.extra = None
 
     def idmp_defaults(self) -> IdmpState:
-        """Of a stream that says nothing: as a new one here, or as it was if it was one of ours."""
+        """For streams without such data: built-in settings if we wrote the file, else options."""
         if WRITTEN_BY in self.aux:
             return IdmpState()
         return IdmpState(self.options.idmp_duration_s, self.options.idmp_maxsize)
 
     def keep(self, key: bytes, value: Value | None, start: int) -> None:
-        """Put a value into the keyspace, unless it is nothing or past its time."""
+        """Put a value into the keyspace, unless it is empty or expired."""
         if value is None:
             self.keys_empty += 1
             return
@@ -359,13 +359,13 @@ class SnapshotLoader:
 
     @property
     def drops_expired(self) -> bool:
-        """Whether keys that are past their time may be forgotten: not where the data stands in a
-        stream of changes, because replicas that go on with it must be told of their end.
+        """Whether expired keys may be dropped: not if the data has a place in a stream of changes,
+        because replicas that continue from there must get a DEL for each key.
         """
         return self.options.drop_expired and STREAM_NAME not in self.aux
 
     def leave_out(self, kind: int, name: str, key: bytes | None) -> None:
-        """Step over something foreign, if that is allowed."""
+        """Skip something foreign, if that is allowed."""
         if not self.options.skip_foreign:
             what = f"key {shown(key)} holds a {name}" if key is not None else f"it holds a {name}"
             raise self.reader.fail(
@@ -381,7 +381,7 @@ class SnapshotLoader:
 
 
 def shown(key: bytes) -> str:
-    """A key's name for a person."""
+    """A key's name for a message."""
     text = repr(key[:NAME_SHOWN])[1:]
     return text if len(key) <= NAME_SHOWN else text + "..."
 

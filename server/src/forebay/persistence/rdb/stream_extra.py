@@ -1,4 +1,4 @@
-"""What a stream holds that the stream type of an older Redis has no place for.
+"""The parts of a stream that the stream type of an older Redis cannot hold.
 
     AUX forebay-stream <hex>        in front of the key; Redis skips unknown AUX fields
 
@@ -6,14 +6,14 @@
     type 21       no idempotency map, no NACK zone
     type 26       no NACK zone
 
-So a file that redis-server 7.0 loads is still all that Forebay needs to have its
-stream back.  For that Redis an entry of the NACK zone belongs to a consumer
+So from a file that redis-server 7.0 can load, Forebay still restores the whole
+stream.  In that Redis an entry of the NACK zone belongs to a consumer
 ``forebay:unowned``, which does not exist here; the extra says which entries to take
-from it, in which order, and that it goes.
+from it, in which order, and that the consumer must be removed.
 
 The hex text is, in the terms of writer.py:
 
-    byte 1                                         the form of what follows
+    byte 1                                         the version of this format
     byte has-idmp [ idmp ]                         as in stream type 26
     n groups: string name,
               n consumers: string name, le64 active time in ms (2^64-1: never)
@@ -37,7 +37,7 @@ from forebay.persistence.rdb.reader import RdbReader, read_bytes
 from forebay.persistence.rdb.writer import RdbWriter
 
 FORM = 1
-#: What a stream starts with, here and in Redis, if nothing is configured.
+#: The default settings of a stream, here and in Redis.
 DEFAULT_DURATION_S = 100
 DEFAULT_MAXSIZE = 100
 
@@ -53,7 +53,7 @@ class IdmpState:
     duplicates: int = 0
 
     def apply(self, stream: Stream) -> None:
-        """Let a stream have it."""
+        """Give this state to a stream."""
         stream.idmp_duration_s, stream.idmp_maxsize = self.duration_s, self.maxsize
         stream.idmp = self.idmp
         stream.iids_added, stream.iids_duplicates = self.added, self.duplicates
@@ -61,7 +61,7 @@ class IdmpState:
 
 @dataclass(slots=True)
 class GroupExtra:
-    """Of one group: active times by consumer, and the NACK zone."""
+    """The extra of one group: active times by consumer, and the NACK zone."""
 
     active_ms: dict[bytes, int] = field(default_factory=dict)
     invented: bool = False
@@ -70,17 +70,17 @@ class GroupExtra:
 
 @dataclass(slots=True)
 class Extra:
-    """Of one stream; see the head of this file."""
+    """The extra of one stream; see the head of this file."""
 
     idmp: IdmpState | None = None
     groups: dict[bytes, GroupExtra] = field(default_factory=dict)
 
 
-# -- what is missing from a type --------------------------------------------------
+# -- parts that a type cannot hold ------------------------------------------------
 
 
 def has_idmp(stream: Stream, defaults: IdmpState | None = None) -> bool:
-    """Whether the stream's idempotency state is not that of a new stream."""
+    """Whether the stream's idempotency state differs from that of a new stream."""
     new = IdmpState() if defaults is None else defaults
     settings = stream.idmp_duration_s, stream.idmp_maxsize
     counted = stream.iids_added or stream.iids_duplicates
@@ -94,7 +94,7 @@ def has_unowned(stream: Stream) -> bool:
 
 
 def of_group(group: Group, stream_type: int) -> GroupExtra | None:
-    """What the type cannot say of a group, None if nothing."""
+    """The parts of a group that the type cannot hold, None if there are none."""
     extra = GroupExtra()
     if stream_type < STREAM_3:
         consumers: list[Consumer] = group.consumers.values()
@@ -110,7 +110,7 @@ def of_group(group: Group, stream_type: int) -> GroupExtra | None:
 
 
 def of_stream(stream: Stream, stream_type: int) -> Extra | None:
-    """What the type cannot say of a stream, None if nothing."""
+    """The parts of a stream that the type cannot hold, None if there are none."""
     extra = Extra()
     if stream_type < STREAM_4 and has_idmp(stream):
         extra.idmp = idmp_state(stream)
@@ -153,7 +153,7 @@ def write_idmp(writer: RdbWriter, state: IdmpState) -> None:
 
 
 def read_idmp(reader: RdbReader) -> IdmpState:
-    """The same, from a file."""
+    """Read the same from a file."""
     state = IdmpState(reader.length(), reader.length())
     if not (1 <= state.duration_s <= DURATION_MAX_S and 1 <= state.maxsize <= MAXSIZE_MAX):
         raise reader.fail("idempotency settings are out of range")

@@ -7,14 +7,15 @@
     26    8.6    + the idempotency map
     27    8.8    + the NACK zone of a group
 
-Both directions are generators that pause now and then, so that a caller
-can report progress or look after clients.  What an older type cannot say
-is in an ``Extra`` beside it (stream_extra.py).
+Both directions are generators that pause from time to time, so that a caller
+can report progress or serve clients.  Parts that an older type cannot hold are
+in a separate ``Extra`` (stream_extra.py).
 
-A stream is taken only if it is sound by the rules of core/check.py.  Beyond the
-rules of nodes.py and pending.py: the length is the number of live
-entries, none of them is above the last ID, and names of groups and consumers
-are not there twice.  The first ID of the file is not used but looked up.
+A stream is accepted only if it is valid by the rules of core/check.py.  In
+addition to the rules of nodes.py and pending.py: the length is the number of
+live entries, none of them is above the last ID, and names of groups and
+consumers are unique.  The first ID of the file is not used; it is computed from
+the entries.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from forebay.persistence.rdb.reader import RdbReader
 from forebay.persistence.rdb.stream_extra import Extra, GroupExtra, IdmpState
 from forebay.persistence.rdb.writer import RdbWriter
 
-#: A node takes its ID, two lengths and a byte at least; a group and a consumer a few numbers.
+#: Minimum sizes: a node has its ID, two lengths and a byte; a group and a consumer a few numbers.
 NODE_SIZE = 19
 GROUP_SIZE = 5
 CONSUMER_SIZE = 10
@@ -112,7 +113,7 @@ def write_group(writer: RdbWriter, group: Group, stream_type: int) -> Iterator[N
 def write_consumer(
     writer: RdbWriter, group: Group, consumer: Consumer, stream_type: int, unowned: int
 ) -> Iterator[None]:
-    """One consumer with the IDs that are his; and the NACK zone, for a Redis that has none."""
+    """One consumer with its IDs; and the NACK zone, for a Redis that has none."""
     writer.string(consumer.name)
     writer.le64(consumer.seen_ms)
     if stream_type >= STREAM_3:
@@ -137,7 +138,7 @@ def read_steps(
 ) -> Reading:
     """Read the body of a stream, with pauses.
 
-    ``defaults`` is the idempotency state of streams whose type has none.
+    ``defaults`` is the idempotency state for streams whose type has none.
     """
     assert stream_type in STREAM_TYPES, "not a type of streams"
     stream = Stream()
@@ -182,7 +183,7 @@ def read_numbers(reader: RdbReader, stream: Stream, check: NodeCheck, stream_typ
 
 
 def drop_deleted(stream: Stream) -> None:
-    """Put the live entries into new nodes, because a deleted one is where none is expected."""
+    """Put the live entries into new nodes, because a deleted one is at an unexpected place."""
     twin = Stream()
     for ms, seq, fields in stream.range():
         twin.add(ms, seq, fields)
@@ -219,7 +220,7 @@ def read_group(
 
 
 def signed_counter(reader: RdbReader) -> int:
-    """How many entries a group has read, -1 if that is not known."""
+    """How many entries a group has read, -1 if unknown."""
     value = reader.length()
     if value == mem.U64_MAX:
         return UNKNOWN
@@ -231,7 +232,7 @@ def signed_counter(reader: RdbReader) -> int:
 def read_consumer(
     reader: RdbReader, group: Group, table: PendingTable, stream_type: int
 ) -> Iterator[None]:
-    """One consumer and the IDs that are his."""
+    """One consumer and its IDs."""
     name = reader.string()
     if group.consumer(name) is not None:
         raise reader.fail("a consumer is there twice")
@@ -256,7 +257,7 @@ def read_active(reader: RdbReader) -> int:
 
 
 def apply_extra(reader: RdbReader, group: Group, table: PendingTable, known: GroupExtra) -> None:
-    """Active times and the NACK zone, as they were before an older type was written."""
+    """Restore active times and the NACK zone, which an older type cannot hold."""
     for name, active_ms in known.active_ms.items():
         consumer = group.consumer(name)
         if consumer is None:
@@ -272,5 +273,5 @@ def apply_extra(reader: RdbReader, group: Group, table: PendingTable, known: Gro
             raise reader.fail("the extra of a stream speaks of entries that are not there")
     if known.invented:
         if table.owned(nobody.number):
-            raise reader.fail(f"{UNOWNED_CONSUMER.decode()} has entries of his own")
+            raise reader.fail(f"{UNOWNED_CONSUMER.decode()} has entries of its own")
         group.delete_consumer(UNOWNED_CONSUMER)

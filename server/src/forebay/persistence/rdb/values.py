@@ -7,8 +7,9 @@
     Stream          the chosen one 15, 19, 21, 26, 27 (streams.py)
 
 Lists and sets are written in their plain forms, which every Redis loads.  Each
-reader and writer is a generator that pauses now and then; a reader's result is
-the value, None for a collection without elements: there is no such key.
+reader and writer is a generator that pauses from time to time; a reader's
+result is the value, None for a collection without elements: such a key does not
+exist.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ Unpack = Callable[[bytes], list[bytes]]
 
 
 def type_of(value: Value, stream_type: int) -> int:
-    """The number of the type that a value is written as."""
+    """The number of the type in which a value is written."""
     if isinstance(value, (bytes, bytearray)):
         return STRING
     if isinstance(value, Elements):
@@ -76,7 +77,7 @@ def write_steps(writer: RdbWriter, value: Value, stream_type: int) -> Iterator[N
 
 
 def can_read(kind: int) -> bool:
-    """Whether values of this type are ours."""
+    """Whether this server supports values of this type."""
     return kind in READERS or kind in STREAM_TYPES
 
 

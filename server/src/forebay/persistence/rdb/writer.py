@@ -2,13 +2,13 @@
 
     length, string, le64 ...  ->  buf  --at 1 MiB-->  checksum  ->  sink(bytes)
 
-The sink is whatever takes bytes: a file's write, a list's append.  Strings are
-written as Redis writes them: short integers as integers, long strings through
-LZF where that is shorter, everything else as it is.
+The sink is any function that takes bytes: a file's write, a list's append.
+Strings are written as Redis writes them: short integers as integers, long strings
+through LZF if that is shorter, all others unchanged.
 
 Rules
-  1. ``need(n)`` before writing n bytes; ``p`` may be another pointer afterwards.
-  2. Nothing reaches the sink that is not in the checksum, but the checksum itself.
+  1. Call ``need(n)`` before writing n bytes; it may change ``p``.
+  2. The checksum covers everything that reaches the sink, except itself.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from forebay.persistence.rdb.lzf import Compressor
 
 Sink = Callable[[bytes], object]
 
-#: So much is gathered before the sink gets it.
+#: How much is collected before the sink gets it.
 PIECE = 1 << 20
-#: The longest of the small things: a length, an encoded integer, an ID.
+#: The largest size of the small items: a length, an encoded integer, an ID.
 SMALL = 32
 #: Longer strings may be compressed, shorter ones may be integers; both as in Redis.
 PLAIN_MAX = 20
@@ -49,7 +49,7 @@ class RdbWriter:
         self.compressor = compressor
         self.checksum = checksum
         self.crc = 0
-        #: Bytes that the sink has.
+        #: The number of bytes given to the sink.
         self.flushed = 0
         self.buf = bytearray(4096)
         self.p: mem.Pointer = self.buf
@@ -58,7 +58,7 @@ class RdbWriter:
 
     @property
     def written(self) -> int:
-        """Bytes written so far, those on their way included."""
+        """Bytes written so far, including those not yet in the sink."""
         return self.flushed + self.size
 
     def need(self, room: int) -> None:
@@ -75,7 +75,7 @@ class RdbWriter:
         self.cap = len(self.buf)
 
     def flush(self) -> None:
-        """Give the sink what was gathered."""
+        """Give the collected bytes to the sink."""
         if self.size > 0:
             if self.checksum:
                 self.crc = crc64.update(self.crc, self.p, 0, self.size)
@@ -85,7 +85,7 @@ class RdbWriter:
             self.sink(data)
 
     def finish(self) -> None:
-        """Write the checksum, zero if there is to be none, and give all to the sink."""
+        """Write the checksum, zero if it is switched off, and give everything to the sink."""
         self.flush()
         crc = self.crc if self.checksum else 0
         self.checksum = False
@@ -120,7 +120,7 @@ class RdbWriter:
         self.size += 16
 
     def length(self, value: int) -> None:
-        """A length, or any number that is mostly small."""
+        """A length, or any number that is usually small."""
         self.need(SMALL)
         p = self.p
         o = self.size
@@ -144,7 +144,7 @@ class RdbWriter:
     # -- strings ----------------------------------------------------------------
 
     def raw(self, data: bytes) -> None:
-        """Bytes as they are."""
+        """Literal bytes."""
         n = len(data)
         self.need(n)
         mem.copy(self.p, self.size, data, 0, n)
@@ -165,7 +165,7 @@ class RdbWriter:
             self.plain(src, at, n)
 
     def plain(self, src: mem.Source, at: int, n: int) -> None:
-        """The string as it stands."""
+        """The string, uncompressed."""
         self.length(n)
         self.need(n)
         mem.copy(self.p, self.size, src, at, n)
@@ -188,7 +188,7 @@ class RdbWriter:
         return True
 
     def integer(self, src: mem.Source, at: int, n: int) -> bool:
-        """Write the string as an integer of up to 32 bits; false if it is none."""
+        """Write the string as an integer of up to 32 bits; false if it is not one."""
         ok, value = mem.parse_int(src, at, n)
         if not ok:
             return False

@@ -1,1 +1,1 @@
-"""Directives: which there are, how they are read, changed and written back."""
+"""Directives: which exist, and how they are read, changed and written back."""

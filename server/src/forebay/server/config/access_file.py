@@ -16,7 +16,7 @@ NOT_SAVED = (
 
 
 class AclFile:
-    """The file that the directive ``aclfile`` names; ``warn`` writes a line of the log."""
+    """The file that the directive ``aclfile`` names; ``warn`` writes a line to the log."""
 
     def __init__(self, settings: Settings, warn: Callable[[str], None]) -> None:
         self.settings = settings
@@ -24,11 +24,11 @@ class AclFile:
 
     @property
     def path(self) -> str:
-        """The file as it was named; empty if there is none."""
+        """The file as configured; empty if there is none."""
         return self.settings.aclfile
 
     def place(self) -> Path:
-        """Where it is: a relative name counts from the directory of the data."""
+        """Where it is: a relative name is relative to the data directory."""
         return Path(self.settings.data_dir, self.settings.aclfile)
 
     def read(self) -> list[bytes]:

@@ -1,6 +1,6 @@
-"""The rows about users: who comes in without a password, and where users are kept.
+"""The rows about users: which clients need no password, and where users are kept.
 
-Users themselves are lines of their own, ``user name rule ...`` (user_lines.py), or stand in an
+Users themselves are lines of their own, ``user name rule ...`` (user_lines.py), or lines of an
 ACL file.
 """
 
@@ -15,22 +15,22 @@ ACCESS = [
         "requirepass",
         Secret(),
         AT_ONCE,
-        "The password of the default user; empty lets everybody in. An ACL file takes its place.",
+        "The password of the default user; if empty, none is needed. An ACL file overrides it.",
     ),
     Directive(
         "protected-mode",
         "protected_mode",
         Bool(),
         AT_ONCE,
-        "While the default user needs no password, only clients of this machine are let in.",
+        "While the default user needs no password, only clients on this machine can connect.",
     ),
     Directive(
         "aclfile",
         "aclfile",
         Text(),
         AT_START,
-        "A file of users, one in each line; ACL LOAD reads it again, ACL SAVE writes it. "
-        "Without it users are lines of the configuration: user name rule ...",
+        "A file of users, one per line; ACL LOAD reads it again, ACL SAVE writes it. "
+        "Without it, users are lines of the configuration: user name rule ...",
     ),
     Directive(
         "acl-pubsub-default",

@@ -1,6 +1,6 @@
-"""The rows of what clients may use: how many they are, what they send, hold and leave unread.
+"""The rows of limits of clients: how many there may be, and what they send, hold, leave unread.
 
-docs/operations.md says how to choose them; SECURITY.md what they protect from.
+docs/operations.md says how to choose them; SECURITY.md says what they protect from.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ CLIENT_LIMITS = [
         "maxmemory_clients",
         Memory(percent=True),
         AT_ONCE,
-        "What all clients together may use, in bytes or as a share of maxmemory; above it the "
-        "largest are closed; 0 is no limit.",
+        "The memory that all clients together may use, in bytes or as a share of maxmemory; above "
+        "it the largest are closed; 0 is no limit.",
     ),
     Directive(
         "tracking-table-max-keys",
         "tracking_table_max_keys",
         Int(0, LONG_MAX),
         AT_ONCE,
-        "How many keys are remembered for clients that cache; the oldest are announced to them "
-        "as if they had changed; 0 is no limit.",
+        "How many keys the server remembers for clients that cache; above it, the oldest are "
+        "announced to them as changed; 0 is no limit.",
     ),
     Directive(
         "timeout",
@@ -61,6 +61,6 @@ CLIENT_LIMITS = [
         OutputLimits(),
         AT_ONCE,
         "When a client that does not read its replies is closed: at the hard limit, or when over "
-        "the soft one for so many seconds; 0 is no limit.",
+        "the soft one for this many seconds; 0 is no limit.",
     ),
 ]

@@ -1,4 +1,4 @@
-"""The configuration of one server: read at start, asked and changed while it runs.
+"""The configuration of one server: read at start, queried and changed while it runs.
 
     forebay serve [file] [--directive word ...] [-]
          file, standard input (-), then the options: a later line wins
@@ -11,7 +11,7 @@ Rules
   1. A wrong line never starts a server half configured: load() raises
      ConfigError, which names file and line.
   2. CONFIG SET is all or nothing: every value is checked before the first is
-     stored, and when a listener refuses, all are put back.
+     stored, and if a listener refuses one, all are put back.
   3. Code that must act on a change (open another port, resize a log) registers a
      listener; all other code just reads ``settings``.
 """
@@ -41,11 +41,11 @@ from forebay.server.config.user_lines import UserLine
 #: Called with the new value after it was stored; raises ConfigError to refuse it.
 Listener = Callable[[Any], None]
 
-#: Seconds and changes, as Redis has them without a word about it.
+#: Seconds and changes: the save points of Redis if its configuration names none.
 REDIS_SAVE_POINTS = ((3600, 1), (300, 100), (60, 10000))
 
 ROWS: dict[str, Directive] = {}
-#: Names that CONFIG GET answers, but does not list.
+#: Names that CONFIG GET answers but does not list.
 HIDDEN: set[str] = set()
 for _row in (*HONOURED, *INERT):
     for _name in filter(None, (_row.name, _row.alias, _row.valkey)):
@@ -64,10 +64,10 @@ class Config:
         }
         #: The absolute path of the file, empty if there was none.
         self.path = ""
-        #: The users that lines name, and what they are by now: lines as those of ACL LIST.
+        #: The users that lines declare, and the users as they are now: lines as in ACL LIST.
         self.user_lines: list[UserLine] = []
         self.users_now: Callable[[], list[bytes]] | None = None
-        #: Directives met so far; a later line of some adds to an earlier one.
+        #: Directives read so far; a later line of some kinds adds to an earlier one.
         self._seen: set[str] = set()
         self._listeners: dict[str, list[Listener]] = {}
 
@@ -89,7 +89,7 @@ class Config:
         return config
 
     def save_without_aof(self) -> None:
-        """A stock redis.conf turns the AOF off and counts on save points that it does not name."""
+        """A stock redis.conf turns the AOF off and relies on save points that it does not name."""
         if not self.settings.appendonly and "save" not in self._seen:
             self.settings.save_points = REDIS_SAVE_POINTS
 
@@ -132,7 +132,7 @@ class Config:
 
     def warnings(self) -> list[str]:
         """Directives without effect: one sentence about all inert directives that were set, and
-        more about what somebody may count on who comes from Redis.
+        more about those that users of Redis may rely on.
         """
         default = Config()
         names = [row.name for row in INERT if self.value(row) != default.value(row)]
@@ -142,7 +142,7 @@ class Config:
         return found + self.eviction_warnings()
 
     def eviction_warnings(self) -> list[str]:
-        """Somebody counts on keys being evicted: say that they are not."""
+        """The configuration asks for eviction: say that nothing is evicted."""
         settings = self.settings
         if not settings.maxmemory or settings.maxmemory_policy == "noeviction":
             return []
@@ -150,7 +150,7 @@ class Config:
             f"NOTHING IS EVICTED, although maxmemory-policy is {settings.maxmemory_policy}: when "
             f"{settings.maxmemory} bytes (maxmemory) are in use, writes are refused with OOM. Trim "
             "streams (XADD with MAXLEN or MINID, XTRIM) and let keys expire; maxmemory-policy "
-            "noeviction says that this is wanted"
+            "noeviction turns this warning off"
         ]
 
     # -- Values -----------------------------------------------------------------------------
@@ -259,7 +259,7 @@ class Config:
         return lines.text()
 
     def _rewrite_users(self, lines: FileLines, loaded: Config) -> None:
-        """Let the lines of users say what the users are by now; an ACL file says it itself."""
+        """Bring the lines of users up to date; with an ACL file, they are dropped."""
         now = [] if self.users_now is None else self.users_now()
         places = lines.directives.get("user", [])
         if self.settings.aclfile or self.users_now is None:
@@ -286,14 +286,14 @@ def _matches(globs: Sequence[Glob], name: str) -> bool:
 
 
 def _instead_of_file(word: str) -> str:
-    """What somebody may have meant by a file that is not there."""
+    """What the user may have meant by a file that does not exist."""
     if word.isdigit():
         return f"--port {word}"
     return f"--{word}" if word in ROWS else ""
 
 
 def _instead_of_option(word: str) -> str:
-    """What somebody may have meant by a word that is no option."""
+    """What the user may have meant by a word that is no option."""
     bare = word.lstrip("-")
     name = SHORT.get(bare, bare)
     return f"--{name}" if name in ROWS else ""
@@ -318,7 +318,7 @@ def _words(row: Directive, text: str) -> list[str]:
 
 
 def _split(row: Directive, words: Sequence[str]) -> list[str]:
-    """The words of a line; a single one that holds a whole list is taken apart."""
+    """The words of a line; a single word that holds a whole list is split."""
     if row.kind.many and len(words) == 1:
         return words[0].split() or [""]
     return list(words)
@@ -343,7 +343,7 @@ def _option_lines(words: Sequence[str]) -> Iterable[Line]:
         if equals:
             hint = did_you_mean(f"--{nearest(name, ROWS) or name} {value}")
             raise ConfigError(
-                f"command line: '{words[at]}': a value stands after a space, not after ={hint}"
+                f"command line: '{words[at]}': write a space before the value, not ={hint}"
             )
         text = " ".join(words[at:end])
         if name == "include":

@@ -1,4 +1,4 @@
-"""What ``forebay serve --help DIRECTIVE`` says: the rows of the tables, for a terminal."""
+"""The text of ``forebay serve --help DIRECTIVE``: the rows of the tables, for a terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WIDTH = 78
 
 
 def described(names: Sequence[str]) -> str:
-    """All about these directives; raises ConfigError for a name that is none."""
+    """The help of these directives; raises ConfigError for an unknown name."""
     if [name.lower() for name in names] == [ALL]:
         return "".join(_line(row) for name, row in ROWS.items() if _is_listed(name, row))
     return "\n".join(_page(name.lstrip("-").lower()) for name in names)
@@ -32,7 +32,7 @@ def _line(row: Directive) -> str:
 
 
 def _page(name: str) -> str:
-    if name == "user":  # no row: it has no value that CONFIG GET could tell
+    if name == "user":  # no row: it has no value that CONFIG GET could show
         return user_lines.HELP
     row, refusal = ROWS.get(name), REFUSED.get(name)
     if row is None and refusal is None:

@@ -1,15 +1,15 @@
 """Directives of Redis 7 and 8, and of Valkey, that are accepted but change nothing here.
 
 An existing redis.conf must start this server, and CONFIG GET must answer the
-tools that ask; but nobody should believe that a setting works when it does
-not.  So each of these is checked like in Redis, kept, printed by CONFIG GET,
-and, when it was set to something other than its default, named in one warning
+tools that ask; but no user should believe that a setting works when it does
+not.  So each of these is checked as in Redis, kept, printed by CONFIG GET,
+and, if it was set to something other than its default, named in one warning
 at start.
 
 The rows are short on purpose: name, kind, default; the area says what is
 missing.  A name with a colon carries its old alias: ``replica-priority:slave-priority``.
-The words of Valkey alone are understood too, so that a valkey.conf starts this server; CONFIG
-GET answers them when they are asked for by name, and lists those of Redis.
+Names that only Valkey has are accepted too, so that a valkey.conf starts this server; CONFIG
+GET answers them if asked by name, but lists only the names of Redis.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _REPLICATION: list[Row] = [
 
 _TLS: list[Row] = [
     ("tls-cluster", _YES_NO, "no"),
-    # OpenSSL's own size and time are in force: Python's ssl cannot change them.
+    # OpenSSL's own size and time apply: Python's ssl cannot change them.
     ("tls-session-cache-size", _NUMBER, "20480"),
     ("tls-session-cache-timeout", _NUMBER, "300"),
 ]

@@ -85,12 +85,12 @@ class Kind(Generic[T]):
         return self.show(value)
 
     def lines(self, value: T) -> list[str]:
-        """What follows the name in a file, one item a line."""
+        """The text after the name in a file, one item per line."""
         return [quoted(self.show(value))]
 
 
 class Text(Kind[str]):
-    """One word, whatever it is."""
+    """Any one word."""
 
     name = "text"
 
@@ -137,7 +137,7 @@ class FileName(Kind[str]):
 
 
 class PreloadFile(Kind[str]):
-    """What to load at the start in place of our own files: its kind and its path, or nothing."""
+    """A file to load at the start in place of our own: its kind and path, or nothing."""
 
     name = "rdb:path or aof:path"
 
@@ -198,7 +198,7 @@ class Octal(Int):
 
 
 class Memory(Int):
-    """A size in bytes, with a unit if wanted; ``percent`` admits a share as well (negative)."""
+    """A size in bytes, with an optional unit; ``percent`` allows a share too (negative)."""
 
     name = "bytes"
 
@@ -348,7 +348,7 @@ class SavePoints(Kind[tuple[tuple[int, int], ...]]):
 
 
 class Events(Kind[int]):
-    """Classes of keyspace events, a letter each."""
+    """Classes of keyspace events, one letter each."""
 
     name = "letters"
 
@@ -368,7 +368,7 @@ class OutputLimits(Kind[dict[str, OutputLimit]]):
     many = True
     name = "class hard soft seconds ..."
 
-    #: CONFIG GET prints the old name of the class, which is what exporters look for.
+    #: CONFIG GET prints the old name of the class, because exporters look for it.
     SHOWN = (("normal", "normal"), ("replica", "slave"), ("pubsub", "pubsub"))
 
     def parse(
@@ -400,7 +400,7 @@ class OutputLimits(Kind[dict[str, OutputLimit]]):
 
 
 def quoted(word: str) -> str:
-    """The word as a file needs it: in quotes if it is empty or holds anything but plain text."""
+    """The word as a file needs it: quoted if it is empty or holds anything but plain text."""
     if word and re.fullmatch(r"[!$-&(-~]+", word) and not word.startswith("#"):
         return word
     out = []

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from forebay.errors import ConfigError
 
-#: Includes inside includes; a file that includes itself ends here, with a message.
+#: How deep includes may nest; a file that includes itself stops here, with a message.
 MAX_INCLUDE_DEPTH = 16
 
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "a": "\a"}
@@ -28,7 +28,7 @@ _HEX = "0123456789abcdefABCDEF"
 
 @dataclass(slots=True, frozen=True)
 class Line:
-    """One directive and where it stands."""
+    """One directive and its file and line."""
 
     name: str
     words: tuple[str, ...]
@@ -71,7 +71,7 @@ def _word(text: str, at: int) -> tuple[str | None, int]:
 
 
 def _quoted_part(text: str, at: int) -> tuple[str | None, int]:
-    """What stands between the quotes that open at ``at``."""
+    """The text between the quotes that open at ``at``."""
     quote = text[at]
     at += 1
     out: list[str] = []

@@ -1,8 +1,8 @@
 """Directives that must not be ignored, because the operator relies on them.
 
-A server that started without it would let in everybody, or take writes that belong elsewhere.
-So the start is refused, and CONFIG SET likewise, with
-a sentence that says what is missing and what to write instead.
+A server that ignored one of them would admit every client, or take writes that belong elsewhere.
+So the start is refused, and CONFIG SET too, with a sentence that says what is missing and what to
+write instead.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 @dataclass(slots=True, frozen=True)
 class Refusal:
-    """Why a directive cannot be taken, and what to do."""
+    """Why a directive is refused, and what to do."""
 
     reason: str
     instead: str
-    #: The value that asks for nothing, and is accepted.
+    #: The value that asks for nothing and is accepted.
     harmless: str = ""
 
     def applies_to(self, value: str) -> bool:

@@ -1,4 +1,4 @@
-"""The rows of replication: whom to follow, what a replica shows, what a primary keeps and sends.
+"""The rows of replication: the primary to follow, what a replica shows, what a primary sends.
 
 docs/operations.md says how to choose them.
 """
@@ -22,7 +22,7 @@ REPLICATION = [
         "masterauth",
         Text(),
         AT_ONCE,
-        "The password that the primary wants.",
+        "The password for the primary.",
         valkey="primaryauth",
     ),
     Directive(
@@ -30,7 +30,7 @@ REPLICATION = [
         "masteruser",
         Text(),
         AT_ONCE,
-        "The user that the primary knows this server by; empty is the default user.",
+        "The user name for the primary; empty is the default user.",
         valkey="primaryuser",
     ),
     Directive(
@@ -38,8 +38,8 @@ REPLICATION = [
         "replica_read_only",
         Bool(),
         AT_ONCE,
-        "A replica refuses writes of its clients with READONLY. If not, they stay here "
-        "alone, until the next full sync.",
+        "A replica refuses writes of its clients with READONLY. With no, such writes exist only "
+        "here, and only until the next full sync.",
         alias="slave-read-only",
     ),
     Directive(
@@ -47,7 +47,7 @@ REPLICATION = [
         "replica_serve_stale_data",
         Bool(),
         AT_ONCE,
-        "A replica whose primary is away answers from what it has; if not, with MASTERDOWN.",
+        "A replica that has lost its primary answers with the data it has; with no, MASTERDOWN.",
         alias="slave-serve-stale-data",
     ),
     Directive(
@@ -63,14 +63,14 @@ REPLICATION = [
         "replica_announced",
         Bool(),
         AT_ONCE,
-        "Sentinel tells its clients of this replica.",
+        "Sentinel names this replica to its clients.",
     ),
     Directive(
         "replica-announce-ip",
         "replica_announce_ip",
         Text(),
         AT_ONCE,
-        "The address that a replica tells its primary, if not the one that it comes from.",
+        "The address that a replica reports to its primary; empty is the one it connects from.",
         alias="slave-announce-ip",
     ),
     Directive(
@@ -78,7 +78,7 @@ REPLICATION = [
         "replica_announce_port",
         Int(0, 65535),
         AT_ONCE,
-        "The port that a replica tells its primary; 0 is the one that it listens on.",
+        "The port that a replica reports to its primary; 0 is the one that it listens on.",
         alias="slave-announce-port",
     ),
     Directive(
@@ -86,29 +86,29 @@ REPLICATION = [
         "repl_backlog_size",
         Memory(1),
         AT_ONCE,
-        "So many bytes of the stream of changes are kept for replicas that come back.",
+        "How many bytes of the stream of changes are kept for replicas that reconnect.",
     ),
     Directive(
         "repl-backlog-ttl",
         "repl_backlog_ttl_s",
         Int(0, LONG_MAX),
         AT_ONCE,
-        "Without replicas the backlog is kept for so many seconds; 0 keeps it.",
+        "For how many seconds the backlog is kept without replicas; 0 is for ever.",
     ),
     Directive(
         "repl-timeout",
         "repl_timeout_s",
         Int(1),
         AT_ONCE,
-        "A link on which nothing was heard for so many seconds is given up, and so is a replica "
-        "that takes nothing of its copy of all data for as long.",
+        "A link that is silent for this many seconds is closed, and so is a replica that takes "
+        "nothing of its copy of all data for as long.",
     ),
     Directive(
         "repl-ping-replica-period",
         "repl_ping_period_s",
         Int(1),
         AT_ONCE,
-        "A primary sends its replicas a PING every so many seconds.",
+        "How many seconds pass between two PINGs of a primary to its replicas.",
         alias="repl-ping-slave-period",
     ),
     Directive(
@@ -116,30 +116,30 @@ REPLICATION = [
         "repl_diskless_sync",
         Bool(),
         AT_ONCE,
-        "A copy of all data goes to replicas straight from the child that writes it; if "
-        "not, through a file.",
+        "A copy of all data goes to replicas straight from the child that writes it; with "
+        "no, through a file.",
     ),
     Directive(
         "repl-diskless-sync-delay",
         "repl_diskless_sync_delay_s",
         Int(),
         AT_ONCE,
-        "Such a copy waits so many seconds for more replicas to share it.",
+        "How many seconds such a copy waits for more replicas to share it.",
     ),
     Directive(
         "repl-diskless-sync-max-replicas",
         "repl_diskless_sync_max_replicas",
         Int(),
         AT_ONCE,
-        "... unless so many replicas wait for it; 0 is no such number.",
+        "... but it starts at once when this many replicas wait for it; 0 turns that off.",
     ),
     Directive(
         "repl-diskless-load",
         "repl_diskless_load",
         Choice("disabled", "on-empty-db", "swapdb", "flushdb", "flush-before-load", "always"),
         AT_ONCE,
-        "While a replica reads a copy of all data its clients get LOADING; with swapdb "
-        "they go on with the old data. Without an AOF, every word but disabled keeps the "
+        "While a replica loads a copy of all data its clients get LOADING; with swapdb "
+        "they go on with the old data. Without an AOF, every value but disabled keeps the "
         "copy in memory and not in a file.",
     ),
     Directive(

@@ -1,6 +1,6 @@
 """One row of the tables of directives.
 
-name -- what is written in redis.conf and CONFIG SET
+name -- the name in redis.conf and CONFIG SET
 attribute -- where the value lives: the attribute of Settings, whose default is the default
 kind -- how it is read, checked and printed (kinds.py)
 mutable -- AT_ONCE: CONFIG SET works; AT_START: it is refused, the value is read at start
@@ -19,7 +19,7 @@ AT_START = False
 
 @dataclass(slots=True, frozen=True)
 class Directive:
-    """One row; without an attribute it is inert, and its default stands in the row as text."""
+    """One row; without an attribute it is inert, and the row holds its default as text."""
 
     name: str
     attribute: str
@@ -30,7 +30,7 @@ class Directive:
     protected: bool = False
     default: str = ""
     area: str = ""
-    #: A name of Valkey for the same thing: understood, and answered when asked for by name.
+    #: Valkey's name for the same directive: accepted, and answered if asked by name.
     valkey: str = ""
-    #: Not listed by a pattern of CONFIG GET, so that the list is that of Redis.
+    #: Patterns of CONFIG GET do not list it, so that the list is that of Redis.
     hidden: bool = False

@@ -1,10 +1,10 @@
-"""THE table of directives: everything that this server acts upon, one row each.
+"""THE table of directives: everything that this server acts on, one row each.
 
     Directive(name, attribute, kind, when, what it does)      row.py says what these are
 
 docs/configuration.md is generated from these rows.  Directives of Redis that
-are accepted without effect stand in inert.py, and the few that would be
-dangerous to ignore in refused.py, with the reason for refusal.
+are accepted without effect are in inert.py, and the few that would be
+dangerous to ignore are in refused.py, with the reason for refusal.
 """
 
 from __future__ import annotations
@@ -81,14 +81,14 @@ _STREAMS = [
 
 _LISTS_AND_SETS = [
     Directive("list-max-listpack-size", "list_max_listpack_size", Int(-INT_MAX - 1), AT_ONCE,
-              "Up to so many elements (below 0: bytes, 4 to 64 KiB) OBJECT ENCODING calls a list"
-              " a listpack.", "list-max-ziplist-size"),
+              "Up to this many elements (below 0: bytes, 4 to 64 KiB) OBJECT ENCODING reports a"
+              " list as listpack.", "list-max-ziplist-size"),
     Directive("set-max-intset-entries", "set_max_intset_entries", Int(0, LONG_MAX), AT_ONCE,
-              "Up to so many numbers OBJECT ENCODING calls a set an intset."),
+              "Up to this many numbers OBJECT ENCODING reports a set as intset."),
     Directive("set-max-listpack-entries", "set_max_listpack_entries", Int(0, LONG_MAX), AT_ONCE,
-              "Up to so many members OBJECT ENCODING calls a set a listpack."),
+              "Up to this many members OBJECT ENCODING reports a set as listpack."),
     Directive("set-max-listpack-value", "set_max_listpack_value", Memory(), AT_ONCE,
-              "Up to this length of its members OBJECT ENCODING calls a set a listpack."),
+              "Up to this length of its members OBJECT ENCODING reports a set as listpack."),
 ]  # fmt: skip
 
 _KEYSPACE = [
@@ -113,15 +113,15 @@ _KEYSPACE = [
         "maxmemory_policy",
         _POLICIES,
         AT_ONCE,
-        "Reported only: nothing is ever evicted, whatever is chosen; the limit refuses writes. "
-        "Any but noeviction is warned of if maxmemory is set.",
+        "Reported only: no choice evicts anything; at the limit, writes are refused. "
+        "If maxmemory is set, any but noeviction causes a warning.",
     ),
     Directive(
         "active-expire-effort",
         "active_expire_effort",
         Int(1, 10),
         AT_ONCE,
-        "How hard the server looks for expired keys that nobody asks for.",
+        "How hard the server looks for expired keys that no client asks for.",
     ),
 ]
 
@@ -131,14 +131,14 @@ _CLIENTS = [
         "enable_debug_command",
         _ALLOWED,
         AT_START,
-        "Who may use DEBUG: nobody, everybody, or clients of this machine.",
+        "Which clients may use DEBUG: none, all, or those on this machine.",
     ),
     Directive(
         "enable-protected-configs",
         "enable_protected_configs",
         _ALLOWED,
         AT_START,
-        "Who may CONFIG SET the directives that name files.",
+        "Which clients may CONFIG SET the directives that name files.",
     ),
     *CLIENT_LIMITS,
 ]
@@ -211,7 +211,7 @@ _DISK = [
         "appendonly",
         Bool(),
         AT_ONCE,
-        "Keep the append-only file (AOF): what was acknowledged survives the end of the process.",
+        "Keep an append-only file (AOF): acknowledged writes survive the end of the process.",
     ),
     Directive(
         "appendfsync",
@@ -219,14 +219,14 @@ _DISK = [
         Choice("everysec", "always", "no"),
         AT_ONCE,
         "When the AOF is forced onto the disk: before each reply (always), once a second in the "
-        "background, or whenever the system likes. It is written before each reply in any case.",
+        "background, or when the system decides. It is always written before each reply.",
     ),
     Directive(
         "appendfilename",
         "appendfilename",
         FileName("appendfilename"),
         AT_START,
-        "How the names of the files of the AOF begin.",
+        "The beginning of the names of the AOF's files.",
     ),
     Directive(
         "appenddirname",
@@ -240,7 +240,7 @@ _DISK = [
         "backupdirname",
         FileName("backupdirname"),
         AT_START,
-        "The directory of the files of BACKUP, inside dir; empty when a backup starts.",
+        "The directory of the files of BACKUP, inside dir; must be empty when a backup starts.",
     ),
     Directive(
         "preload-file",
@@ -248,28 +248,28 @@ _DISK = [
         PreloadFile(),
         AT_START,
         "Load this at the start in place of our own files, which it replaces: rdb:PATH for "
-        "a snapshot, aof:PATH for the manifest of a sealed backup. Take it away after that start.",
+        "a snapshot, aof:PATH for the manifest of a sealed backup. Remove it after that start.",
     ),
     Directive(
         "backup-sealed-ttl",
         "backup_sealed_ttl_s",
         Int(0, LONG_MAX),
         AT_ONCE,
-        "Remove a sealed backup after so many seconds; 0 keeps it until BACKUP CLEANUP.",
+        "Remove a sealed backup after this many seconds; 0 keeps it until BACKUP CLEANUP.",
     ),
     Directive(
         "no-appendfsync-on-rewrite",
         "no_appendfsync_on_rewrite",
         Bool(),
         AT_ONCE,
-        "Leave out the fsync of every second while a child writes files; no effect on always.",
+        "Skip the sync of every second while a child writes files; no effect on always.",
     ),
     Directive(
         "auto-aof-rewrite-percentage",
         "auto_aof_rewrite_percentage",
         Int(),
         AT_ONCE,
-        "Rewrite the AOF when it grew by so many percent since the last time; 0 is never.",
+        "Rewrite the AOF when it has grown by this many percent since the last time; 0 is never.",
     ),
     Directive(
         "auto-aof-rewrite-min-size",
@@ -283,7 +283,7 @@ _DISK = [
         "aof_load_truncated",
         Bool(),
         AT_ONCE,
-        "Start although the last command of the AOF is not whole; what is cut off is kept.",
+        "Start even if the last command of the AOF is incomplete; the cut-off bytes are kept.",
     ),
     Directive(
         "aof-use-rdb-preamble",
@@ -297,8 +297,8 @@ _DISK = [
         "save_points",
         SavePoints(),
         AT_ONCE,
-        "Save a snapshot when so many seconds have passed and so many changes were made; "
-        "empty is never. A start with appendonly no that names none has those of Redis: "
+        "Save a snapshot after this many seconds and this many changes; empty is never. "
+        "With appendonly no and no save directive, the defaults of Redis apply: "
         "3600 1 300 100 60 10000.",
     ),
     Directive(
@@ -314,8 +314,8 @@ _DISK = [
         "rdb_format",
         Choice("7.0", "7.2", "7.4", "8.6", "8.8"),
         AT_ONCE,
-        "The oldest Redis that can read the snapshots written here. Nothing is lost by an old "
-        "one: what it has no place for stands in fields that Redis ignores.",
+        "The oldest Redis that can read the snapshots written here. An old format loses nothing: "
+        "data that it has no place for is in fields that Redis ignores.",
     ),
     Directive(
         "rdbcompression", "rdbcompression", Bool(), AT_ONCE, "Compress long strings in snapshots."
@@ -332,7 +332,7 @@ _DISK = [
         "stop_writes_on_bgsave_error",
         Bool(),
         AT_ONCE,
-        "Refuse writes with MISCONF after a snapshot that a save point asked for has failed.",
+        "Refuse writes with MISCONF after a snapshot for a save point has failed.",
     ),
     Directive(
         "lazyfree-lazy-user-del",
@@ -378,7 +378,7 @@ _PROCESS = [
         AT_ONCE,
         "Seconds of silence after which the peer is probed; 0 is off. For new connections.",
     ),
-    Directive("hz", "hz", Int(0, INT_MAX), AT_ONCE, "How often a second periodic work runs."),
+    Directive("hz", "hz", Int(0, INT_MAX), AT_ONCE, "How often periodic work runs, per second."),
     Directive(
         "daemonize",
         "daemonize",
@@ -414,21 +414,21 @@ _PROCESS = [
         "shutdown_timeout_s",
         Int(),
         AT_ONCE,
-        "How many seconds a shutdown waits for replicas to have everything; writes wait meanwhile.",
+        "How many seconds a shutdown waits for replicas to catch up; writes wait meanwhile.",
     ),
     Directive(
         "shutdown-on-sigint",
         "shutdown_on_sigint",
         _SHUTDOWN,
         AT_ONCE,
-        "How SIGINT ends the server: with the words of SHUTDOWN.",
+        "How SIGINT ends the server: the options of SHUTDOWN.",
     ),
     Directive(
         "shutdown-on-sigterm",
         "shutdown_on_sigterm",
         _SHUTDOWN,
         AT_ONCE,
-        "How SIGTERM ends the server: with the words of SHUTDOWN.",
+        "How SIGTERM ends the server: the options of SHUTDOWN.",
     ),
     Directive(
         "always-show-logo", "always_show_logo", Bool(), AT_START, "Print the banner at start."

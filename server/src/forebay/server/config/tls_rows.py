@@ -1,7 +1,7 @@
-"""The rows of TLS: where it listens, which files it needs, whom it lets in.
+"""The rows of TLS: where it listens, which files it needs, which clients it admits.
 
-Every one but the port acts on the connections that come after it was changed; those that are
-there stay.  docs/decisions/0021-tls.md says what Python's ssl module can do and what it cannot.
+A change of any but the port applies to new connections; open connections stay as they are.
+docs/decisions/0021-tls.md says what Python's ssl module can do and what it cannot.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from forebay.server.config.kinds import Bool, Choice, Int, Text
 from forebay.server.config.row import AT_ONCE, Directive
 
-#: Versions that are spoken, and those that Redis can speak and this server does not.
+#: Versions that this server speaks, and those that only Redis speaks.
 SPOKEN = ("TLSv1.2", "TLSv1.3")
 BROKEN = ("TLSv1", "TLSv1.1")
 
 
 class Protocols(Text):
-    """Versions of TLS, separated by blanks; empty means all that are spoken."""
+    """Versions of TLS, separated by blanks; empty means all that this server speaks."""
 
     name = "versions"
 
@@ -25,7 +25,7 @@ class Protocols(Text):
             name = known.get(version.lower())
             if name in BROKEN:
                 raise ValueError(
-                    f"{name} is broken and is not spoken here; use TLSv1.2, TLSv1.3 or both"
+                    f"{name} is broken and not supported here; use TLSv1.2, TLSv1.3 or both"
                 )
             if name is None:
                 raise ValueError("Invalid tls-protocols specified. Use TLSv1.2, TLSv1.3 or both")
@@ -53,7 +53,7 @@ TLS = [
         Text(),
         AT_ONCE,
         "The certificate of this server, followed by those between it and the CA (PEM). "
-        "CONFIG SET reads the file anew, also under the same name.",
+        "CONFIG SET reads the file again, also under the same name.",
     ),
     Directive(
         "tls-key-file", "tls_key_file", Text(), AT_ONCE, "The private key of that certificate."
@@ -73,7 +73,11 @@ TLS = [
         "The certificate that this server shows to its primary; empty is the same as for clients.",
     ),
     Directive(
-        "tls-client-key-file", "tls_client_key_file", Text(), AT_ONCE, "The private key of that."
+        "tls-client-key-file",
+        "tls_client_key_file",
+        Text(),
+        AT_ONCE,
+        "The private key of that certificate.",
     ),
     Directive(
         "tls-client-key-file-pass",
@@ -101,7 +105,7 @@ TLS = [
         "tls_ca_cert_dir",
         Text(),
         AT_ONCE,
-        "A directory of the same, as `openssl rehash` makes it.",
+        "A directory of such certificates, as `openssl rehash` prepares it.",
     ),
     Directive(
         "tls-auth-clients",
@@ -124,14 +128,14 @@ TLS = [
         "tls_replication",
         Bool(),
         AT_ONCE,
-        "The link to the primary speaks TLS.",
+        "Use TLS for the link to the primary.",
     ),
     Directive(
         "tls-protocols",
         "tls_protocols",
         Protocols(),
         AT_ONCE,
-        "Versions that are spoken: TLSv1.2, TLSv1.3 or, if empty, both. Older ones are refused.",
+        "Allowed versions: TLSv1.2, TLSv1.3 or, if empty, both. Older ones are refused.",
     ),
     Directive(
         "tls-ciphers",
@@ -153,21 +157,21 @@ TLS = [
         "tls_prefer_server_ciphers",
         Bool(),
         AT_ONCE,
-        "The server's order of ciphers counts, and not the client's.",
+        "The server's order of ciphers applies, not the client's.",
     ),
     Directive(
         "tls-session-caching",
         "tls_session_caching",
         Bool(),
         AT_ONCE,
-        "Clients that come back may go on with their session; if not, none gets a ticket for it.",
+        "Clients that reconnect may resume their session; with no, none gets a session ticket.",
     ),
     Directive(
         "max-new-tls-connections-per-cycle",
         "max_new_tls_per_turn",
         Int(1, 1000),
         AT_ONCE,
-        "So many handshakes go a step further in one turn of the loop, so that a crowd at the "
-        "door does not hold up who is inside.",
+        "How many handshakes take a step in one turn of the loop, so that a crowd of new clients "
+        "does not delay the others.",
     ),
 ]

@@ -3,8 +3,8 @@
     user alice on >secret ~orders:* +@stream
     user default off
 
-A line makes a user from nothing; ``default`` too is made anew by its line.  CONFIG REWRITE
-replaces these lines if the users are others by now; with an ACL file it drops them.
+A line makes a user from nothing; the line of ``default`` replaces that user too.  CONFIG REWRITE
+replaces these lines if the users have changed; with an ACL file it drops them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from forebay.commands.table import TABLE
 from forebay.server.config.kinds import quoted
 from forebay.server.config.redis_conf import Line
 
-#: What ``forebay serve --help user`` says.
+#: The text of ``forebay serve --help user``.
 HELP = """\
 user NAME RULE ...
   One user and what it may do, in the rules of ACL SETUSER; a line for each user.
@@ -68,7 +68,7 @@ def users_of(settings: Settings, lines: Iterable[UserLine]) -> Users:
 
 
 def declare(users: Users, lines: Iterable[UserLine]) -> None:
-    """Add the users of these lines, which are known to be right."""
+    """Add the users of these lines, which were checked before."""
     for line in lines:
         users.declare(line.name, rules.merged(line.words))
 

@@ -6,18 +6,18 @@
                     everysec  sync on the thread         at most once a second
                     no        whenever the system likes
 
-Where we stand is counted in recorded commands (``effects.total``), so that a
-client can be told when its own are safe:
+Progress is counted in recorded commands (``effects.total``), so that a
+client can learn when its own are safe:
 
     effects.total  >=  written  >=  synced
 
 When the disk refuses
   1. ``always``: there is no true reply left to send.  The process ends (Halt).
-  2. A failed write changes nothing on disk.  The units stay in memory and are
-     tried again every second; clients with a reply from that turn are closed
-     instead of answered, and writes are refused (MISCONF) until it is done.
-  3. After a failed sync nobody knows what the disk has.  Writes are refused
-     until the whole AOF has been written anew into other files (schedule.py starts that).
+  2. A failed write changes nothing on disk.  The units stay in memory and the write
+     is tried again every second; clients with a reply from that turn are closed
+     instead of answered, and writes are refused (MISCONF) until it succeeds.
+  3. After a failed sync it is unknown what the disk has.  Writes are refused
+     until the whole AOF has been rewritten into other files (schedule.py starts that).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from forebay.server.net.turn_end import TurnEnd
 from forebay.server.process import Halt
 
 #: everysec begins a sync when the last one began this long ago.  Beats come every 100 ms, so
-#: that it is a second at most; with a sync that takes another second, two seconds can be lost.
+#: it is a second at most; with a sync that takes another second, two seconds can be lost.
 SYNC_AGAIN_MS = 900
 #: How long before a failed write is tried again.
 WRITE_AGAIN_MS = 1000
@@ -72,14 +72,14 @@ class LiveAof:
         self.gate = gate
         self.log = log
         self.clock = clock
-        #: There is an AOF though the settings do not ask for one: a backup does (backup.py).
+        #: The settings ask for no AOF, but a backup does (backup.py).
         self.for_backup = False
         self.turn = TurnAof(engine.effects, self._needs_effects, self._refused)
         self.synced = 0
         self.sync_began_ms = 0
         self.synced_ms = 0
         self.delayed_syncs = 0
-        #: What the disk said last; kept for the operator after it has healed.
+        #: The last error of the disk; kept for the operator after recovery.
         self.last_error = ""
         #: Why writes are refused; empty if all is well.
         self.write_trouble = ""
@@ -89,7 +89,7 @@ class LiveAof:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether there is to be an AOF, whoever wants it."""
+        """Whether there must be an AOF, for the settings or for a backup."""
         return self.settings.appendonly or self.for_backup
 
     def _needs_effects(self) -> bool:
@@ -114,7 +114,7 @@ class LiveAof:
         self.gate.tell_aof(self.trouble)
 
     def follow_policy(self) -> None:
-        """Take over appendfsync; what ``always`` promises begins with what is written already."""
+        """Apply appendfsync; ``always`` first syncs what is already written."""
         self.turn.sync_each = self.settings.appendfsync == "always" and not self.for_backup
         if self.turn.sync_each and self.aof is not None:
             self.sync_now()
@@ -133,7 +133,7 @@ class LiveAof:
         self.gate.tell_aof(self.trouble)
 
     def _goes_on(self, error: DiskError) -> bool:
-        """Note the error; whether the AOF and its server have to live with it."""
+        """Note the error; False if only a backup is affected.  Raises Halt with ``always``."""
         self.last_error = str(error)
         if self.for_backup:
             self._spoil_backup(error)
@@ -143,7 +143,7 @@ class LiveAof:
         return True
 
     def _spoil_backup(self, error: DiskError) -> None:
-        """An AOF that is only for a backup: that fails (backup.py), and nobody else notices."""
+        """The AOF is only for a backup: only the backup fails (backup.py)."""
         self.write_trouble = error.reason
         self.turn.is_held = True
         self.turn_end.ask()
@@ -157,7 +157,7 @@ class LiveAof:
         raise Halt(1)
 
     def retry(self) -> None:
-        """Try again what could not be written."""
+        """Try the failed write again."""
         self.retry_ms = self.clock.monotonic_ms() + WRITE_AGAIN_MS
         # Other readers have not had the units of this turn yet.
         self.turn_end.read_now()
@@ -175,7 +175,7 @@ class LiveAof:
     # Syncing
 
     def beat(self) -> None:
-        """What is due: another attempt to write, the sync of every second."""
+        """Do what is due: another attempt to write, the sync of every second."""
         self.syncer.look()
         if self.aof is None:
             return
@@ -219,7 +219,7 @@ class LiveAof:
         self.beat()
 
     def sync_now(self) -> None:
-        """Sync here and now; raises Halt with ``always``, and notes the trouble otherwise."""
+        """Sync now, in this thread; raises Halt with ``always``, else notes the trouble."""
         aof = self.aof
         if aof is None:
             return
@@ -237,7 +237,7 @@ class LiveAof:
         self._wake()
 
     def sync_failed(self, error: DiskError) -> None:
-        """A sync failed: what it was to save may be lost, and nobody can tell."""
+        """A sync failed: the bytes that it covered may be lost, and nothing can tell."""
         if not self._goes_on(error):
             return
         if not self.sync_trouble:
@@ -249,7 +249,7 @@ class LiveAof:
         self.gate.tell_aof(self.trouble)
 
     def start_over(self) -> None:
-        """All data is about to be written anew: what could not be written so far will be in it."""
+        """A rewrite of all data begins: it will hold what could not be written so far."""
         effects = self.engine.effects
         effects.clear()
         self.turn.written = effects.total
@@ -258,24 +258,24 @@ class LiveAof:
             self.turn.is_held = False
 
     def healed(self) -> None:
-        """All data has been written anew into other files."""
+        """All data has been rewritten into other files."""
         self.sync_trouble = ""
         self.start_sync()
         self.gate.tell_aof(self.trouble)
 
     @property
     def trouble(self) -> str:
-        """Why writes must be refused; empty if they need not."""
+        """Why writes must be refused; empty if they need not be."""
         return self.write_trouble or self.sync_trouble
 
-    # Who wants to know
+    # Clients that wait for the disk
 
     def mark(self) -> int:
-        """A mark after all that was recorded so far."""
+        """A mark after everything recorded so far."""
         return self.engine.effects.total
 
     def is_synced(self, mark: int) -> bool:
-        """Whether all before the mark is on disk."""
+        """Whether everything before the mark is on disk."""
         aof = self.aof
         return (
             aof is not None
@@ -285,12 +285,12 @@ class LiveAof:
         )
 
     def wake_when_synced(self, mark: int, session: Session, is_enough: Callable[[], bool]) -> None:
-        """End the wait of a client when all before the mark is on disk; sync soon."""
+        """End the wait of a client when everything before the mark is on disk; sync soon."""
         self.waiting.append((mark, session, session.blocked, is_enough))
         self.turn_end.ask()
 
     def sync_for_waiters(self) -> None:
-        """Somebody waits for the disk: begin to sync now, unless that would not be enough."""
+        """A client waits for the disk: begin to sync now, unless that would not be enough."""
         aof = self.aof
         if self.waiting and aof is not None and not aof.is_pending:
             self.start_sync()
@@ -312,14 +312,14 @@ class LiveAof:
     # The end
 
     def flush(self) -> None:
-        """Write and sync all there is; raises DiskError."""
+        """Write and sync everything; raises DiskError."""
         self.syncer.finish()
         self.turn.write()
         if self.aof is not None:
             self.aof.sync()
 
     def close(self) -> None:
-        """The same, and let go of the files."""
+        """Write and sync everything, then close the files."""
         self.flush()
         self.let_go()
 

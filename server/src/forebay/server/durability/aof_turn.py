@@ -1,4 +1,4 @@
-"""The few lines that every turn with a change goes through: effects to the AOF."""
+"""The short path that every turn with a change takes: effects to the AOF."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ class TurnAof(EffectsReader):
         super().__init__()
         self.effects = effects
         self.is_needed = is_needed
-        #: Told when the disk did not take the effects of a turn.
+        #: Called when the disk refused the effects of a turn.
         self.on_refusal = on_refusal
         self.aof: AofWriter | None = None
         #: Sync with each write: ``appendfsync always``.
         self.sync_each = False
-        #: A write has failed: effects pile up until somebody calls write() with success.
+        #: A write has failed: effects pile up until a call of write() succeeds.
         self.is_held = False
         #: ``effects.total`` at the last write that succeeded.
         self.written = effects.total
 
     def wants_effects(self) -> bool:
-        """Whether changes are to be on disk: in the AOF, or counted for the save points."""
+        """Whether changes must be recorded: for the AOF, or counted for the save points."""
         return self.is_needed()
 
     def read(self, effects: Effects) -> None:
-        """Write what this turn changed, before its replies go out."""
+        """Write the changes of this turn, before its replies go out."""
         if not self.is_held:
             try:
                 self.write()
@@ -45,7 +45,7 @@ class TurnAof(EffectsReader):
                 self.on_refusal(error)
 
     def write(self) -> None:
-        """Write all units there are; raises DiskError, and keeps them if they are not written.
+        """Write all units; raises DiskError, and keeps them if they are not written.
 
         With ``sync_each`` a DiskError may also mean that they are written but not synced: then
         the code that catches it must end the process.

@@ -1,23 +1,24 @@
-"""BACKUP: all data as of one moment, as files that nobody writes to any more.
+"""BACKUP: all data as of one moment, as files that never change again.
 
     START     a rewrite of the AOF gives a base; it is linked into the backup's folder
               meanwhile and afterwards, changes go to one increment, as always
     SEAL      the increment is synced, linked too, and ended: the moment of the backup;
-              last comes a manifest that names these two files and no other
-    CLEANUP   the links are removed; the AOF goes its own way all the time
+              last, a manifest is written that names these two files and no other
+    CLEANUP   the links are removed; the AOF itself is never affected
 
       idle --START--> pending --> snapshotting --> incrementing --SEAL--> sealed --CLEANUP--> idle
                           '------------'--- ABORT, a fault ---'--> failed --START, CLEANUP-->
 
-Files are linked, not copied: a backup costs the blocks of an older AOF, and no reading.
+Files are linked, not copied: a backup keeps the blocks of an older AOF, and reads nothing.
 
 Rules
-  1. Without a manifest there is no backup: it is written when all that it names is synced.
+  1. Without a manifest there is no backup: it is written after all files that it names are
+     synced.
   2. While changes are collected the AOF is not rewritten: BGREWRITEAOF waits for the seal.  A
-     rewrite that must be (a failed disk, data replaced by a primary's) ends the backup.
-  3. With ``appendonly no`` there is an AOF for as long as the backup takes, and only for it.
-     It is removed afterwards, unless its folder was there before.
-  4. Nothing that was in the backup's folder is touched: START wants it to be empty.
+     rewrite that cannot wait (a failed disk, data replaced by a primary's) ends the backup.
+  3. With ``appendonly no`` there is an AOF only for the duration of the backup.
+     It is removed afterwards, unless its folder existed before.
+  4. Existing files in the backup's folder are never touched: START requires it to be empty.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ NOT_DONE = b"ERR Backup is in progress"
 
 
 class Backup:
-    """The one backup that can be under way, or lie sealed."""
+    """The one backup, which is under way, sealed, or failed."""
 
     def __init__(
         self,
@@ -78,9 +79,9 @@ class Backup:
         self.end_s = 0
         #: Files of the backup, in the order in which they were made.
         self.pinned: list[str] = []
-        #: SEAL was called in a transaction: it is done when the turn ends.
+        #: SEAL was called in a transaction: it takes place when the turn ends.
         self.seal_is_due = False
-        #: The folder of the AOF did not exist before: it goes with the AOF.
+        #: The folder of the AOF did not exist before: it is removed with the AOF.
         self.made_folder = False
         rewrite.on_start = self._rewrite_starts
         rewrite.on_end = self._rewrite_ended
@@ -156,7 +157,7 @@ class Backup:
     # The turn
 
     def settle(self) -> None:
-        """A seal that a transaction has asked for: now the transaction is whole."""
+        """Do the seal that a transaction has asked for: now the transaction is complete."""
         self._look_at_disk()
         if self.seal_is_due and self.state == INCREMENTING:
             try:
@@ -165,7 +166,7 @@ class Backup:
                 self._fail(str(error))
 
     def beat(self) -> None:
-        """A sealed backup has its time."""
+        """Remove a sealed backup whose time is up."""
         ttl_s = self.settings.backup_sealed_ttl_s
         if self.state == SEALED and ttl_s and self.clock.now_ms() // 1000 >= self.end_s + ttl_s:
             self.log.notice("A sealed backup was removed: backup-sealed-ttl")
@@ -173,7 +174,7 @@ class Backup:
         self._look_at_disk()
 
     def _look_at_disk(self) -> None:
-        """A disk that refuses an AOF that is only for the backup fails only that."""
+        """If the AOF is only for the backup, an error of the disk fails only the backup."""
         if self.live.for_backup and self.live.trouble:
             self._fail(self.live.trouble)
 
@@ -183,14 +184,14 @@ class Backup:
             self._fail(reason)
 
     def aof_is_on(self, on: bool) -> None:
-        """CONFIG SET appendonly: an AOF that was only for the backup stays, or one is gone."""
+        """CONFIG SET appendonly: yes keeps the AOF of a backup, no ends the backup."""
         if on and self.live.for_backup:
             self.live.for_backup = self.made_folder = False
             self.live.follow_policy()
         elif not self.live.for_backup:
             self.stop("appendonly is stopped")
 
-    # What the rewrite does
+    # Called by the rewrite
 
     def _holds_rewrites(self) -> bool:
         return self.state == INCREMENTING
@@ -199,7 +200,7 @@ class Backup:
         if self.state == PENDING:
             self.state = SNAPSHOTTING
         elif self.state == INCREMENTING:
-            self._fail("the AOF had to be written anew")
+            self._fail("the AOF had to be rewritten")
 
     def _rewrite_ended(self, error: str) -> None:
         if self.state != SNAPSHOTTING:
@@ -219,7 +220,7 @@ class Backup:
     # The seal
 
     def _seal(self) -> None:
-        """All that was acknowledged so far is in files that nobody writes to; or DiskError."""
+        """Put all acknowledged data into files that never change again; raises DiskError."""
         self.seal_is_due = False
         self.turn_end.read_now()
         self.live.sync_now()
@@ -241,7 +242,7 @@ class Backup:
         self._end_temporary()
 
     def _end_increment(self, aof: AofWriter) -> None:
-        """What comes next goes to another file."""
+        """Later changes go to another file."""
         try:
             aof.rotate()
         except DiskError as error:
@@ -258,7 +259,7 @@ class Backup:
         self.pinned.append(name)
 
     def _unpin(self) -> None:
-        """Remove the files of the backup; the manifest first, which makes them one."""
+        """Remove the files of the backup; first the manifest, which makes them a backup."""
         try:
             for path in reversed(self.pinned):
                 self.disk.remove(path)
@@ -287,7 +288,7 @@ class Backup:
         self.live.engine.effects.enabled = True
 
     def _end_temporary(self) -> None:
-        """Let the AOF go at the end of the turn: durability.py turns off what nobody wants."""
+        """Give up the AOF at the end of the turn: durability.py turns off an unwanted AOF."""
         if self.live.for_backup:
             self.live.for_backup = False
             self.turn_end.ask()

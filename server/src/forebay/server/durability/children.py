@@ -12,9 +12,9 @@ Rules
      client, no door, no lock of the data directory lives on in it.  The kernel kills it when
      its parent dies.
   3. The child removes nothing, and changes nothing of the AOF: the base that it wrote counts
-     only when the parent, having seen "ok" and exit code 0, takes it over.  A snapshot it puts
-     in its place itself, whole and synced, so that the server need not wait for the disk.
-  4. The child never returns into the server's code: whatever happens ends in os._exit.
+     only after the parent has seen "ok" and exit code 0, and takes it over.  A snapshot, complete
+     and synced, is renamed by the child itself, so that the server need not wait for the disk.
+  4. The child never returns into the server's code: it always ends in os._exit.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from forebay.server.net.timers import Clock
 
 #: Progress is reported this often.
 REPORT_S = 0.1
-#: ... and the memory that had to be copied, whose measuring takes a while, this often.
+#: ... and the memory that had to be copied, which takes a while to measure, this often.
 MEASURE_S = 1.0
 PR_SET_PDEATHSIG = 1
 
 _libc = ctypes.CDLL(None)
 
-#: What a child does: it is given a function to call with keys and bytes written so far.
+#: Called by a child with the keys and bytes written so far.
 Report = Callable[[int, int], None]
 Work = Callable[[Report], None]
 
 
 class Child:
-    """One child, as its parent knows it."""
+    """One child, as its parent sees it."""
 
     def __init__(self, kind: str, pid: int, pipe: int, keys_total: int, started_ms: int) -> None:
         self.kind = kind
@@ -58,13 +58,13 @@ class Child:
         self.bytes_done = 0
         self.copied_bytes = 0
         self.copied_peak_bytes = 0
-        #: Why it failed; empty if it did not say so.
+        #: Why it failed, by its own report; empty if it reported nothing.
         self.error = ""
         self.is_ok = False
         self._text = b""
 
     def take(self, data: bytes) -> None:
-        """Understand what came through the pipe."""
+        """Parse bytes from the pipe."""
         *lines, self._text = (self._text + data).split(b"\n")
         for line in lines:
             words = line.decode("utf-8", "replace").split(" ", 1)
@@ -77,12 +77,12 @@ class Child:
                 self.copied_peak_bytes = max(self.copied_peak_bytes, self.copied_bytes)
 
 
-#: Who is told when the child has ended, and why it failed; that is empty if all is well.
+#: Called when the child has ended, with the reason if it failed; empty if all is well.
 End = Callable[[Child, str], None]
 
 
 class Children:
-    """Starts a child and sees it to its end."""
+    """Starts a child and watches it until it ends."""
 
     def __init__(self, loop: Watching, clock: Clock) -> None:
         self.loop = loop
@@ -115,7 +115,7 @@ class Children:
         return child
 
     def kill(self) -> None:
-        """End the child at once, if there is one, and do not tell anybody."""
+        """End the child at once, if there is one, without a call of its ``End``."""
         child = self.current
         if child is not None:
             self.end(child.pid)
@@ -123,7 +123,7 @@ class Children:
             self.reap(child.pid)
 
     def wait(self) -> None:
-        """Stay here until the child has ended."""
+        """Block until the child has ended."""
         while self.current is not None:
             os.set_blocking(self.current.pipe, True)
             self._on_pipe()
@@ -147,10 +147,10 @@ class Children:
         self.loop.unwatch(child.pipe)
         os.close(child.pipe)
 
-    # Processes; a simulation has others (testkit/sim_machine.py).
+    # Processes; a simulation replaces these methods (testkit/sim_machine.py).
 
     def spawn(self, work: Work, outbox: int, keep: Collection[int]) -> int:
-        """A process that does this work and ends; its number."""
+        """Start a process that does this work and ends; its pid."""
         parent = os.getpid()
         pid = _fork()
         if pid == 0:
@@ -158,7 +158,7 @@ class Children:
         return pid
 
     def end(self, pid: int) -> None:
-        """It is of no use any more."""
+        """Kill a process that is no longer needed."""
         os.kill(pid, signal.SIGKILL)
 
     def reap(self, pid: int) -> int:
@@ -179,7 +179,7 @@ def _error(child: Child, code: int) -> str:
 
 
 def _fork() -> int:
-    """Fork; the thread beside us holds no lock that a child needs (it only waits for the disk)."""
+    """Fork; the other thread holds no lock that a child needs (it only waits for the disk)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()
@@ -204,7 +204,7 @@ def _live(work: Work, outbox: int, parent: int, keep: Collection[int]) -> None:
 
 
 def _detach(outbox: int, parent: int, keep: Collection[int]) -> None:
-    """Let go of all that belongs to the parent; end when it ends."""
+    """Close everything that belongs to the parent; end when it ends."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-c is for the parent to deal with
@@ -221,7 +221,7 @@ def _detach(outbox: int, parent: int, keep: Collection[int]) -> None:
 
 
 class Reporter:
-    """Tells the parent how far it is, not too often."""
+    """Reports progress to the parent, not too often."""
 
     def __init__(self, outbox: int) -> None:
         self.outbox = outbox
@@ -241,7 +241,7 @@ class Reporter:
 
 
 def private_dirty_bytes() -> int:
-    """Memory that this process shares with nobody any more."""
+    """Memory that this process no longer shares with any other."""
     try:
         text = Path("/proc/self/smaps_rollup").read_text()
     except OSError:

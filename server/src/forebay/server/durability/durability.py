@@ -1,4 +1,4 @@
-"""All that keeps data on disk, put together and conducted.
+"""Persistence as a whole: puts its parts together and drives them.
 
     start     lock the directory, remove stale temp files; doors open; load (loading.py)
     a turn    effects -> AOF (aof_live.py), then a child may start (schedule.py)
@@ -8,8 +8,8 @@
 Rules
   1. Changes of the AOF itself (on, off, new files) happen at the end of a turn, when no
      command is half done.
-  2. Whatever the disk says is either repaired here or told to the clients as MISCONF;
-     never a success that is not one.
+  2. Every error of the disk is either repaired here or reported to clients as MISCONF;
+     a failure never looks like a success.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ CANNOT_END = b"ERR Errors trying to SHUTDOWN. Check logs."
 
 
 def nobody_waits() -> None:
-    """Until start() names somebody who wants to hear that all is loaded."""
+    """The default until start() names a function to call when all is loaded."""
 
 
 def nobody_asks(position: Position | None) -> None:
-    """Until somebody wants to hear where in the stream of changes the data stands."""
+    """The default until replication asks for the place of the data in the stream of changes."""
 
 
 class Durability(Participant):
@@ -96,7 +96,7 @@ class Durability(Participant):
         self.progress = Progress(self.save_job, self.rewrite_job, self.children, log, clock)
         self.lock: Lock | None = None
         self.on_ready: Callable[[], None] = nobody_waits
-        #: Told where in the stream of changes the loaded data stands, if its files say so.
+        #: Called with the place of the loaded data in the stream of changes, if the files say it.
         self.on_loaded: Callable[[Position | None], None] = nobody_asks
         #: Reads the effects of each turn.
         self.reader = self.live.turn
@@ -104,7 +104,7 @@ class Durability(Participant):
     # The start
 
     def take_folder(self) -> None:
-        """Make the data directory ours; raises ConfigError."""
+        """Make the data directory if it is missing, and lock it; raises ConfigError."""
         folder = self.settings.data_dir = str(Path(self.settings.data_dir).absolute())
         try:
             if not self.disk.is_folder(folder):
@@ -122,7 +122,7 @@ class Durability(Participant):
             ) from None
 
     def _take_folder_once(self) -> None:
-        """For a command that needs the directory although the settings do not."""
+        """Lock it for a command that needs it although the settings do not."""
         if self.lock is None:
             self.take_folder()
 
@@ -132,7 +132,7 @@ class Durability(Participant):
             self.take_folder()
 
     def release_folder(self) -> None:
-        """Let others have the data directory."""
+        """Unlock the data directory."""
         if self.lock is not None:
             self.lock.release()
             self.lock = None
@@ -155,7 +155,7 @@ class Durability(Participant):
             self.log.warning(what_to_do(error))
             raise Halt(what_to_do(error)) from None
         except Exception as fault:
-            # Half of the data must not pass for all of it.
+            # A server must not run with half of its data.
             self.log.traceback(fault)
             text = f"the data could not be loaded: {type(fault).__name__}: {fault}"
             raise Halt(text) from fault
@@ -163,7 +163,7 @@ class Durability(Participant):
     def _loaded(self) -> None:
         self.loading.say_what_came()
         self.live.use(self.loading.aof)
-        # What preload-file brought is on our own disk before anybody is told of it.
+        # The data of preload-file must be in our own files before clients are served.
         self.rewrite_job.finish()
         self.rewrite_job.loaded(self.live.aof)
         self.follow_settings()
@@ -174,7 +174,7 @@ class Durability(Participant):
     # Turns and beats
 
     def settle(self) -> None:
-        """The AOF holds all that this turn changed: now it may be replaced, or synced."""
+        """The AOF holds all changes of this turn: now it may be replaced, or synced."""
         self.backup.settle()
         self._drop_unwanted()
         self.engine.effects.enabled = self.turn_end.effects_are_wanted()
@@ -190,7 +190,7 @@ class Durability(Participant):
             self.schedule.beat()
 
     def _drop_unwanted(self) -> None:
-        """An AOF that neither the settings nor a backup want any more."""
+        """Turn off an AOF that neither the settings nor a backup want any more."""
         if not self.live.is_wanted and self.live.aof is not None:
             waits = REWRITE in self.schedule.scheduled
             self._turn_off()
@@ -199,7 +199,7 @@ class Durability(Participant):
                 self.schedule.ask_for(REWRITE)
 
     def _turn_off(self) -> None:
-        """CONFIG SET appendonly no: all that was promised so far is still kept."""
+        """CONFIG SET appendonly no: everything acknowledged so far is still written."""
         self.schedule.stop_child([REWRITE])
         try:
             self.live.close()
@@ -212,14 +212,14 @@ class Durability(Participant):
     # Settings
 
     def follow_settings(self) -> None:
-        """Effects are recorded if anybody wants them; that ends only with the turn."""
+        """Record effects if any reader wants them; that ends only with the turn."""
         if self.settings.needs_disk():
             self.engine.effects.enabled = True
         self.turn_end.ask()
         self.gate.refresh()
 
     def check_may_change(self) -> None:
-        """Not while loading: nobody knows yet what the AOF will be."""
+        """Not while loading: it is not yet known what the AOF will be."""
         if self.loading.is_running:
             raise ConfigError("not possible while the data is being loaded")
 
@@ -258,7 +258,7 @@ class Durability(Participant):
 
     @property
     def job(self) -> str:
-        """What a child does, or will do at the end of this turn."""
+        """The job of the child at work, or of the one that starts at the end of this turn."""
         return self.schedule.job
 
     @property
@@ -276,9 +276,9 @@ class Durability(Participant):
         self.save_job.now()
 
     def save_flushed(self) -> None:
-        """FLUSHALL: the snapshot holds nothing either, and no child brings the old data back."""
+        """FLUSHALL: write an empty snapshot, and stop a child that would save the old data."""
         self.schedule.stop_child([SAVE])
-        with contextlib.suppress(CommandError):  # told to the log and to INFO; the keys are gone
+        with contextlib.suppress(CommandError):  # log and INFO report it; the keys are gone
             self.save_job.now()
 
     def ask_for(self, job: str) -> None:
@@ -286,15 +286,15 @@ class Durability(Participant):
         self.schedule.ask_for(job)
 
     def mark(self) -> int:
-        """A mark after all that was recorded so far."""
+        """A mark after everything recorded so far."""
         return self.live.mark()
 
     def is_synced(self, mark: int) -> bool:
-        """Whether all before the mark is on disk."""
+        """Whether everything before the mark is on disk."""
         return self.live.is_synced(mark)
 
     def wake_when_synced(self, mark: int, session: Session, is_enough: Callable[[], bool]) -> None:
-        """End the wait of a client when all before the mark is on disk."""
+        """End the wait of a client when everything before the mark is on disk."""
         self.live.wake_when_synced(mark, session, is_enough)
 
     def reload(self, save: bool, flush: bool, merge: bool) -> None:
@@ -315,7 +315,7 @@ class Durability(Participant):
             self.schedule.ask_for(REWRITE)
 
     def reload_aof(self) -> None:
-        """DEBUG LOADAOF; an AOF that cannot be loaded ends the server, as its data is gone."""
+        """DEBUG LOADAOF; if the AOF cannot be loaded, the server ends: its data is gone."""
         loader = self.loading.aof_loader()
         if self.rewrite_job.needs_new_aof or not loader.exists():
             raise CommandError(b"ERR There is no AOF that fits the data")
@@ -338,7 +338,7 @@ class Durability(Participant):
     # The end
 
     def finish(self, words: list[bytes]) -> None:
-        """SHUTDOWN: bring everything to disk; raises CommandError if that fails, unless FORCE."""
+        """SHUTDOWN: write everything to disk; raises CommandError on failure, unless FORCE."""
         if self.loading.is_running:
             return
         self.backup.stop("the server was stopped")
@@ -357,13 +357,13 @@ class Durability(Participant):
                 raise CommandError(CANNOT_END) from None
 
     def _note_place(self) -> None:
-        """Say in the AOF how far the stream of changes came, so that the next start knows it."""
+        """Note in the AOF the place in the stream of changes, for the next start."""
         position = self.save_job.where()
         if position is not None and self.live.aof is not None:
             self.engine.effects.annotate(position.line())
 
     def close(self) -> bool:
-        """The last act: whether all that was promised is on disk."""
+        """Close all; whether everything acknowledged is on disk."""
         is_good = True
         try:
             self.live.close()

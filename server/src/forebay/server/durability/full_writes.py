@@ -1,9 +1,8 @@
 """All data into one file: a snapshot, or the commands that make it.
 
 The same functions run in the server (SAVE) and in a child (BGSAVE, BGREWRITEAOF).
-A file is written under a temporary name, synced as it grows, so that the last sync has
-little left to do and other files of the disk are not held up for long, and the
-caller puts it in its place.
+A file is written under a temporary name, and the caller renames it.  It is synced as it
+grows, so that the last sync has little to do and does not delay other files for long.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from forebay.persistence.rdb.format import STREAM_NAME
 from forebay.persistence.rdb.snapshot import SaveOptions, save
 from forebay.replication.history import Position
 
-#: A growing file is synced whenever it has this many bytes that are not.
+#: A growing file is synced whenever it has this many unsynced bytes.
 SYNC_BYTES = 32 << 20
 
 Report = Callable[[int, int], None]
 
 
 def no_report(keys: int, size: int) -> None:
-    """Nobody asked how far it is."""
+    """Report no progress."""
 
 
 class Sink:
@@ -45,7 +44,7 @@ class Sink:
 def save_options(
     settings: Settings, now_ms: int, used_bytes: int, is_base: bool, position: Position | None
 ) -> SaveOptions:
-    """How a snapshot is to be written; ``position``: where in the stream of changes it is."""
+    """How to write a snapshot; ``position``: its place in the stream of changes."""
     aux = [
         (b"ctime", b"%d" % (now_ms // 1000)),
         (b"used-mem", b"%d" % used_bytes),
@@ -66,7 +65,7 @@ def save_options(
 
 
 def rewrite_options(settings: Settings, position: Position | None) -> RewriteOptions:
-    """How a base of commands is to be written; ``position`` as above."""
+    """How to write a base of commands; ``position`` as above."""
     comment = b"" if position is None else position.line()
     return RewriteOptions(settings.stream_idmp_duration_s, settings.stream_idmp_maxsize, comment)
 
@@ -74,14 +73,14 @@ def rewrite_options(settings: Settings, position: Position | None) -> RewriteOpt
 def write_snapshot(
     disk: Disk, path: str, keyspace: Keyspace, options: SaveOptions, report: Report = no_report
 ) -> int:
-    """Write all data as a snapshot; the size of the file, which is synced."""
+    """Write all data as a snapshot, and sync the file; its size."""
     return _write(disk, path, lambda sink: save(keyspace, sink, options), report)
 
 
 def write_commands(
     disk: Disk, path: str, keyspace: Keyspace, options: RewriteOptions, report: Report = no_report
 ) -> int:
-    """Write all data as commands; the size of the file, which is synced."""
+    """Write all data as commands, and sync the file; its size."""
     return _write(disk, path, lambda sink: rewrite(keyspace, sink, options), report)
 
 
@@ -97,6 +96,6 @@ def _write(disk: Disk, path: str, steps: Callable[[Sink], Iterator[int]], report
 
 
 def remove_if_there(disk: Disk, path: str) -> None:
-    """Remove a temporary file, if it came to be."""
+    """Remove a temporary file, if it exists."""
     if disk.exists(path):
         disk.remove(path)

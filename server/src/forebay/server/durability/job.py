@@ -1,4 +1,4 @@
-"""What a save and a rewrite have in common: a child that writes all data, and what came of it."""
+"""The common part of a save and a rewrite: a child that writes all data, and its outcome."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from forebay.server.net.timers import Clock
 
 
 def nowhere() -> None:
-    """No stream of changes is known."""
+    """No place in a stream of changes is known."""
 
 
 class Job:
-    """One kind of file that a child writes; ``kind`` is how people call it."""
+    """One kind of file that a child writes; ``kind`` is its name for people."""
 
     def __init__(
         self,
@@ -39,16 +39,16 @@ class Job:
         self.children = children
         self.log = log
         self.clock = clock
-        #: Tells where in the stream of changes the data is; connected by server/startup.py.
+        #: The place of the data in the stream of changes; connected by server/startup.py.
         self.where: Callable[[], Position | None] = nowhere
-        # What INFO says about it.
+        # For INFO.
         self.is_ok = True
         self.done = 0
         self.last_s = -1
         self.copied_bytes = 0
         #: Failures in a row.
         self.failures = 0
-        #: The size of the last file, to tell how far the next one is.
+        #: The size of the last file, to estimate the progress of the next one.
         self.size = 0
 
     def used_bytes(self) -> int:
@@ -58,7 +58,7 @@ class Job:
     def fork(
         self, work: Work, on_end: Callable[[Child, str], None], keep: Collection[int] = ()
     ) -> bool:
-        """Let a child do it, with these descriptors; False if there can be none now."""
+        """Let a child do it, with these descriptors; False if none can be started."""
         keys = sum(len(db) for db in self.engine.keyspace.databases)
         try:
             child = self.children.start(self.kind, work, keys, on_end, keep)
@@ -86,7 +86,7 @@ class Job:
             self.copied_bytes = child.copied_peak_bytes
 
     def remove(self, temp: str) -> None:
-        """Remove what a failed attempt has left."""
+        """Remove the file of a failed attempt."""
         try:
             remove_if_there(self.disk, temp)
         except DiskError as error:

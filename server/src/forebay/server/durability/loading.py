@@ -7,13 +7,13 @@
 
 The doors are open meanwhile: commands that may run while loading (INFO, CONFIG,
 CLIENT, SHUTDOWN, ...) do, all others get -LOADING.  With ``appendonly yes`` and no AOF at
-all Redis starts empty, whatever the snapshot holds; a user who
+all Redis starts empty, even if there is a snapshot; a user who
 brings a snapshot does not want that.
 
 Rules
-  1. Nothing is served before all of it is in memory and the AOF is open for what follows.
-  2. A file that does not hold together ends the start: one line says which, where and
-     what to do, the exit code is 1, and the file stays as it is.
+  1. No data is served before all of it is in memory and the AOF is open for new writes.
+  2. A damaged file ends the start: one line says which file, where and what to do,
+     the exit code is 1, and the file stays as it is.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PROGRESS_MS = 2000
 
 
 class Loading:
-    """Loads all data, a slice at a time; begin(), then step() until it says that it is done."""
+    """Loads all data, a slice at a time: begin(), then step() until it returns True."""
 
     def __init__(
         self, settings: Settings, engine: Engine, disk: Disk, log: Log, clock: Clock
@@ -60,11 +60,11 @@ class Loading:
         self.keys_loaded = 0
         self.keys_expired = 0
         self.foreign: dict[str, int] = {}
-        #: The AOF to go on with, when all is loaded; None if it is off.
+        #: The AOF to continue, when all is loaded; None if it is off.
         self.aof: AofWriter | None = None
         self.progress_ms = 0
         self.source = ""
-        #: Where in the stream of changes the loaded data is, if the files say so.
+        #: The place of the loaded data in the stream of changes, if the files say it.
         self.position: Position | None = None
         self.slices: Iterator[None] = iter(())
 
@@ -123,7 +123,7 @@ class Loading:
 
     @property
     def eta_s(self) -> int:
-        """How long it will take from here; 1 if nobody knows."""
+        """The time that is left, in seconds; 1 if unknown."""
         if not self.loaded_bytes:
             return 1
         spent_ms = self.clock.monotonic_ms() - self.began_ms
@@ -133,7 +133,7 @@ class Loading:
     # What to load
 
     def everything(self) -> Iterator[None]:
-        """All that the settings say, at start."""
+        """Everything that the settings ask for, at start."""
         settings = self.settings
         snapshot = join(settings.data_dir, settings.dbfilename)
         loader = self.aof_loader()
@@ -169,9 +169,9 @@ class Loading:
         return settings.appendonly and settings.preload_file == f"aof:{ours}"
 
     def _preloaded(self) -> Iterator[None]:
-        """A backup or a snapshot from elsewhere; durability.py makes our AOF of it.
+        """A backup or a snapshot from elsewhere; durability.py makes our AOF from it.
 
-        A backup is whole or no backup: nothing in it is cut or mended.
+        A backup must be complete: nothing in it is cut or repaired.
         """
         kind, _, path = self.settings.preload_file.partition(":")
         self.log.notice(f"Loading {path} (preload-file), not our own files")
@@ -185,13 +185,13 @@ class Loading:
         yield from self.from_aof(loader)
 
     def new_aof(self) -> AofWriter:
-        """An AOF in the place where the settings say, not open yet."""
+        """An AOF at the configured place, not open yet."""
         settings = self.settings
         folder = join(settings.data_dir, settings.appenddirname)
         return AofWriter(self.disk, folder, settings.appendfilename, self.note)
 
     def aof_loader(self) -> AofLoader:
-        """Who knows the files of the AOF."""
+        """The reader of the files of the AOF."""
         settings = self.settings
         folder = join(settings.data_dir, settings.appenddirname)
         return AofLoader(
@@ -199,7 +199,7 @@ class Loading:
         )
 
     def note(self, level: str, text: str) -> None:
-        """A line of the files' own for the log."""
+        """Write a message about the files to the log."""
         getattr(self.log, level)(text)
 
     def _found(self, aof: AofWriter, snapshot: str) -> Iterator[None]:
@@ -237,7 +237,7 @@ class Loading:
         self.replayer.foreign.sweep()
 
     def _base(self, part: AofPart, done: int) -> Iterator[None]:
-        """The snapshot that an AOF begins with; keys past their time wait for the AOF's word."""
+        """The snapshot that an AOF begins with; expired keys stay until the AOF deletes them."""
         options = self._options()
         options.allow_tail = True
         options.hold_foreign = options.skip_foreign
@@ -261,7 +261,7 @@ class Loading:
             reader.close()
 
     def snapshot(self, path: str, replace: bool = False) -> Iterator[None]:
-        """A snapshot file; ``replace``: its keys take the place of those in memory."""
+        """A snapshot file; ``replace``: its keys replace those in memory."""
         self.source = path
         options = self._options()
         options.drop_expired, options.replace = True, replace
@@ -296,7 +296,7 @@ class Loading:
     # The end
 
     def say_what_came(self) -> None:
-        """A few lines about what was loaded, and what was left out."""
+        """Log what was loaded, and what was left out."""
         if not self.source:
             return
         seconds = (self.clock.monotonic_ms() - self.began_ms) / 1000
@@ -310,13 +310,13 @@ class Loading:
 
 
 def position_of(aux: Mapping[bytes, bytes]) -> Position | None:
-    """Where in the stream of changes the data of a snapshot is, by its own word."""
+    """The place of a snapshot in the stream of changes, as the snapshot itself says."""
     words = [aux.get(name, b"") for name in (STREAM_NAME, b"repl-offset", b"repl-stream-db")]
     return parse_position(b":".join(words))
 
 
 def what_to_do(error: ForebayError) -> str:
-    """The one line that an operator gets when a file cannot be loaded."""
+    """The one line for the operator when a file cannot be loaded."""
     text = str(error)
     if isinstance(error, CorruptDataError) and "forebay check" not in text:
         text += "; 'forebay check PATH' says more"

@@ -1,4 +1,4 @@
-"""How far a child is, for INFO and for the log."""
+"""The progress of a child, for INFO and for the log."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from forebay.server.durability.save import Save
 from forebay.server.logger import Log
 from forebay.server.net.timers import Clock
 
-#: A child that takes long is spoken of this often.
+#: The progress of a long-running child is logged this often.
 PROGRESS_MS = 5000
 
 
 class Progress:
-    """Compares what a child has written with what there is, or was the last time."""
+    """Compares the output of a child with the data, or with the last file."""
 
     def __init__(
         self, save: Save, rewrite: Rewrite, children: Children, log: Log, clock: Clock
@@ -27,20 +27,20 @@ class Progress:
         self.due_ms = 0
 
     def percent(self, child: Child) -> float:
-        """How far a child is: by keys, or where a few keys hold nearly all data, by bytes."""
+        """How far a child is: by keys, or by bytes where a few keys hold nearly all data."""
         by_keys = child.keys_done / max(1, child.keys_total)
         by_bytes = child.bytes_done / max(1, self._expected_bytes(child.kind))
         return 100 * min(1.0, max(by_keys, min(0.99, by_bytes)))
 
     def _expected_bytes(self, kind: str) -> int:
-        """How large the file will be that a child writes, going by the one before."""
+        """The expected size of the file that a child writes: that of the last one."""
         aof = self.rewrite.live.aof
         known = aof.base_size if kind == REWRITE and aof is not None else 0
         job = self.rewrite if kind == REWRITE else self.save
         return known or job.size or self.save.size or self.rewrite.size
 
     def beat(self) -> None:
-        """Say now and then how far the child at work is."""
+        """Log from time to time how far the child is."""
         child = self.children.current
         now_ms = self.clock.monotonic_ms()
         if child is None:

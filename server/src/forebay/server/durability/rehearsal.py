@@ -1,11 +1,11 @@
-"""Would a server start with this AOF?  It is loaded as a server does it, and no file is touched.
+"""Would a server start with this AOF?  Loads it as a server does, and touches no file.
 
     outcome = rehearse(disk, parts, databases, progress)
     outcome.refusal      file, offset and command, if a server would stop there
     outcome.left_out     commands on keys of types that a server does not have
 
-That bytes are whole does not say that the commands in them can be run; only running
-them does.  It takes the memory and the time of a start.
+Intact bytes do not prove that the commands in them can be run; only running them
+does.  It takes the memory and the time of a start.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from forebay.server.durability.loading import Loading
 from forebay.server.logger import Log
 from forebay.server.net.timers import Clock
 
-#: Progress is told this often.
+#: Progress is reported this often.
 SLICE_MS = 100
 
 
 @dataclass
 class Outcome:
-    """What came of it."""
+    """The result of a rehearsal."""
 
     #: Why a server does not start; empty if it does.
     refusal: str = ""
-    #: What it leaves out, if it is told to: commands -> how many.
+    #: Commands that it leaves out, if the settings allow that: name -> how many.
     left_out: dict[str, int] = field(default_factory=dict)
 
 
 class Onlooker(AofLoader):
-    """Reads the files of an AOF, and leaves an unfinished end where it is."""
+    """Reads the files of an AOF, and does not cut an unfinished end."""
 
     def __init__(self, disk: Disk, parts: list[AofPart]) -> None:
         super().__init__(disk, "", "", no_note)
@@ -46,10 +46,10 @@ class Onlooker(AofLoader):
         self.total_bytes = sum(part.size for part in parts)
 
     def prepare(self) -> None:
-        """The files are known."""
+        """Nothing to do: the files are known."""
 
     def settle(self, reader: AofReader) -> None:
-        """A file was read to its end."""
+        """Close the file, and leave its end as it is."""
         reader.close()
 
 

@@ -1,18 +1,18 @@
-"""The AOF written anew: by a child while the server goes on, or here and now at the end.
+"""Rewrites of the AOF: by a child while the server goes on, or in the server at shutdown.
 
 A rewrite in three steps
     1  the AOF goes on in a new increment                aof.rotate()
     2  the child writes all data as of this moment       temp file
     3  that file becomes the base of the new increment   aof.adopt()
-It starts at the end of a turn, when the AOF holds all that the turn changed:
-whatever is in the child's picture is in the old files, all later is in the new
-one.  Where the old files are no use (the AOF was off, or the disk has failed), the new
-increment stays unnamed until step 3 instead: aof.begin().
+It starts at the end of a turn, when the AOF holds all changes of the turn:
+the old files hold everything that the child sees, and the new file everything
+later.  If the old files are of no use (the AOF was off, or the disk has failed), the
+manifest does not name the new increment until step 3: aof.begin().
 
 Rules
   1. A rewrite that fails changes nothing: the old files are as good as before.
   2. Automatic attempts wait longer after each failure.
-  3. Old files are removed by the thread, when the manifest does not name them any more.
+  3. The thread removes old files after the manifest no longer names them.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ PRESYNCS = 3
 
 
 def nobody_listens() -> None:
-    """Until somebody wants to know that a rewrite starts."""
+    """The default until a listener for the start of a rewrite is set."""
 
 
 def nobody_hears(error: str) -> None:
-    """Until somebody wants to know how a rewrite ended."""
+    """The default until a listener for the end of a rewrite is set."""
 
 
 class Rewrite(Job):
-    """When the AOF is to be written anew, and what came of it."""
+    """When to rewrite the AOF, and how that ended."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Rewrite(Job):
         self.has_history: AofWriter | None = None
         #: The data was replaced without the AOF (DEBUG RELOAD).
         self.aof_is_stale = False
-        #: Told when the live AOF begins to be written anew, and how that ended: empty if well.
+        #: Called when a rewrite of the live AOF starts, and when it ends: empty if it succeeded.
         self.on_start: Callable[[], None] = nobody_listens
         self.on_end: Callable[[str], None] = nobody_hears
 
@@ -93,18 +93,18 @@ class Rewrite(Job):
             self.base_size = aof.base_size
 
     def is_wanted(self) -> None:
-        """A child is asked for: it may take its time to sync first."""
+        """A child is requested: the sync before it may take some time."""
         self.presyncs = 0
 
     def mark_stale(self) -> None:
         """The data was replaced without the AOF."""
         self.aof_is_stale = True
 
-    # What is due
+    # When a rewrite is due
 
     @property
     def needs_new_aof(self) -> bool:
-        """Whether there is no AOF that fits the data, though there should be one."""
+        """Whether an AOF is required, but none matches the data."""
         aof = self.live.aof
         if aof is None:
             return self.live.is_wanted
@@ -112,7 +112,7 @@ class Rewrite(Job):
 
     @property
     def is_of_the_live_aof(self) -> bool:
-        """Whether a child is at work whose file will be the base of the AOF that is written."""
+        """Whether the child at work writes the next base of the live AOF."""
         child = self.children.current
         return child is not None and child.kind == REWRITE and self.one_off is None
 
@@ -121,7 +121,7 @@ class Rewrite(Job):
         return self.clock.monotonic_ms() >= self.heal_ms
 
     def has_grown(self) -> bool:
-        """Whether the AOF has become so much larger that it pays to begin it anew."""
+        """Whether the AOF has grown so much that a rewrite pays off."""
         aof, percent = self.live.aof, self.settings.auto_aof_rewrite_percentage
         if aof is None or not percent or not self.may_start():
             return False
@@ -173,7 +173,7 @@ class Rewrite(Job):
             self._failed(None, "fork failed", aof)
 
     def _begin_anew(self, aof: AofWriter) -> None:
-        """The old files are of no use: all that is not written yet will be in the new base."""
+        """The old files are of no use: the new base will hold everything not written yet."""
         aof.begin()
         self.engine.effects.forget_database()
         self.aof_is_stale = False
@@ -203,7 +203,7 @@ class Rewrite(Job):
 
         return work
 
-    # What came of it
+    # How it ended
 
     def _end(self, child: Child, error: str, aof: AofWriter, temp: str, kind: str) -> None:
         if not error:
@@ -242,7 +242,7 @@ class Rewrite(Job):
         self.one_off = None
 
     def stopped(self) -> None:
-        """The child was ended: what it has written is of no use."""
+        """The child was killed: its file is of no use."""
         aof = self.live.aof
         if self.one_off is not None:
             self._close_one_off()
@@ -271,9 +271,9 @@ class Rewrite(Job):
         self.live.syncer.start(remove, done)
 
     def take_over(self, path: str) -> None:
-        """All data was replaced by what a snapshot holds: that file becomes the base.
+        """A snapshot has replaced all data: its file becomes the base.
 
-        It is synced, and in the folder of the AOF.  Raises DiskError: then all is written anew.
+        It is synced, and in the folder of the AOF.  Raises DiskError: then a rewrite follows.
         """
         aof = self.live.aof
         assert aof is not None, "there is no AOF"
@@ -285,7 +285,7 @@ class Rewrite(Job):
         self.live.healed()
 
     def finish(self) -> None:
-        """The end is near, and the AOF does not fit the data: write it anew, here and now."""
+        """The server ends, and the AOF does not match the data: rewrite it now."""
         if not self.needs_new_aof:
             return
         aof = self.live.aof or self.make_aof()

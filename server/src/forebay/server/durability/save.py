@@ -1,12 +1,12 @@
 """Snapshots: SAVE in the server, BGSAVE and save points in a child.
 
     BGSAVE, a save point  -->  child writes a temp file, renames it  -->  counted as saved
-    SAVE, the end         -->  the same here and now, while everybody waits
+    SAVE, shutdown        -->  the same in the server, while all clients wait
 
 Rules
   1. A snapshot that fails leaves the last one as it is.
   2. After a failure the save points wait a while; BGSAVE does not.
-  3. Changes are counted from the moment that the snapshot shows, not from its end.
+  3. Changes are counted from the moment of the snapshot's data, not from its end.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SAVE_AGAIN_MS = 5000
 
 
 class Save(Job):
-    """When a snapshot is due, and what came of it."""
+    """When a snapshot is due, and how it ended."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Save(Job):
         clock: Clock,
     ) -> None:
         super().__init__(SAVE, settings, engine, disk, children, log, clock)
-        #: When the last snapshot was finished: for people, and for measuring (monotonic).
+        #: When the last snapshot was finished: wall time for people, monotonic for measuring.
         self.last_save_s = clock.now_ms() // 1000
         self.saved_ms = clock.monotonic_ms()
         self.tried_ms = 0
@@ -63,7 +63,7 @@ class Save(Job):
     def is_due(self, now_ms: int) -> bool:
         """Whether a save point is reached."""
         if self.settings.save_points and not self.is_ok and self.may_start(now_ms):
-            # Writes may be refused until one is saved: nothing will change meanwhile.
+            # Writes may be refused until a snapshot succeeds, so no save point would be reached.
             self.log.notice("The last snapshot failed. Saving...")
             return True
         for seconds, changes in self.settings.save_points:

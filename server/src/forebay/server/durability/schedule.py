@@ -5,8 +5,8 @@
     disk faults, appendonly  -- REWRITE --+         (another child is at work: scheduled)
     a new replica            -- SYNC -----'
 
-save.py, rewrite.py and replication/full_sync.py say when each is due, how it starts, and what
-comes of it.  A job starts at the end of a turn, never in the middle of a command.
+save.py, rewrite.py and replication/full_sync.py say when each is due, how it starts, and how
+it ends.  A job starts at the end of a turn, never in the middle of a command.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SyncJob(Protocol):
 
 
 def nobody_minds() -> bool:
-    """Until there is a backup."""
+    """The default until a backup is connected."""
     return False
 
 
@@ -55,14 +55,14 @@ class Schedule:
         self.clock = clock
         #: Copies for replicas; connected by server/startup.py.
         self.sync: SyncJob | None = None
-        #: Whether a backup would be spoilt by a rewrite; connected by backup.py.
+        #: Whether a rewrite would spoil a backup; connected by backup.py.
         self.is_rewrite_held: Callable[[], bool] = nobody_minds
         self.wanted = ""
         self.scheduled: set[str] = set()
 
     @property
     def job(self) -> str:
-        """What a child does, or will do at the end of this turn."""
+        """The job of the child at work, or of the one that starts at the end of this turn."""
         child = self.children.current
         return child.kind if child is not None else self.wanted
 
@@ -76,17 +76,17 @@ class Schedule:
             self.turn_end.ask()
 
     def _must_wait(self) -> bool:
-        """Whether a backup collects changes: it ends with a rewrite, so only one that must be."""
+        """Whether a rewrite must wait for a backup, which it would end; an urgent one does not."""
         return self.is_rewrite_held() and not self.rewrite.needs_new_aof
 
     def forget(self, job: str) -> None:
-        """Do not start it after all, if it has not begun."""
+        """Cancel it, if it has not begun."""
         self.scheduled.discard(job)
         if self.wanted == job:
             self.wanted = ""
 
     def beat(self) -> None:
-        """Start what waits, or what time and growth ask for."""
+        """Start a waiting job, or one that is due by time or growth."""
         if self.wanted:
             self.turn_end.ask()
         self.rewrite.drop_history()
@@ -112,7 +112,7 @@ class Schedule:
         self.ask_for(job)
 
     def settle(self) -> None:
-        """The AOF holds all that this turn changed: now a child may start."""
+        """The AOF holds all changes of this turn: now a child may start."""
         if self.wanted == SAVE:
             self.wanted = ""
             self.save.start()
@@ -125,7 +125,7 @@ class Schedule:
             self.sync.start()
 
     def stop_child(self, kinds: Collection[str] = (SAVE, REWRITE, SYNC)) -> None:
-        """End the child at work, if it is of these kinds; what it has written is of no use."""
+        """Kill the child at work, if it is of these kinds; its file is of no use."""
         child = self.children.current
         self.scheduled.difference_update(kinds)
         if self.wanted in kinds:

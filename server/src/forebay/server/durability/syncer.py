@@ -1,4 +1,4 @@
-"""The one thread beside the loop: it waits for the disk, so that the loop need not.
+"""The one thread besides the loop: it waits for the disk, so that the loop need not.
 
     loop  --start(job, on_done)-->  thread: job()             fdatasync, nothing else
       ^                                |
@@ -7,8 +7,8 @@
 Rules
   1. One job at a time.  The job touches nothing that the loop touches: it gets a
      descriptor and calls the system.
-  2. What the job raised is handed to ``on_done``; the thread itself never ends by it.
-  3. The thread is a daemon: a process that ends does not wait for it.  Code that must
+  2. An exception of the job is handed to ``on_done``; it never ends the thread.
+  3. The thread is a daemon: the end of the process does not wait for it.  Code that must
      wait calls finish().
   4. A forked child has no such thread and must not use this object.
 """
@@ -47,18 +47,18 @@ class Syncer:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a job is under way, or done and not yet noticed."""
+        """Whether a job is under way, or done but not yet handed over."""
         return self.on_done is not None
 
     def open(self) -> None:
-        """Start the thread; may be said twice."""
+        """Start the thread; may be called twice."""
         if self.wake_fd < 0:
             self.wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
             self.loop.watch(self.wake_fd, self._on_wake)
             self.begin()
 
     def begin(self) -> None:
-        """Let somebody do the jobs: a thread; a simulation does them itself."""
+        """Start the thread that does the jobs; a simulation does them itself."""
         threading.Thread(target=self._run, name="forebay-sync", daemon=True).start()
 
     def start(self, job: Job, on_done: Done) -> None:
@@ -94,7 +94,7 @@ class Syncer:
         self.look()
 
     def look(self) -> None:
-        """Hand over what is done, if anything is; the wake-up may have failed."""
+        """Hand over a finished job, if there is one; the wake-up may have failed."""
         if self.on_done is not None and not self.results.empty():
             self._hand_over(self.results.get())
 

@@ -1,4 +1,4 @@
-"""Whether writes are refused (MISCONF), and why: the disk does not keep what they would change.
+"""Whether writes are refused (MISCONF), and why: the disk does not keep changes.
 
 AOF    not written, or not synced     always refused, until the AOF is well again
 save   the last snapshot failed       refused if save points are set and
@@ -22,7 +22,7 @@ SAVE_TROUBLE = (
 
 
 class WriteGate:
-    """Hears from the AOF and from snapshots how they are; opens and shuts the gate."""
+    """Learns the state of the AOF and of snapshots; opens and closes the gate."""
 
     def __init__(self, settings: Settings, engine: Engine) -> None:
         self.settings = settings
@@ -32,17 +32,17 @@ class WriteGate:
         self.is_save_ok = True
 
     def tell_aof(self, trouble: str) -> None:
-        """How the AOF is: why it cannot be written, or nothing."""
+        """Set why the AOF cannot be written; empty if it can."""
         self.aof_trouble = trouble
         self.refresh()
 
     def tell_save(self, is_ok: bool) -> None:
-        """How the last snapshot ended."""
+        """Set how the last snapshot ended."""
         self.is_save_ok = is_ok
         self.refresh()
 
     def refresh(self) -> None:
-        """Refuse writes while what they would change is not safe; settings may have changed."""
+        """Refuse writes while changes would not be safe; settings may have changed."""
         text = b""
         settings = self.settings
         if self.aof_trouble:

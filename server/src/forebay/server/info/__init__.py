@@ -1,1 +1,1 @@
-"""What INFO tells, and where its numbers come from."""
+"""The answer to INFO, and the sources of its numbers."""

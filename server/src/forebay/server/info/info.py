@@ -2,7 +2,7 @@
 
     INFO                       the default sections
     INFO all | everything      those and the statistics by command
-    INFO section [section ...] just these, in the usual order whatever order was asked
+    INFO section [section ...] just these, always in the usual order
 
 Sections and field names are those of Redis 7 and 8, because exporters and
 dashboards look for them; a field about something that does not exist here keeps
@@ -31,7 +31,7 @@ Section = Callable[[Context, Facts], Fields]
 
 
 class Traffic(Protocol):
-    """What counts the bytes of all connections."""
+    """The byte counters of all connections."""
 
     bytes_in: int
     bytes_out: int
@@ -55,7 +55,7 @@ SECTIONS: list[tuple[str, str, Section]] = [
     ("keyspace", "Keyspace", sections.keyspace),
 ]
 ALL = {name for name, _, _ in SECTIONS}
-#: What INFO prints when nothing is asked for.
+#: The sections of INFO without arguments.
 DEFAULT = ALL - {"commandstats", "latencystats"}
 GROUPS = {"default": DEFAULT, "all": ALL, "everything": ALL}
 
@@ -84,7 +84,7 @@ class Info(Participant):
         self.turns_us = Rate()
 
     def beat(self) -> None:
-        """Note the counters whose growth is reported."""
+        """Sample the counters whose rates are reported."""
         stats = self.stats
         now_ms = self.clock.monotonic_ms()
         self.commands.sample(now_ms, stats.commands)

@@ -1,7 +1,7 @@
-"""INFO memory: what is in use, by whom, and what the process holds of the machine.
+"""INFO memory: memory in use, its parts, and the memory that the process holds.
 
 commands/admin/memory_figures.py says what the numbers mean.  Scripts, functions and the
-cluster do not exist here: what they use is truly 0.
+cluster do not exist here: their memory is really 0.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """INFO persistence: what is on disk, how safe it is, what is under way.
 
-Beside the fields of Redis these answer what a person asks after a crash, or
-before one:
+Besides the fields of Redis, these answer the questions of an operator after a
+crash, or before one:
 
-    aof_last_fsync_age_ms       how long ago all that was written was on disk
+    aof_last_fsync_age_ms       how long ago everything written was on disk
     aof_unsynced_bytes          acknowledged, and lost if the power fails now
     aof_acked_offset            bytes of AOF written since the start ...
     aof_synced_offset           ... and how many of them are on disk
@@ -23,7 +23,7 @@ Fields = list[tuple[str, object]]
 
 
 def persistence(durability: Durability, reads_copy: bool) -> Fields:
-    """The whole section; ``reads_copy``: all data of a primary is being read."""
+    """The whole section; ``reads_copy``: the server is loading all data of a primary."""
     return [
         *_now(durability, reads_copy),
         *_snapshot(durability),
@@ -55,7 +55,7 @@ def _percent(durability: Durability, child: Child | None) -> float:
 
 
 def _child_s(durability: Durability, kind: str) -> int:
-    """For how long such a child has been at work; -1 if there is none."""
+    """How long such a child has been at work; -1 if there is none."""
     child = durability.children.current
     if child is None or child.kind != kind:
         return -1

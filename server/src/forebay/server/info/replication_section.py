@@ -1,6 +1,6 @@
-"""INFO replication: who follows whom, and how far everybody is.
+"""INFO replication: which server follows which, and how far each one is.
 
-Sentinel reads role, master_*, slave_* and the slaveN lines.  Beside the fields of Redis:
+Sentinel reads role, master_*, slave_* and the slaveN lines.  Besides the fields of Redis:
 
     forebay_link         what the link to the primary does, in plain words
     forebay_link_error   why the last attempt failed; empty if it did not
@@ -63,7 +63,7 @@ def _primary(both: Replication, settings: Settings, now_ms: int) -> Fields:
 
 
 def _transfer(replica: ReplicaSide, now_ms: int) -> Fields:
-    """A copy of all data on its way."""
+    """The progress of a copy of all data."""
     copy = replica.link.copy if replica.link is not None else None
     total = copy.size if copy is not None else -1
     received = copy.received if copy is not None else 0
@@ -94,7 +94,7 @@ def _line(peer: Peer, now_ms: int) -> str:
 
 
 def _stream(both: Replication, settings: Settings) -> Fields:
-    """The stream of changes, and what is kept of it."""
+    """The stream of changes, and the part of it that is kept."""
     history, backlog = both.side.history, both.side.backlog
     second = history.second_offset
     return [

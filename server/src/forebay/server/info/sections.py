@@ -24,7 +24,7 @@ from forebay.server.replication.replication import Replication
 
 @dataclass(slots=True)
 class Facts:
-    """What the sections need to know beside the context."""
+    """What the sections need besides the context."""
 
     config: Config
     durability: Durability
@@ -82,13 +82,13 @@ def server(ctx: Context, facts: Facts) -> Fields:
 
 
 def _ending(ctx: Context) -> Fields:
-    """How long replicas have to catch up before the server ends, if it was asked to."""
+    """How long replicas have to catch up, if a shutdown waits for them."""
     left_ms = ctx.services.ending.left_ms
     return [("shutdown_in_milliseconds", left_ms)] if left_ms >= 0 else []
 
 
 def _listeners(settings: Settings) -> Fields:
-    """Where clients may come in, as it was asked for."""
+    """Where clients can connect, as configured."""
     places = []
     if settings.port:
         binds = "".join(f"bind={address}," for address in settings.bind)
@@ -102,7 +102,7 @@ def _listeners(settings: Settings) -> Fields:
 
 
 def clients(ctx: Context, facts: Facts) -> Fields:
-    """Who is connected, who waits, on how many keys."""
+    """Connected clients, waiting clients, and the keys that they wait for."""
     sessions, blocking = ctx.services.sessions, ctx.services.blocking
     input_max = max((session.query_room for session in sessions), default=0)
     output_max = max((session.out.pending() for session in sessions), default=0)
@@ -125,7 +125,7 @@ def clients(ctx: Context, facts: Facts) -> Fields:
 
 
 def memory(ctx: Context, facts: Facts) -> Fields:
-    """What is in use, and what the process holds."""
+    """Memory in use, and memory that the process holds."""
     return memory_section.memory(ctx)
 
 
@@ -136,7 +136,7 @@ def persistence(ctx: Context, facts: Facts) -> Fields:
 
 
 def threads(ctx: Context, facts: Facts) -> Fields:
-    """There is one."""
+    """There is one thread."""
     counted = ctx.services.stats
     clients = len(ctx.services.sessions)
     return [("io_thread_0", f"clients={clients},reads={counted.reads},writes={counted.writes}")]
@@ -211,7 +211,7 @@ def stats(ctx: Context, facts: Facts) -> Fields:
 
 
 def replication(ctx: Context, facts: Facts) -> Fields:
-    """Who follows whom."""
+    """Which server follows which."""
     return replication_section.replication(facts.replication, ctx.settings, facts.clock)
 
 
@@ -232,7 +232,7 @@ def _rows(ctx: Context) -> Iterator[Command]:
 
 
 def _commands_us(ctx: Context) -> int:
-    """How long commands ran in all; those inside of EXEC are counted, so EXEC itself is not."""
+    """How long all commands ran; those inside EXEC are counted, so EXEC itself is not."""
     counts = ctx.services.call_counts
     return sum(counts.of(row).usec for row in _rows(ctx) if row.name != b"exec")
 
@@ -273,7 +273,7 @@ def latencystats(ctx: Context, facts: Facts) -> Fields:
 
 
 def cluster(ctx: Context, facts: Facts) -> Fields:
-    """There is none."""
+    """There is no cluster."""
     return [("cluster_enabled", 0)]
 
 

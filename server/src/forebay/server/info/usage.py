@@ -1,11 +1,11 @@
-"""What the process uses: memory, processor time, and how fast counters grow.
+"""The use of memory and processor time, and how fast counters grow.
 
 Two numbers for memory, as in Redis:
-    used       what live objects hold: the C allocator's count of bytes in use, and
+    used       the memory of live objects: the C allocator's count of bytes in use, and
                the interpreter's count of small blocks times their usual size.
-               It falls when keys are deleted, so ``maxmemory`` is held against it.
-    resident   what the kernel has given to the process.  It hardly ever falls:
-               freed room is kept for the next objects.
+               It falls when keys are deleted, so ``maxmemory`` is compared with it.
+    resident   the memory that the kernel has given to the process.  It rarely falls:
+               freed memory is kept for the next objects.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from forebay.server.net.timers import Clock
 #: Small objects of the interpreter, which has no count of their bytes: by far the most are
 #: between 32 and 112 bytes.
 SMALL_BLOCK_BYTES = 64
-#: Memory is measured again after this long, and later if measuring takes long (the C
-#: allocator walks its free chunks): not more than one part in COST_SHARE of the time.
+#: Memory is measured again after this long, or later if measuring takes long (the C
+#: allocator walks its free chunks): it takes at most one part in COST_SHARE of the time.
 MEASURE_AGAIN_US = 10_000
 COST_SHARE = 50
-#: After so many bytes from clients it is measured sooner: they may be kept.
+#: After this many bytes from clients it is measured sooner: they may be kept.
 SOON_BYTES = 1 << 20
 SOON_COST_SHARE = 5
 #: Rates are averaged over this many samples, which the server takes ten times a second.
@@ -50,7 +50,7 @@ def system_bytes() -> int:
 
 
 def cpu_seconds() -> list[tuple[str, float]]:
-    """Processor time by whom and for what, under the names of INFO."""
+    """Processor time of this process and its children, under the names of INFO."""
     own = resource.getrusage(resource.RUSAGE_SELF)
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     main = own
@@ -67,7 +67,7 @@ def cpu_seconds() -> list[tuple[str, float]]:
 
 
 class _MallocInfo(ctypes.Structure):
-    """What mallinfo2(3) fills in."""
+    """The struct of mallinfo2(3)."""
 
     _fields_ = [
         (name, ctypes.c_size_t)
@@ -87,7 +87,7 @@ class _MallocInfo(ctypes.Structure):
 
 
 def _find_mallinfo() -> Callable[[], Any] | None:
-    """The C library's own count; None where there is none (it came with glibc 2.33)."""
+    """The C library's own count; None where it has none (glibc has it since 2.33)."""
     found = getattr(ctypes.CDLL(None), "mallinfo2", None)
     if found is not None:
         found.restype = _MallocInfo
@@ -98,7 +98,7 @@ _mallinfo = _find_mallinfo()
 
 
 def allocated_bytes() -> int:
-    """What live objects hold; resident memory where the C library does not say."""
+    """The memory of live objects; resident memory where the C library does not count."""
     if _mallinfo is None:
         return resident_bytes()
     counted = _mallinfo()
@@ -111,11 +111,11 @@ class MemoryGauge:
 
     def __init__(self, clock: Clock, arrived: Callable[[], int] = lambda: 0) -> None:
         self._clock = clock
-        #: How many bytes have come from clients so far.
+        #: How many bytes have arrived from clients so far.
         self._arrived = arrived
         self._bytes = 0
         self._due_us = 0
-        #: When it may be measured again if as many bytes have come.
+        #: When it may be measured again if SOON_BYTES have arrived.
         self._soon_us = 0
         self._soon_bytes = 0
         self.peak_bytes = 0
@@ -124,7 +124,7 @@ class MemoryGauge:
         self.startup_bytes = self.used()
 
     def used(self) -> int:
-        """Bytes in use, at most a moment old."""
+        """Bytes in use, measured now or a moment ago."""
         now_us = self._clock.us()
         is_soon = now_us >= self._soon_us and self._arrived() >= self._soon_bytes
         if now_us >= self._due_us or is_soon:
@@ -139,7 +139,7 @@ class MemoryGauge:
         return self._bytes
 
     def peak(self) -> int:
-        """The most that was measured so far."""
+        """The highest value measured so far."""
         return max(self.peak_bytes, self.used())
 
 
@@ -150,7 +150,7 @@ class Rate:
         self._samples: deque[tuple[int, int]] = deque(maxlen=RATE_SAMPLES)
 
     def sample(self, now_ms: int, total: int) -> None:
-        """Note the counter; one that went back was reset, and counting starts again."""
+        """Note the counter; if it went back it was reset, and counting starts again."""
         if self._samples and total < self._samples[-1][1]:
             self._samples.clear()
         self._samples.append((now_ms, total))
@@ -160,7 +160,7 @@ class Rate:
         return self._samples[-1][1] - self._samples[0][1] if self._samples else 0
 
     def per_second(self) -> float:
-        """Growth a second; 0 until there are two samples."""
+        """Growth per second; 0 until there are two samples."""
         if len(self._samples) < 2:
             return 0.0
         took_ms = self._samples[-1][0] - self._samples[0][0]

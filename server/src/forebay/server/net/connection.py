@@ -2,29 +2,29 @@
 
          socket --receive--> shared buffer --parser--> engine.call --> session.out --send--> socket
                                  |  ^
-            a command not whole  v  |  the rest has come
+        an incomplete command    v  |  the rest has arrived
                              held bytes, and a parser that knows how far it got
 
 All connections read into one shared buffer and parse with one shared parser,
-since nearly always whole commands arrive and nothing is left over.  Only a
+because nearly always complete commands arrive and nothing is left over.  Only a
 connection with bytes that could not be run yet owns a copy of them (``held``)
-and, in the middle of a command, a parser of its own.  An idle one owns neither.
+and, in the middle of a command, its own parser.  An idle one owns neither.
 
 Rules
-  1. A turn takes at most one receive from a socket and runs a bounded amount,
-     so that no client starves the others; what is left runs in the next turn
+  1. A turn does at most one receive on a socket and runs a bounded amount,
+     so that no client starves the others; the rest runs in the next turn
      (``more`` is then set).
   2. Commands stop running while the client is blocked, is being closed, or
      leaves more than PAUSE_BYTES of replies unread.  Its bytes are still
      taken and held, up to client-query-buffer-limit: a client that writes its
      whole pipeline before it reads the first reply must not get stuck, and
      requests are far smaller than replies.
-  3. Memory follows what arrived, never what was announced.
+  3. Memory grows with the bytes that arrived, never with an announced length.
   4. Only ``pull`` and ``push`` touch the socket; a connection with a
      ``channel`` (TLS) uses that instead.
   5. A link between servers is a connection too.  A ``source`` fills its output whenever there is
-     room (all data and the stream of changes, for a replica); a ``sink`` takes its input in the
-     place of the parser (the same from our primary).
+     room (all data and the stream of changes, for a replica); a ``sink`` takes its input instead
+     of the parser (the same from our primary).
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ from forebay.wire.resp_writer import RespWriter
 
 # One receive.  Larger ones only add latency for the others.
 READ_BYTES = 64 << 10
-# The same where more than that of an argument is known to be missing.
+# The same where more than that is known to be missing of an argument.
 LARGE_READ_BYTES = 1 << 20
-# Left-over bytes up to this many go back into the shared buffer, before the new ones.
+# Up to this many left-over bytes go back into the shared buffer, before the new ones.
 SMALL_BYTES = 64 << 10
-# Input that one client may have run in one turn, and output it may cause.
+# Input of one client that runs in one turn, and output that it may cause.
 RUN_BYTES = 256 << 10
 BURST_BYTES = 1 << 20
-# Unread replies of a client above which its commands wait.
+# If a client leaves more bytes of replies unread, its commands wait.
 PAUSE_BYTES = 64 << 20
-# What may be held for, and owed to, a client that has not given its password: with the room
-# in which both grow and the session itself 64 KiB, of which a crowd of strangers can have many.
+# Bytes held for, and owed to, a client that has not given its password: with spare room for
+# both and the session itself that is 64 KiB, so that a crowd of strangers stays cheap.
 STRANGER_HELD_BYTES = 32 << 10
 STRANGER_BURST_BYTES = 8 << 10
 # One send; the kernel rarely takes more, and a slow copy delays the others.
 SEND_BYTES = 1 << 20
 
-# Replies to one client in one turn that make nobody wait.
+# Replies to one client in one turn that do not delay others.
 LIGHT_BYTES = 1 << 20
-# How much of the input of a new client is looked at to see what it asks for.
+# How much of the input of a new client is inspected to see what it asks for.
 PEEK_BYTES = 4 << 10
 # The weight of a client that has asked for nothing yet, and of a new one that asks for data.
 UNKNOWN, DOUBTFUL = -1, -2
@@ -75,8 +75,8 @@ class Source(Protocol):
     """Fills the output of a link, a piece at a time."""
 
     def refill(self, conn: Connection, shared: Shared) -> bool:
-        """Add the next piece to the output if little waits there, or send it straight from where
-        it lies; False when the other side is gone.
+        """Add the next piece to the output if little waits there, or send it straight from its
+        own buffer; False when the other side is gone.
         """
 
     def has_more(self) -> bool:
@@ -89,17 +89,17 @@ class Source(Protocol):
         """Whether the output holds nothing that counts against its limit."""
 
     def closed(self) -> None:
-        """The connection is no more."""
+        """The connection is closed."""
 
 
 class Sink(Protocol):
     """Takes the input of a link."""
 
     def receive(self, conn: Connection) -> bool:
-        """Take what has arrived; False when the link has come to its end."""
+        """Take what has arrived; False when the link ends."""
 
     def closed(self) -> None:
-        """The connection is no more."""
+        """The connection is closed."""
 
 
 class Shared:
@@ -138,38 +138,38 @@ class Connection:
         self.end = 0
         #: Commands that could be run are waiting in ``held``.
         self.more = False
-        #: Is in the loop's list of connections to settle, and of those to go on with.
+        #: In the loop's list of connections to settle, and in that of those to continue.
         self.queued = False
         self.busy = False
-        #: The client will send no more, but what it sent is not all run yet.
+        #: The client will send no more, but not all of its commands have run yet.
         self.ended = False
-        #: What epoll watches for.
+        #: The events that epoll watches for.
         self.watching = 0
-        #: The socket takes no more, until epoll says that it does.
+        #: The socket is full until epoll reports room.
         self.is_full = False
         #: Since when the output is over its soft limit; 0 if it is not.
         self.over_since_ms = 0
-        #: It is being closed by its own doing, and may take the replies due to it in its own
-        #: time; who is closed by another may not.
+        #: The client itself asked to be closed, and may take time to read its last replies;
+        #: a client that is closed by others may not.
         self.leaving = False
-        #: For how long it has been about to close without taking its last reply.
+        #: Seconds since the close began, while the client does not take its last reply.
         self.seconds_closing = 0
-        #: Bytes of replies that its latest commands made, or UNKNOWN or DOUBTFUL.
+        #: Bytes of replies to its latest commands, or UNKNOWN or DOUBTFUL.
         self.weight = UNKNOWN
-        #: What it uses, as client_limits.py counted it last.
+        #: Its memory, as client_limits.py counted it last.
         self.counted_bytes = 0
         #: The error of the system that ended it; 0 if there was none.
         self.error_number = 0
-        #: Why it is being closed, for the log; empty if the client went by itself.
+        #: Why it is being closed, for the log; empty if the client closed it.
         self.fault = ""
-        #: The limit that it broke, "query" or "output", or that it came to the wrong "port"; an
-        #: operator should see that.
+        #: The limit that it broke, "query" or "output", or "port" if it came to the wrong port;
+        #: an operator should see that.
         self.offence = ""
 
     # In
 
     def read(self, shared: Shared) -> bool:
-        """Take what has arrived and run what is whole; False when the client is gone."""
+        """Take what has arrived and run complete commands; False when the client is gone."""
         if self.sink is not None:
             return self.sink.receive(self)
         if self.held is not None and (self.more or self.end - self.start > SMALL_BYTES):
@@ -211,10 +211,10 @@ class Connection:
         return self.within_limit(shared)
 
     def no_bytes(self, result: int) -> bool:
-        """Nothing was received: whether the connection goes on all the same.
+        """Nothing was received: whether the connection stays open all the same.
 
-        Commands that came before the end of the input are still run, unless
-        the client is blocked: nobody is there to wait for.
+        Commands that arrived before the end of the input still run, unless
+        the client is blocked: it would wait for nothing.
         """
         if result == 0 and self.more and self.session.blocked is None:
             self.ended = True
@@ -222,14 +222,14 @@ class Connection:
         return sysio.again(result)
 
     def resume(self, shared: Shared) -> None:
-        """Run what is held, as far as it goes."""
+        """Run held bytes as far as possible."""
         if self.held is None:
             self.more = False
         else:
             self.run_held(shared, self.held)
 
     def run_held(self, shared: Shared, held: bytearray) -> None:
-        """Run held bytes; if all of them are used, let go of them."""
+        """Run held bytes; free them when all are used."""
         parser = self.parser
         if parser is None:
             parser = RequestParser(shared.trusted)
@@ -243,7 +243,7 @@ class Connection:
             self.parser = None
 
     def run(self, shared: Shared, parser: RequestParser) -> int:
-        """Run commands until there is none, or the client must wait."""
+        """Run commands until none is left, or the client must wait."""
         before = self.out.size
         try:
             state = self.run_commands(shared, parser)
@@ -294,14 +294,14 @@ class Connection:
         )
 
     def has_no_more_to_do(self) -> bool:
-        """Whether a client that sends no more may go: all is run, or it would only wait."""
+        """Whether a client that sends no more can be closed: all has run, or it only waits."""
         return not self.more or self.session.blocked is not None
 
     def is_light(self, shared: Shared) -> bool:
-        """Whether to serve it hardly takes time, as far as that can be told beforehand.
+        """Whether serving it takes little time, as far as that is known beforehand.
 
-        A client that was served is taken to ask for as much again.  Of a new one the first
-        command tells: it is one of the quick ones (O(1) in Redis's tables), or names no key.
+        A client is expected to ask for as much as last time.  For a new one the first
+        command decides: it is a quick one (O(1) in Redis's tables), or names no key.
         """
         if self.weight >= 0:
             return self.weight <= LIGHT_BYTES
@@ -315,7 +315,7 @@ class Connection:
     # Held bytes
 
     def hold(self, shared: Shared, parser: RequestParser, end: int) -> None:
-        """Keep the bytes of the shared buffer from the parser's place on."""
+        """Keep the bytes of the shared buffer from the parser's position on."""
         n = end - parser.pos
         self.held = bytearray(n)
         mem.copy(self.held, 0, shared.p, parser.pos, n)
@@ -326,7 +326,7 @@ class Connection:
             shared.parser = RequestParser(shared.trusted)
 
     def make_room(self, n: int) -> None:
-        """Room for n more bytes after the held ones."""
+        """Make room for n more bytes after the held ones."""
         assert self.held is not None
         size = self.end - self.start
         if len(self.held) - self.end < n:
@@ -374,7 +374,7 @@ class Connection:
         return True
 
     def flush_aside(self, shared: Shared) -> bool:
-        """The same with what was set aside; a channel has nothing there."""
+        """The same for buffers that were set aside; a channel has none."""
         assert self.out.aside is not None
         first = self.out.aside[0]
         at = self.out.aside_start
@@ -392,9 +392,9 @@ class Connection:
         return self.is_full
 
     def send_from(self, shared: Shared, buf: bytearray, at: int, n: int) -> int:
-        """For a source: send up to n bytes that lie in a buffer of its own; as sysio.send.
+        """For a source: send up to n bytes of its own buffer; as sysio.send.
 
-        A channel sends only what the output holds (its rule 2), and so they are copied there.
+        A channel sends only bytes of the output (its rule 2), so they are copied there.
         """
         if self.channel is not None:
             self.out.bytes_of(buf, at, n)
@@ -415,14 +415,14 @@ class Connection:
     # The socket
 
     def receive_into(self, shared: Shared, buf: bytearray, at: int, n: int) -> int:
-        """For a sink: receive up to n bytes to buf[at:]; 0 and less as in sysio."""
+        """For a sink: receive up to n bytes into buf[at:]; 0 and less as in sysio."""
         got = self.pull(buf, at, n)
         if got > 0:
             self.count_in(shared, got)
         return got
 
     def pull(self, p: mem.Pointer, at: int, n: int) -> int:
-        """Receive up to n bytes to p[at]."""
+        """Receive up to n bytes into p[at:]."""
         if self.channel is None:
             return sysio.recv(self.fd, p, at, n)
         return self.channel.recv(p, at, n)
@@ -435,7 +435,7 @@ class Connection:
 
 
 def asks_little(shared: Shared, n: int) -> bool:
-    """Whether the first command in the shared buffer has a short answer, whatever the data is."""
+    """Whether the first command in the shared buffer has a short answer for any data."""
     parser = RequestParser(shared.strangers)
     parser.load(shared.buf, 0, n)
     try:

@@ -1,7 +1,7 @@
 """Python's ``ssl``, loaded at the first use: a server without TLS starts without it.
 
-Modules of TLS import the name from here and use it as ever.  What was used once is kept here, so
-the next use is one look-up.
+Modules of TLS import the name from here and use it as usual.  Each attribute is kept after its
+first use, so the next use is one look-up.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Doors: the sockets on which clients arrive.
+"""Doors: the listening sockets, on which clients arrive.
 
     open_tcp, open_unix  ->  Door, Door, ...    each bound, listening, non-blocking
     door.accept(n)       ->  up to n arrivals   [(socket, peer, local), ...]
 
 Rules
   1. An address with a leading ``-`` may be missing on this machine; any other
-     that cannot be had is an error.  ``*`` means every address.
+     address that cannot be bound is an error.  ``*`` means every address.
   2. A unix socket gets its mode from the umask at the moment it is bound, and
-     listens only afterwards: nobody can slip in through a mode that is too
+     listens only afterwards: no client can connect through a mode that is too
      wide for an instant (CVE-2023-45145).
-  3. Socket options are set on the door; Linux hands them down to each arrival.
+  3. Socket options are set on the door; each accepted socket inherits them from it (Linux).
   4. accept() never raises: it returns what it has, and ``fault`` says why the
      door should stay shut for a while (no descriptors left, say), or the loop
      would spin on it.
@@ -27,7 +27,7 @@ from forebay.errors import ConfigError
 
 #: Faults that mean "this machine does not have that address".
 ABSENT = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.ENOPROTOOPT, errno.EPROTONOSUPPORT}
-#: Faults of one arrival alone: the client was gone before we came to the door.
+#: Faults of one arrival alone: the client was gone before it was accepted.
 LOST = {errno.ECONNABORTED, errno.EINTR, errno.EPROTO, errno.EPERM, errno.ECONNRESET}
 
 Arrival = tuple[socket.socket, str, str]
@@ -39,10 +39,10 @@ class Door:
     def __init__(self, sock: socket.socket, name: str, address: str, unix_path: str = "") -> None:
         self.sock = sock
         self.name = name
-        #: What was asked for: an address as ``bind`` has it, and the port.
+        #: As configured: an address of ``bind``, and the port.
         self.address = address
         self.unix_path = unix_path
-        #: Who comes in here speaks TLS.
+        #: Clients of this door speak TLS.
         self.is_tls = False
         self.fault = ""
 
@@ -51,7 +51,7 @@ class Door:
         return self.sock.fileno()
 
     def accept(self, most: int) -> list[Arrival]:
-        """Let in up to ``most`` clients."""
+        """Accept up to ``most`` clients."""
         arrivals: list[Arrival] = []
         self.fault = ""
         for _ in range(most):
@@ -75,7 +75,7 @@ class Door:
         return host_port(address), host_port(sock.getsockname())
 
     def close(self) -> None:
-        """Stop listening; a unix socket's file goes too."""
+        """Stop listening; a unix socket's file is removed."""
         self.sock.close()
         if self.unix_path and os.path.exists(self.unix_path):
             os.unlink(self.unix_path)
@@ -141,12 +141,12 @@ def _open_tcp_address(
 
 
 def asked_for(address: str, port: int, is_tls: bool) -> str:
-    """One address of ``bind`` with its port, to tell which doors are open already."""
+    """One address of ``bind`` with its port, to find doors that are open already."""
     return f"{address.lstrip('-')} {port}{' TLS' if is_tls else ''}"
 
 
 def set_keepalive(sock: socket.socket, keepalive_s: int) -> None:
-    """Ask the kernel to notice dead peers: a first probe after that time, three in all."""
+    """Let the kernel detect dead peers: a first probe after that time, three in all."""
     if keepalive_s <= 0:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 0)
         return

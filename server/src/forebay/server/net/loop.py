@@ -3,30 +3,30 @@
     turn:  1  wait       for sockets that are ready, at most until the nearest deadline
            2  run        every whole command of every ready socket         (connection.read)
            3  engine     wakes clients whose key is ready, ends waits that timed out (before_sleep)
-           4  turn end   what was changed goes to the AOF before a reply leaves (turn_end.py)
+           4  turn end   changes are written to the AOF before a reply leaves  (turn_end.py)
            5  settle     one send for each client that has output          (settle)
 
-It is the order in which Redis works, and the reason why one write of the AOF
-and one send per client serve a whole pipeline.
+Redis works in the same order.  It is the reason why one write of the AOF and
+one send per client serve a whole pipeline.
 
 Rules
-  1. Nothing here blocks but step 1.
+  1. Only step 1 blocks.
   2. A connection that has output, must close, or has commands left to run is in
      ``to_settle``, once; code that writes to another client's output announces it
      (engine.touched), and step 5 finds it there.
-  3. epoll is level-triggered: an event that is not dealt with comes again, so a
-     turn stops early when it has produced TURN_BYTES of replies.  The next one is
+  3. epoll is level-triggered: an event that is not handled comes again, so a
+     turn can stop early when it has produced TURN_BYTES of replies.  The next one is
      crowded: if there are clients that ask for little (Connection.is_light), or new
-     ones at the door, it serves them alone, so that they wait for one large reply of
-     others, not for two or for all of them.
+     clients, it serves only them, so that they wait for one large reply to another
+     client, not for two or for all of them.
   4. A descriptor may be reused within a turn, so an event alone never closes a
      connection: only a receive or send that fails does.
   5. Deadlines are kept in wall time, like everything in the engine, but measured
      by the monotonic clock: when the wall clock is set, they move with it.
-  6. A fault of ours is logged and ends the connection it met, not the loop.
-  7. After stop() no more commands are run: the turn ends with what was run so far.
-  8. Memory is given back as it is taken, some in each turn: fifty clients that are closed at
-     their limit at the same moment would hold up everybody else.
+  6. A bug of ours is logged and ends the connection that met it, not the loop.
+  7. After stop() no more commands are run: the turn ends with those that ran so far.
+  8. Large memory is freed bit by bit, some in each turn: to free fifty clients that are closed
+     at their limit at the same moment would delay all others.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ MAX_EVENTS = 256
 # Replies that a turn may pile up before they are sent and others are served.
 TURN_BYTES = 8 << 20
 
-# Outputs of clients that are gone and that a turn frees, in bytes.  The kernel takes 8 MB back
-# in a millisecond.
+# Bytes of outputs of closed clients that one turn frees.  The kernel takes 8 MB back in a
+# millisecond.
 FREE_BYTES = 8 << 20
 # Outputs of this size are used again, not freed (LARGEST_SPARE in wire/resp_writer.py).
 SPARE_BYTES = 2 << 20
 
-# A difference between the clocks that no drift explains: somebody set the wall clock.
+# A difference between the clocks that no drift explains: the wall clock was set.
 STEP_MS = 1000
 
 Watcher = Callable[[], None]
@@ -84,10 +84,10 @@ class Host:
         """Close clients if they use too much memory; asked at the end of a turn."""
 
     def closed(self, conn: Connection) -> None:
-        """A connection is no more."""
+        """A connection is closed."""
 
     def broken(self, conn: Connection | None, fault: BaseException) -> None:
-        """Something raised what it should not, for this client if any."""
+        """An unexpected exception, for this client if any."""
 
 
 class Loop:
@@ -103,18 +103,18 @@ class Loop:
         self.for_requests = Lookout()
         self.epoll = select.epoll()
         self.epoll_fd = self.epoll.fileno()
-        #: Two words for each ready descriptor: it, and its events.
+        #: Two words for each ready descriptor: the descriptor and its events.
         self.events = array("Q", bytes(16 * MAX_EVENTS))
         self.by_fd: list[Connection | None] = []
         self.watchers: dict[int, Watcher] = {}
         self.count = 0
         self.to_settle: list[Connection] = []
         self.busy: list[Connection] = []
-        #: Large outputs of clients that are gone, and their size.
+        #: Large outputs of closed clients, and their size.
         self.doomed: list[bytearray] = []
         self.doomed_bytes = 0
         self.is_stopping = False
-        #: The last turn had to leave something for this one.
+        #: The last turn left work for this one.
         self.is_crowded = False
         #: The memory of clients is limited: the host must know what each of them uses.
         self.is_counting = False
@@ -128,13 +128,13 @@ class Loop:
         self.running = False
         #: The next wait begins with this look, if any (lookout.py).
         self.looking: Lookout | None = None
-        #: Those whose replies wait for the end of that look.
+        #: Connections whose replies wait for the end of that look.
         self.held: list[Connection] = []
 
-    # Who takes part
+    # Connections and other descriptors
 
     def add(self, conn: Connection) -> None:
-        """Begin to serve a connection."""
+        """Start to serve a connection."""
         while len(self.by_fd) <= conn.fd:
             self.by_fd.append(None)
         self.by_fd[conn.fd] = conn
@@ -148,12 +148,12 @@ class Loop:
         self.epoll.register(fd, READ)
 
     def unwatch(self, fd: int) -> None:
-        """Leave that descriptor alone again."""
+        """Stop watching that descriptor."""
         del self.watchers[fd]
         self.epoll.unregister(fd)
 
     def close(self, conn: Connection) -> None:
-        """End a connection now; what it has not been sent is lost."""
+        """End a connection now; unsent output is lost."""
         if conn.fd < 0:
             return
         fd = conn.fd
@@ -174,7 +174,7 @@ class Loop:
         os.close(fd)
 
     def doom(self, out: RespWriter) -> None:
-        """Rule 8: keep what is large in an output, to be freed with time."""
+        """Rule 8: keep the large parts of an output, to free them later."""
         if out.aside is not None:
             self.doomed += out.aside
             self.doomed_bytes += sum(map(len, out.aside))
@@ -183,7 +183,7 @@ class Loop:
             self.doomed_bytes += out.cap
 
     def connections(self, part: int = 0, parts: int = 1) -> list[Connection]:
-        """All of them, or one part of so many, in the order of their descriptors."""
+        """All connections, or one of ``parts`` parts, in the order of their descriptors."""
         return [conn for conn in self.by_fd[part::parts] if conn is not None]
 
     # The turns
@@ -226,7 +226,7 @@ class Loop:
             self.let_go()
 
     def let_go(self) -> None:
-        """Rule 8: free some of the outputs of clients that are gone."""
+        """Rule 8: free some of the outputs of closed clients."""
         left = self.doomed_bytes - max(FREE_BYTES, self.doomed_bytes // 8)
         while self.doomed and self.doomed_bytes > left:
             self.doomed_bytes -= len(self.doomed.pop())
@@ -252,7 +252,7 @@ class Loop:
         return ready
 
     def follow_clock(self) -> None:
-        """The wall clock was set: tell the host, unless only we were held up between two looks."""
+        """The wall clock was set: tell the host, unless only this process was delayed."""
         offset_ms = self.clock.now_ms() - self.clock.monotonic_ms()
         step_ms = offset_ms - self.offset_ms
         if abs(step_ms) > STEP_MS:
@@ -287,7 +287,7 @@ class Loop:
         return max(0, wait_ms)
 
     def serve_all(self, w: mem.Words, ready: int) -> None:
-        """Go on with what was left, then serve all that are ready, as far as one turn goes."""
+        """Continue left-over work, then serve all ready descriptors, as far as one turn goes."""
         self.is_crowded = False
         if self.busy:
             self.run_busy()
@@ -310,7 +310,7 @@ class Loop:
             self.queue(conn)
 
     def serve_light(self, w: mem.Words, ready: int) -> bool:
-        """Rule 3: those who ask for little, new ones last; whether there was one."""
+        """Rule 3: clients that ask for little, new ones last; whether there was one."""
         found = False
         for i in range(2 * ready):
             if self.shared.produced > TURN_BYTES or self.is_stopping:
@@ -327,7 +327,7 @@ class Loop:
         return found
 
     def tell(self, fd: int) -> None:
-        """Something other than a connection is ready, if it still takes part."""
+        """A watched descriptor that is no connection is ready: call its watcher, if any."""
         watcher = self.watchers.get(fd)
         if watcher is None:
             return
@@ -337,7 +337,7 @@ class Loop:
             self.host.broken(None, fault)
 
     def read(self, conn: Connection) -> None:
-        """Take a connection's bytes; it goes on the list if there is anything to settle."""
+        """Take a connection's bytes; queue it if there is anything to settle."""
         try:
             alive = conn.read(self.shared)
         except Exception as fault:  # noqa: BLE001 - rule 6
@@ -355,7 +355,7 @@ class Loop:
             self.queue(conn)
 
     def run_busy(self) -> None:
-        """Go on with clients that had more to run than fits one turn."""
+        """Continue with clients that had more to run than fits one turn."""
         busy = self.busy
         self.busy = []
         for conn in busy:
@@ -376,17 +376,17 @@ class Loop:
                 self.queue(conn)
 
     def queue(self, conn: Connection) -> None:
-        """See to this connection at the end of the turn."""
+        """Settle this connection at the end of the turn."""
         conn.queued = True
         self.to_settle.append(conn)
 
     # The end of a turn
 
     def settle_all(self) -> None:
-        """Send what was written in this turn: to clients that waited first, then to the others.
+        """Send the output of this turn: first to clients that waited, then to the others.
 
         A reader that was woken has waited longer than the writer whose command woke it.  A client
-        in WAIT, whose replicas may answer in the next moment, gets its replies in one piece then.
+        in WAIT gets its replies together, if its replicas may answer in the next moment.
         """
         if self.held:
             self.settle_held()
@@ -405,27 +405,27 @@ class Loop:
                 self.settle_asked(conn)
 
     def choose_look(self) -> None:
-        """Whether the next wait begins with a look, and for what."""
+        """Decide whether the next wait begins with a look, and for what."""
         lookout = self.for_answers if self.turn_end.is_expecting else self.for_requests
         self.turn_end.is_expecting = False
         self.turn_end.has_confirmed = False
         self.looking = lookout if self.running and lookout.is_due() else None
 
     def settle_held(self) -> None:
-        """Send what was held back; nothing is held twice."""
+        """Send held-back replies; nothing is held twice."""
         held = self.held
         self.held = []
         for conn in held:
             self.settle_asked(conn)
 
     def settle_asked(self, conn: Connection) -> None:
-        """See to a connection that was queued, unless it has gone since."""
+        """Settle a queued connection, unless it was closed since."""
         conn.queued = False
         if conn.fd >= 0:
             self.settle(conn)
 
     def close_recipients(self) -> None:
-        """End every client to whom this turn has written: its reply would not be true."""
+        """Close every client with a reply from this turn: the reply would not be true."""
         for session in self.shared.engine.take_touched():
             conn = session.link
             if isinstance(conn, Connection) and not conn.queued:
@@ -439,7 +439,7 @@ class Loop:
             conn.queued = True
 
     def settle(self, conn: Connection) -> None:
-        """Send, close or watch: whatever the state of this connection asks for."""
+        """Send, close or watch, as the state of this connection requires."""
         if self.send(conn):
             self.keep(conn)
             if self.is_counting:
@@ -448,7 +448,7 @@ class Loop:
             self.close(conn)
 
     def send(self, conn: Connection) -> bool:
-        """Send what waits; false if the connection has come to its end."""
+        """Send waiting output; False if the connection has ended."""
         if conn.source is not None and not conn.source.refill(conn, self.shared):
             return False
         if conn.out.pending() > 0 and not conn.is_full and not conn.flush(self.shared):
@@ -465,7 +465,7 @@ class Loop:
         return True
 
     def keep(self, conn: Connection) -> None:
-        """Wait for what can happen next: more bytes, room to send, a turn to run what is held."""
+        """Watch for the next event: more bytes, room to send, a turn to run held bytes."""
         mask = 0 if conn.leaving or conn.ended or conn.deaf else READ
         if conn.out.pending() > 0 or (conn.source is not None and conn.source.has_more()):
             mask |= WRITE
@@ -480,6 +480,6 @@ class Loop:
 
 
 def may_get_more(conn: Connection) -> bool:
-    """Whether its next reply hangs on replicas that were asked just now."""
+    """Whether its next reply depends on replicas that were asked just now."""
     blocked = conn.session.blocked
     return blocked is not None and blocked.kind == BLOCK_TIME

@@ -1,7 +1,7 @@
-"""Protected mode: a server without a password talks to its own machine only.
+"""Protected mode: a server without a password serves only clients on its own machine.
 
-Someone who starts a server to try it out, with an address that the whole world
-can reach and no password, has made a mistake; the text tells them what to do.
+A server with a public address and no password is a mistake, often of a user who tries
+it out; the text tells them what to do.
 """
 
 from __future__ import annotations

@@ -7,13 +7,13 @@ without an exception for the everyday "nothing there yet", without a list of
 tuples for each wait.  An unpipelined request is little more than these three
 calls, so this is where its speed is won or lost.
 
-recv and send answer alike
+recv and send return alike
      n > 0   that many bytes went through
      0       the other side has closed (receive only)
      n < 0   minus the errno; ``again(n)`` tells "come back later" from a fault
 
 The socket must be non-blocking.  Nothing here raises.  The clocks are for
-``timers.py``, which everybody else asks.
+``timers.py``, which all other code uses.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from forebay.mem import Pointer, Source, Words
 
 
 def wait(epoll: select.epoll, fd: int, w: Words, most: int, timeout_ms: int) -> int:
-    """Sleep until a descriptor is ready; how many, each as two words in w: it and its events.
+    """Sleep until descriptors are ready; how many.  Each is two words in w: fd and events.
 
     ``fd`` is the descriptor of ``epoll``.  A signal may end the wait with 0 or less.
     """
@@ -52,7 +52,7 @@ def recv(fd: int, p: Pointer, at: int, n: int) -> int:
 
 
 def peek(fd: int, p: Pointer, at: int, n: int) -> int:
-    """The same, but the bytes are still to be received afterwards."""
+    """The same, but the bytes stay in the socket."""
     assert 0 <= at and at + n <= len(p), "receive past the end"
     sock = socket.socket(fileno=fd)
     try:

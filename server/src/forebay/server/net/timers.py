@@ -3,12 +3,12 @@
 Two times, never mixed up:
      wall        milliseconds since 1970, for stream IDs, expiry and log lines;
                  it may be set back or forward under us
-     monotonic   since some start, for all that is measured as a distance: how
-                 long a command took, when the periodic work is due again
+     monotonic   since some start, for all durations: how long a command took,
+                 when the periodic work is due again
 
-The engine gets the wall time as a plain argument once per turn of the loop and
-durations through its Ticker, which this is; a test puts any clock it likes in
-the place of this one.
+The engine gets the wall time as a plain argument once per turn of the loop, and
+durations through its Ticker, which this class implements; a test can put any
+clock in its place.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from forebay.server.net import sysio
 
 
 class Clock(Ticker):
-    """The real time; tests give another object with the same methods."""
+    """The real time; tests pass another object with the same methods."""
 
     def us(self) -> int:
         """Microseconds of monotonic time: the engine's Ticker."""
         return sysio.monotonic_us()
 
     def wall_us(self, now_ms: int) -> int:
-        """Wall time in microseconds, whenever the turn began."""
+        """Wall time in microseconds, not the time when the turn began."""
         return sysio.wall_us()
 
     def now_ms(self) -> int:
@@ -35,7 +35,7 @@ class Clock(Ticker):
         return sysio.wall_us() // 1000
 
     def monotonic_ms(self) -> int:
-        """A time that only ever goes forward."""
+        """A time that never goes back."""
         return sysio.monotonic_us() // 1000
 
     def stamp(self, now_ms: int) -> str:

@@ -5,22 +5,22 @@
     socket <--one send----- unsent <--- outgoing |     | <--write-- the connection's output
 
 OpenSSL never touches the socket: it works on two buffers in memory, and we receive and send with
-the calls that plain connections use.  So a request costs one receive and one send, whatever the
-number of records, where OpenSSL alone would receive the head of each record first.
+the calls that plain connections use.  So a request costs one receive and one send for any number
+of records, where OpenSSL alone would receive the head of each record first.
 
 Rules
-  1. recv() leaves no whole record inside: epoll knows nothing of bytes that were received but not
-     decrypted.  It receives no more than surely fits the room it is given, which is at least
+  1. recv() leaves no complete record inside: epoll does not see bytes that were received but not
+     decrypted.  It receives no more than surely fits the given room, which is at least
      LEAST_ROOM.
   2. send() counts bytes as sent when the socket has taken their last encrypted byte.  Until then
-     they stay in the output of the connection, which so keeps its limits, and begins with the
-     same bytes at the next call.  At most BATCH_BYTES wait here in encrypted form.
+     they stay in the output of the connection, so its limits count them, and the next call
+     begins with the same bytes.  At most BATCH_BYTES wait here in encrypted form.
   3. The answers are those of sysio.  A record that breaks the protocol is EBADMSG, and ``fault``
      says what is wrong.
-  4. The two buffers in memory never shrink, and everybody has his own.  So they get a record or
-     two at a time: a connection that once moved much does not keep that room when it is idle.
-  5. After the other side has said goodbye (close_notify) the socket's input is shut down: epoll
-     then reports the end, as it does for a plain connection, after the commands that came before.
+  4. The two buffers in memory never shrink, and each connection has its own.  So they get a
+     record or two at a time: an idle connection does not keep the room of a large transfer.
+  5. After the close_notify of the other side the socket's input is shut down: epoll then reports
+     the end, as it does for a plain connection, after the commands that came before.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ RECORD_BYTES = 17 << 10
 #: The most that is received at a time, and given to OpenSSL at a time.
 SCRATCH_BYTES = 256 << 10
 FEED_BYTES = 16 << 10
-#: The least room for which recv() may be asked; for those who ask.
+#: The least room that a caller of recv() must give.
 LEAST_ROOM = 2 * RECORD_BYTES
 #: The plain bytes of one record, and of the records that are sent together.
 PLAIN_BYTES = 16 << 10
 BATCH_BYTES = 64 << 10
-#: What a client may make us say in the protocol of TLS itself without reading it.
+#: Unread bytes of the TLS protocol itself that a client may make us send.
 MOST_SIDE_TALK = 64 << 10
 
 
 class Scratch:
-    """What all channels of a loop share: where they receive, and where a record is decrypted."""
+    """Buffers that all channels of a loop share: for receiving, and for decrypting a record."""
 
     def __init__(self) -> None:
         self.buf = bytearray(SCRATCH_BYTES)
@@ -78,15 +78,15 @@ class TlsChannel:
         self.incoming = incoming
         self.outgoing = outgoing
         self.scratch = scratch
-        # The object of C inside, if there is one: a call less for every read and write.
+        # The C object inside, if there is one: it saves a call for every read and write.
         inside: Any = getattr(cipher, "_sslobj", cipher)
         self.read = inside.read
         self.write = inside.write
         self.feed = incoming.write
         self.fetch = outgoing.read
-        #: Bytes came together with the end of the handshake.
+        #: Bytes arrived together with the end of the handshake.
         self.has_early = incoming.pending > 0
-        #: Encrypted bytes that the socket has not taken, and the plain bytes that they stand for.
+        #: Encrypted bytes that the socket has not taken, and how many plain bytes they hold.
         self.unsent = b""
         self.owed = 0
         self.is_ended = False
@@ -95,7 +95,7 @@ class TlsChannel:
     # In
 
     def recv(self, p: mem.Pointer, at: int, n: int) -> int:
-        """Receive and decrypt up to n bytes to p[at:]; see sysio.recv."""
+        """Receive and decrypt up to n bytes into p[at:]; see sysio.recv."""
         if n < 2 * RECORD_BYTES:
             raise ValueError("less room than a record may need")
         if self.is_ended:
@@ -115,9 +115,9 @@ class TlsChannel:
         return self.nothing()
 
     def take(self, got: int, p: mem.Pointer, at: int, n: int) -> int:
-        """Decrypt what was received, and what was there, to p[at:at+n]; how many bytes that gave.
+        """Decrypt new and earlier bytes into p[at:at+n]; how many plain bytes that gave.
 
-        While more than the longest record is there, one is whole (rule 4).
+        While more bytes are there than the longest record has, one is complete (rule 4).
         """
         fed = 0
         done = 0
@@ -133,8 +133,8 @@ class TlsChannel:
         return done + self.decrypt(p, at + done, n - done, 0)
 
     def decrypt(self, p: mem.Pointer, at: int, n: int, rest: int) -> int:
-        """Decrypt whole records to p[at:at+n], until no more than ``rest`` encrypted bytes are
-        left or none is whole; how many bytes that gave.
+        """Decrypt complete records into p[at:at+n], until no more than ``rest`` encrypted bytes
+        are left or no record is complete; how many plain bytes that gave.
         """
         scratch = self.scratch
         done = 0
@@ -163,13 +163,13 @@ class TlsChannel:
         return -errno.EBADMSG if self.fault else 0
 
     def end(self, fault: str) -> None:
-        """Nothing more is received; epoll says so."""
+        """Receive nothing more; epoll reports the end."""
         self.is_ended = True
         self.fault = fault
         shut_input(self.fd)
 
     def talk_aside(self) -> None:
-        """Send what TLS itself has to say and no reply carries: an alert, an answer to new keys."""
+        """Send messages of TLS itself that no reply carries: an alert, an answer to new keys."""
         if not self.unsent:
             self.unsent = self.fetch()
             self.send_rest()
@@ -210,7 +210,7 @@ class TlsChannel:
         return b"".join(records)
 
     def send_rest(self) -> int:
-        """Send what is encrypted; 0 when all of it is gone, else minus an errno."""
+        """Send encrypted bytes; 0 when all are sent, else minus an errno."""
         size = len(self.unsent)
         got = sysio.send(self.fd, self.unsent, 0, size)
         if got == size:
@@ -221,10 +221,10 @@ class TlsChannel:
         self.unsent = self.unsent[got:]
         return -errno.EAGAIN
 
-    # Who it is
+    # The other side
 
     def common_name(self) -> str:
-        """The name in the certificate of the other side; empty if it has shown none."""
+        """The name in the certificate of the other side; empty if it sent none."""
         shown: Any = self.cipher.getpeercert() or {}
         for part in shown.get("subject", ()):
             for field, value in part:
@@ -235,17 +235,17 @@ class TlsChannel:
     # The end
 
     def say(self, text: bytes) -> None:
-        """Send a last word, as far as the socket takes it."""
+        """Send a last text, as far as the socket takes it."""
         self.send(text, 0, len(text))
 
     def close(self) -> None:
-        """Say goodbye if that can be understood: not in the middle of a record."""
+        """Send close_notify, unless a record is half sent."""
         if self.unsent or self.fault:
             return
         try:
             self.cipher.unwrap()
         except OSError:
-            pass  # the other side's goodbye is not waited for
+            pass  # the other side's close_notify is not awaited
         self.unsent = self.fetch()
         self.send_rest()
 
@@ -262,7 +262,7 @@ def shut_input(fd: int) -> None:
 
 
 def in_words(fault: ssl.SSLError) -> str:
-    """What OpenSSL complains of, for the log."""
+    """An error of OpenSSL, for the log."""
     verify = getattr(fault, "verify_message", "")
     if verify:
         return f"TLS: its certificate is not accepted: {verify}"

@@ -1,13 +1,13 @@
 """Certificates, keys and rules of TLS, as OpenSSL wants them: from settings to contexts.
 
-    settings --load()--> accepts   for clients that come in    (tls-port)
+    settings --load()--> accepts   for clients that connect    (tls-port)
                      '-> connects  for the link to the primary (tls-replication)
 
 Rules
-  1. All or nothing: both contexts are made before either takes the place of the old one, so that
-     a bad file leaves the server as it was (CONFIG SET) or without a start.
-  2. Connections that are there keep the context that they began with.
-  3. Every way in which a file may be wrong is one sentence that names the directive and the file.
+  1. All or nothing: both contexts are made before either replaces the old one, so that a bad
+     file leaves the server as it was (CONFIG SET) or stops the start.
+  2. Open connections keep the context that they began with.
+  3. For every wrong file there is one sentence that names the directive and the file.
   4. Only TLS 1.2 and 1.3, no compression and no renegotiation, whatever OpenSSL's own settings say.
   5. As in Redis, the other side's certificate must come from a trusted CA; its name is not
      compared with a host name, because replicas and primaries are known by addresses.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 else:
     from forebay.server.net.lazy_ssl import ssl
 
-#: What the directives say, and what it is called in ``ssl``; the lowest version first.
+#: Names in the directives and in ``ssl``; the lowest version first.
 VERSIONS = {"tlsv1.2": "TLSv1_2", "tlsv1.3": "TLSv1_3"}
 AUTH = {"no": "CERT_NONE", "optional": "CERT_OPTIONAL", "yes": "CERT_REQUIRED"}
 #: The suites of TLS 1.3 that OpenSSL offers, of which Python before 3.15 leaves none out.
@@ -44,7 +44,7 @@ class Identity:
     prefix: str
 
     def load(self, context: ssl.SSLContext) -> None:
-        """Let the context show this certificate; raises ConfigError."""
+        """Let the context send this certificate; raises ConfigError."""
         cert, key = f"{self.prefix}-cert-file", f"{self.prefix}-key-file"
         look_into(cert, self.cert, "CERTIFICATE-----")
         look_into(key, self.key, "PRIVATE KEY-----")
@@ -62,7 +62,7 @@ class Identity:
 
 
 class TlsContexts:
-    """What connections that speak TLS are made from."""
+    """The contexts from which TLS connections are made."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -70,7 +70,7 @@ class TlsContexts:
         self.connects: ssl.SSLContext | None = None
 
     def load(self) -> None:
-        """Read all files, if TLS is used at all; raises ConfigError and changes nothing then."""
+        """Read all files, if TLS is used; raises ConfigError, and then changes nothing."""
         settings = self.settings
         if not settings.tls_port and not settings.tls_replication:
             return
@@ -91,7 +91,7 @@ class TlsContexts:
         self.accepts = accepts
 
     def check(self) -> None:
-        """What must be there before a file is looked at."""
+        """Check required settings before any file is read."""
         settings = self.settings
         for name, value in (
             ("tls-cert-file", settings.tls_cert_file),
@@ -103,18 +103,17 @@ class TlsContexts:
             return
         if settings.tls_auth_clients != "no":
             raise ConfigError(
-                f"tls-auth-clients is {settings.tls_auth_clients}, and nobody says whose "
-                "certificates are good: set tls-ca-cert-file or tls-ca-cert-dir, or write "
-                "'tls-auth-clients no'"
+                f"tls-auth-clients is {settings.tls_auth_clients}, but no trusted CA is set: "
+                "set tls-ca-cert-file or tls-ca-cert-dir, or write 'tls-auth-clients no'"
             )
         if settings.tls_replication:
             raise ConfigError(
-                "tls-replication is on, and nobody says whose certificates are good: set "
-                "tls-ca-cert-file or tls-ca-cert-dir"
+                "tls-replication is on, but no trusted CA is set: set tls-ca-cert-file or "
+                "tls-ca-cert-dir"
             )
 
     def for_clients(self, identity: Identity) -> ssl.SSLContext:
-        """The context of those who come in."""
+        """The context for clients."""
         settings = self.settings
         context = self.base(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), identity)
         context.verify_mode = ssl.VerifyMode[AUTH[settings.tls_auth_clients]]
@@ -139,7 +138,7 @@ class TlsContexts:
         return self.base(context, identity)
 
     def base(self, context: ssl.SSLContext, identity: Identity) -> ssl.SSLContext:
-        """What both have in common."""
+        """Settings that both contexts share."""
         settings = self.settings
         spoken = versions(settings.tls_protocols)
         context.minimum_version, context.maximum_version = spoken[0], spoken[-1]
@@ -155,12 +154,12 @@ class TlsContexts:
         return context
 
     def trust(self, context: ssl.SSLContext) -> None:
-        """Whose certificates are good."""
+        """Load the CAs whose certificates are trusted."""
         path, folder = self.settings.tls_ca_cert_file, self.settings.tls_ca_cert_dir
         if path:
             look_into("tls-ca-cert-file", path, "CERTIFICATE-----")
         if folder and not Path(folder).is_dir():
-            raise ConfigError(f"tls-ca-cert-dir {folder}: it is no directory")
+            raise ConfigError(f"tls-ca-cert-dir {folder}: it is not a directory")
         if path or folder:
             try:
                 context.load_verify_locations(path or None, folder or None)
@@ -176,7 +175,7 @@ def versions(text: str) -> list[ssl.TLSVersion]:
 
 
 def choose_suites(context: ssl.SSLContext, suites: str) -> None:
-    """Suites of TLS 1.3: what cannot be done must not seem to be."""
+    """Suites of TLS 1.3: refuse a list that this Python cannot apply."""
     if not suites or context.maximum_version < ssl.TLSVersion.TLSv1_3:
         return
     choose = getattr(context, "set_ciphersuites", None)
@@ -193,7 +192,7 @@ def choose_suites(context: ssl.SSLContext, suites: str) -> None:
 
 
 def look_into(directive: str, path: str, mark: str) -> None:
-    """Refuse a file that cannot be read, or holds something else than its directive says."""
+    """Refuse a file that cannot be read, or holds something other than its directive says."""
     try:
         text = Path(path).read_bytes()
     except OSError as fault:
@@ -204,10 +203,10 @@ def look_into(directive: str, path: str, mark: str) -> None:
 
 
 def is_encrypted(path: str) -> bool:
-    """Whether a private key wants a password."""
+    """Whether a private key needs a password."""
     return b"ENCRYPTED" in Path(path).read_bytes()
 
 
 def reason_of(fault: ssl.SSLError) -> str:
-    """What OpenSSL says, in words."""
+    """The reason of an OpenSSL error, in words."""
     return (fault.reason or str(fault)).replace("_", " ").lower()

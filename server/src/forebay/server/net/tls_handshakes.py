@@ -1,18 +1,18 @@
-"""Connections whose TLS handshake is not over yet: they are no clients, and few may be here.
+"""Connections whose TLS handshake is not over: they are not clients yet, and few are allowed.
 
     socket --begin()--> Handshake --done--> TlsChannel, for a Connection
                             '--fault, too slow--> closed, and one line in the log
 
-Handshakes are the dear part of TLS (a signature is worth a hundred commands) and the part that
-strangers can make us do.
+Handshakes are the expensive part of TLS (a signature costs as much as a hundred commands), and
+strangers can make us do them.
 
 Rules
-  1. Nothing blocks: a handshake goes a step when bytes have come.
-  2. A turn of the loop takes only so many steps (max-new-tls-connections-per-cycle); the others
-     come again with the next turn, because epoll is level-triggered.
-  3. A handshake that takes longer than PATIENCE_MS is given up; when MOST are under way, one that
-     takes longer than GRACE_MS.  Until then newcomers wait at the door.
-  4. A stranger who has sent nothing costs a descriptor and no state of OpenSSL.
+  1. Nothing blocks: a handshake takes a step when bytes have arrived.
+  2. A turn of the loop takes a limited number of steps (max-new-tls-connections-per-cycle); the
+     next turn takes the others, because epoll is level-triggered.
+  3. A handshake that takes longer than PATIENCE_MS is ended; when MOST are under way, already one
+     that takes longer than GRACE_MS.  Until then new clients wait in the accept queue.
+  4. A stranger that has sent nothing costs a descriptor and no state of OpenSSL.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PATIENCE_MS = 10_000
 GRACE_MS = 1_000
 MOST = 1_000
 PIECE_BYTES = 16 << 10
-#: A record that begins a handshake; those of SSL 2 have the highest bit.
+#: The first byte of a record that begins a handshake; in SSL 2 it has the highest bit.
 HANDSHAKE_RECORD, OLD_RECORD = 0x16, 0x80
 
 NOT_TLS = "it speaks plain text, and this port speaks TLS"
@@ -49,7 +49,7 @@ Failed = Callable[[str], None]
 
 
 class Handshake:
-    """One of them."""
+    """One handshake."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Handshake:
         self.unsent = b""
 
     def receive(self) -> str:
-        """Take what has come; a fault in words, or nothing."""
+        """Take the bytes that have arrived; a fault in words, or empty."""
         try:
             data = self.sock.recv(PIECE_BYTES)
         except BlockingIOError:
@@ -91,7 +91,7 @@ class Handshake:
         return ""
 
     def go_on(self) -> None:
-        """As far as it goes.  Raises ssl.SSLError."""
+        """Go on as far as possible.  Raises ssl.SSLError."""
         if self.cipher is None:
             self.cipher = self.context.wrap_bio(self.incoming, self.outgoing, self.server_side)
         try:
@@ -101,7 +101,7 @@ class Handshake:
         self.is_over = True
 
     def send(self) -> bool:
-        """Send what it has to say; False if the socket does not take all of it now."""
+        """Send its messages; False if the socket does not take all of them now."""
         self.unsent += self.outgoing.read()
         if self.unsent:
             try:
@@ -112,7 +112,7 @@ class Handshake:
 
 
 class Handshakes:
-    """All that are under way."""
+    """All handshakes that are under way."""
 
     def __init__(self, settings: Settings, loop: Loop, clock: Clock) -> None:
         self.settings = settings
@@ -130,13 +130,13 @@ class Handshakes:
     def accept(
         self, sock: socket.socket, context: ssl.SSLContext, done: Done, failed: Failed
     ) -> Handshake:
-        """Somebody has come in."""
+        """Begin with a client that has connected."""
         return self._begin(sock, context, True, done, failed)
 
     def connect(
         self, sock: socket.socket, context: ssl.SSLContext, done: Done, failed: Failed
     ) -> Handshake:
-        """We go to somebody; the socket may not be connected yet."""
+        """Begin with a server that we connect to; the socket may not be connected yet."""
         handshake = self._begin(sock, context, False, done, failed)
         self.loop.epoll.modify(handshake.fd, select.EPOLLOUT)
         return handshake
@@ -156,7 +156,7 @@ class Handshakes:
         return handshake
 
     def room(self) -> int:
-        """How many more may come in; if it is none, those go whose time is up."""
+        """How many more may begin; if none, the slow ones are ended first."""
         most = min(MOST, max(1, self.settings.maxclients // 2))
         if len(self.open) >= most:
             self._give_up(GRACE_MS)
@@ -216,7 +216,7 @@ class Handshakes:
     # Ends
 
     def beat(self) -> None:
-        """Give up those that take too long."""
+        """End those that take too long."""
         self._give_up(PATIENCE_MS)
 
     def _give_up(self, after_ms: int) -> None:
@@ -227,7 +227,7 @@ class Handshakes:
             self._fail(handshake, SLOW)
 
     def cancel(self, handshake: Handshake) -> None:
-        """Nobody wants it any more."""
+        """End a handshake that is no longer wanted."""
         if self.open.get(handshake.fd) is handshake:
             self._forget(handshake)
             handshake.sock.close()
@@ -242,7 +242,7 @@ class Handshakes:
         self.loop.unwatch(handshake.fd)
 
     def _say_alert(self, handshake: Handshake) -> None:
-        """OpenSSL has put the reason into words of TLS: the other side may want to know."""
+        """Send the alert that OpenSSL has made: it tells the other side the reason."""
         try:
             handshake.send()
         except OSError:

@@ -1,27 +1,27 @@
 """The end of a turn: the commands have run, and no reply has left yet.
 
-    beat()     ten times a second: what time alone makes due             Participant
+    beat()     ten times a second: work that is due by time alone        Participant
     work()     a piece of long work, one in each turn, without a sleep   Participant, one at a time
       |
     read()     the effects of the turn: written to the AOF               EffectsReader
       |        only after a turn that changed something
     settle()   every reader has the effects: files may be replaced,      Participant
       |        a child may start, settings take effect
-      |        only if somebody called ask() in this turn
+      |        only after a call of ask() in this turn
       v
     the replies leave
 
 A part of the server that has something to do in a turn is a Participant, or an EffectsReader, or
-both.  It is told to this object once, by server/startup.py, and nothing else is hooked anywhere.
+both.  server/startup.py registers it here once; there are no other hooks.
 
 Rules
   1. A turn that only reads costs two tests here: no reader and no participant is called.
   2. Readers are called in the order in which they joined, participants too.
   3. The AOF is the last reader: it clears the effects when it has written them.  If the disk
      refuses, they stay, and come again at the end of the next turn together with new ones; a
-     reader that passes them on elsewhere remembers how many units it has had.
-  4. What read() or settle() raises ends the server: a reply that would not be true must not
-     leave.  What beat() and work() raise is logged, and the server goes on.
+     reader that passes them on remembers how many units it has read.
+  4. An exception in read() or settle() ends the server: a reply that is not true must not
+     leave.  An exception in beat() or work() is logged, and the server goes on.
   5. The loop does not sleep while there is work.
 
 Replicas are one more reader (replication/feed.py: the backlog takes the units of a turn before
@@ -34,10 +34,10 @@ from forebay.commands.api.effects import Effects
 
 
 class EffectsReader:
-    """Keeps what a turn has changed, or passes it on, before a reply tells of it."""
+    """Keeps the changes of a turn, or passes them on, before any reply confirms them."""
 
     def __init__(self) -> None:
-        #: It has nothing to do for now, and is passed over.
+        #: It has nothing to do now, and is skipped.
         self.is_off = False
 
     def read(self, effects: Effects) -> None:
@@ -45,7 +45,7 @@ class EffectsReader:
         raise NotImplementedError
 
     def wants_effects(self) -> bool:
-        """Whether it needs them just now; if nobody does, nothing is recorded."""
+        """Whether it needs them now; if no reader does, nothing is recorded."""
         return True
 
 
@@ -53,7 +53,7 @@ class Participant:
     """Has work of its own in a turn; every method is optional."""
 
     def beat(self) -> None:
-        """What time alone makes due."""
+        """Do work that is due by time alone."""
 
     def work(self) -> None:
         """The next piece of the work that it began with begin_work()."""
@@ -63,13 +63,13 @@ class Participant:
 
 
 class TurnEnd:
-    """Those who take part in the end of a turn, in order."""
+    """The readers and participants, in order."""
 
     def __init__(self, effects: Effects) -> None:
         self.effects = effects
         self.readers: list[EffectsReader] = []
         self.participants: list[Participant] = []
-        #: Whose work is done a piece at a time, if anybody's.
+        #: The participant whose work is done a piece at a time, if any.
         self.worker: Participant | None = None
         self.is_asked = False
         #: An answer to what this turn sends is expected at once (lookout.py).
@@ -78,11 +78,11 @@ class TurnEnd:
         self.has_confirmed = False
 
     def join(self, participant: Participant) -> None:
-        """From now on this one has its beats, and settles."""
+        """Call its beat() and settle() from now on."""
         self.participants.append(participant)
 
     def add_reader(self, reader: EffectsReader) -> None:
-        """From now on this one reads the effects, after those that came before."""
+        """Let it read the effects from now on, after earlier readers."""
         self.readers.append(reader)
 
     def effects_are_wanted(self) -> bool:
@@ -90,7 +90,7 @@ class TurnEnd:
         return any(reader.wants_effects() for reader in self.readers)
 
     def ask(self) -> None:
-        """Let everybody settle at the end of this turn."""
+        """Let all participants settle at the end of this turn."""
         self.is_asked = True
 
     def begin_work(self, worker: Participant) -> None:
@@ -116,7 +116,7 @@ class TurnEnd:
             self.settle()
 
     def read_now(self) -> None:
-        """Let every reader have what there is, before the end of the turn."""
+        """Give the effects so far to every reader, before the end of the turn."""
         if self.effects.out.size > 0:
             self.hand_out()
 
@@ -127,7 +127,7 @@ class TurnEnd:
                 reader.read(self.effects)
 
     def settle(self) -> None:
-        """Whatever waited for the readers is done now."""
+        """Do the work that waited for the readers."""
         self.is_asked = False
         for participant in self.participants:
             participant.settle()

@@ -1,9 +1,9 @@
 """Reaching the primary: a socket and, with tls-replication, a TLS handshake on it.
 
-    dial() --plain--> done(socket, None) at once: the first bytes wait until it is connected
+    dial() --plain--> done(socket, None) at once: the first bytes wait for the connection
          '--TLS-----> done(socket, channel) after the handshake, or failed(why)
 
-One attempt at a time: a new one ends the one before.
+There is one attempt at a time: a new one ends the one before.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from forebay.server.net.tls_channel import TlsChannel
 from forebay.server.net.tls_contexts import TlsContexts
 from forebay.server.net.tls_handshakes import Handshake, Handshakes
 
-#: Host, port and the seconds of tcp-keepalive: a connection that is being made; OSError.
+#: Host, port, seconds of tcp-keepalive -> a connection that is being made; OSError.
 OpenSocket = Callable[[str, int, int], socket.socket]
 Done = Callable[[socket.socket, TlsChannel | None], None]
 Failed = Callable[[str], None]
@@ -39,7 +39,7 @@ class Dialer:
         self.handshake: Handshake | None = None
 
     def dial(self, host: str, port: int, done: Done, failed: Failed) -> None:
-        """Begin; OSError if there is no way at all."""
+        """Begin an attempt; OSError if it fails at once."""
         self.hang_up()
         sock = self.open_socket(host, port, self.settings.tcp_keepalive_s)
         context = self.contexts.connects
@@ -52,7 +52,7 @@ class Dialer:
             self.handshake = self.handshakes.connect(sock, context, done, failed)
 
     def hang_up(self) -> None:
-        """End the attempt that is under way, if there is one."""
+        """End the current attempt, if there is one."""
         handshake, self.handshake = self.handshake, None
         if handshake is not None:
             self.handshakes.cancel(handshake)

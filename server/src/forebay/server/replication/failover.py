@@ -1,11 +1,11 @@
 """FAILOVER: the primary hands its role over to a replica that has everything.
 
-begin    writes wait (as in CLIENT PAUSE ... WRITE), and the stream stands still
+begin    writes wait (as in CLIENT PAUSE ... WRITE), and the stream does not grow
 waits    until the chosen replica, or any, has applied the whole stream; or until the time is
          up: then all goes on as before, or with FORCE the role is handed over all the same
-hand     we become a replica of it and ask by PSYNC ... FAILOVER: it takes the lead and goes
-         on with the stream, so that nobody needs a copy of all data
-done     our link is up, or it failed: then we take the lead back
+hand     we become its replica and send PSYNC ... FAILOVER: it becomes the primary and continues
+         the stream, so that no server needs a copy of all data
+done     our link is up, or it failed: then we become the primary again
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ NO_REPLICAS = b"ERR FAILOVER requires connected replicas."
 NEEDS_TARGET = b"ERR FAILOVER with force option requires both a timeout and target HOST and IP."
 NOT_A_REPLICA = b"ERR FAILOVER target HOST and PORT is not a replica."
 NOT_ONLINE = b"ERR FAILOVER target replica is not online."
-#: Writes wait for no longer than this, whatever happens.
+#: Writes never wait longer than this.
 PAUSE_MS = 1 << 40
-#: So many failed attempts to reach the new primary are enough.
+#: After this many failed attempts to reach the new primary we give up.
 MOST_FAILURES = 3
 
 Become = Callable[[str, int, str], None]
 
 
 class Roles(Protocol):
-    """Who can take the lead back."""
+    """The part that can make this server the primary again."""
 
     def become_primary(self) -> None: ...
 
@@ -105,7 +105,7 @@ class Failover:
         self._give_up("it was aborted")
 
     def beat(self, become_replica: Become) -> None:
-        """Ten times a second: is it time for the next step?"""
+        """Ten times a second: take the next step if it is due."""
         if self.state == WAITING:
             self._look_for_heir(become_replica)
         elif self.state == HANDING:
@@ -139,7 +139,7 @@ class Failover:
             self.log.notice("FAILOVER: done")
             self._end()
         elif not self.replica.failover:
-            # A copy of all data comes: the new primary has taken over.
+            # A copy of all data is on its way: the new primary has taken over.
             self._end()
         elif self.replica.failures >= MOST_FAILURES:
             self._give_up(f"the new primary cannot be reached: {self.replica.last_error}")

@@ -1,11 +1,11 @@
 """The end of a turn, for replicas: its effects become the next bytes of the stream of changes.
 
     effects --unread--> primary side: backlog, replicas
-       '---- + "#REPL:..." --> AOF            so that a restart knows where its data stands
+       '---- + "#REPL:..." --> AOF            so that a restart knows the place of its data
 
-The comment in the AOF stands under one seal with all units of the turn: they and the place that
-they lead to are on disk together, or nothing of it is loaded.  A server that was killed, or lost
-its power, therefore asks its primary for the rest of the stream, and not for all data.
+The comment in the AOF is under the same seal as all units of the turn: they and the place in the
+stream that they lead to are loaded together or not at all.  So a server that was killed, or lost
+power, asks its primary for the rest of the stream, and not for all data.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Feed(EffectsReader):
         self.live = live
 
     def wants_effects(self) -> bool:
-        """Whether there may be replicas, and what changes here is for them."""
+        """Whether there may be replicas, and changes made here are part of their stream."""
         return self.side.feeds_effects
 
     def read(self, effects: Effects) -> None:
-        """Take the units of this turn, and note in the AOF where they lead to.
+        """Take the units of this turn, and note in the AOF the place that they lead to.
 
-        Some may have been taken before, because a PING or a message followed them.
+        Some may have been taken already, because a PING or a message followed them.
         """
         self.side.ask_replicas()
         self.side.take(effects)

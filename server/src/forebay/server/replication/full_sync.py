@@ -3,17 +3,17 @@
     repl-diskless-sync yes   child --pipe--> here --> every replica of the group    $EOF:mark
     repl-diskless-sync no    child --> file;  here --> every replica of the group   $size
 
-Replicas that ask at about the same time share a copy.  Straight copies wait a moment for more
-of them (repl-diskless-sync-delay); one that comes later waits for the next copy.
+Replicas that ask at about the same time share a copy.  Copies without a file wait a moment for
+more replicas (repl-diskless-sync-delay); a replica that comes later waits for the next copy.
 
 Rules
-  1. The copy is begun at the end of a turn.  From that moment the backlog keeps the stream for
+  1. The copy begins at the end of a turn.  From that moment the backlog keeps the stream for
      the replicas of the group.
-  2. The format is what the least of the group understands: a Forebay gets all there is, others
-     what ``rdb-format`` says, a Valkey not more than 7.2.  What a format cannot say stands
-     beside it for Forebay (rdb/stream_extra.py), and others skip it.
+  2. The format is the newest that every replica of the group understands: a Forebay gets
+     everything, others what ``rdb-format`` says, a Valkey at most 7.2.  Facts that a format has
+     no place for are in extra fields for Forebay (rdb/stream_extra.py); others skip them.
   3. A pipe is read only as fast as the slowest replica of the group takes it.
-  4. When all replicas of a group are gone, its child is ended.
+  4. When all replicas of a group are gone, its child is killed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ FOREBAY_VERSION = list(VERSIONS)[-1]
 VALKEY_VERSION = "7.2"
 PIPE_BYTES = 1 << 20
 PIECE_BYTES = 256 << 10
-#: The pipe is read again when the slowest replica has at most this much to take.
+#: The pipe is read again when at most this much waits for the slowest replica.
 HIGH_BYTES = 4 * WINDOW_BYTES
 
 
@@ -85,7 +85,7 @@ class FullSync(Job):
         self.pipe = -1
         self.is_held = False
         self.mark = b""
-        #: What the child at work has said at its end; None while it works.
+        #: How the child ended, empty if well; None while it works.
         self.outcome: str | None = None
 
     # When
@@ -97,7 +97,7 @@ class FullSync(Job):
         self.beat()
 
     def beat(self) -> None:
-        """Begin a copy if one is due."""
+        """Start a copy if one is due."""
         waiting = self.side.peers.in_state(WAITS_FOR_CHILD)
         if not waiting or self.pipe >= 0:
             return
@@ -109,7 +109,7 @@ class FullSync(Job):
             self.schedule.ask_for(SYNC)
 
     def is_straight(self, group: list[Peer]) -> bool:
-        """Whether no file is needed."""
+        """Whether the copy goes through a pipe, without a file."""
         return self.settings.repl_diskless_sync and all(
             CAPA_EOF in peer.capabilities for peer in group
         )
@@ -122,7 +122,7 @@ class FullSync(Job):
     # Starting
 
     def start(self) -> None:
-        """Let a child write a copy for all who wait."""
+        """Let a child write a copy for all waiting replicas."""
         waiting = self.side.peers.in_state(WAITS_FOR_CHILD)
         self.first_wish_ms = 0
         if not waiting:
@@ -216,7 +216,7 @@ class FullSync(Job):
         self.beat()
 
     def _remove_file(self) -> None:
-        """Those who are being sent the file have it open."""
+        """Feeds that still send the file have it open."""
         if self.temp:
             self.remove(self.temp)
             self.temp = ""
@@ -224,7 +224,7 @@ class FullSync(Job):
     # A pipe
 
     def _on_pipe(self) -> None:
-        """The child has written more: everybody gets it."""
+        """The child has written more: send it to the whole group."""
         try:
             data = os.read(self.pipe, PIECE_BYTES)
         except BlockingIOError:
@@ -242,7 +242,7 @@ class FullSync(Job):
             self.loop.unwatch(self.pipe)
 
     def _on_room(self) -> None:
-        """A replica has taken something: go on if nobody has too much before him."""
+        """A replica has taken something: read on if no replica has too much waiting."""
         if self.is_held and all(
             feed.session.out.pending() <= WINDOW_BYTES for feed in self._feeds()
         ):
@@ -255,7 +255,7 @@ class FullSync(Job):
         self._finish_straight()
 
     def _finish_straight(self) -> None:
-        """The child has ended and all that it wrote is handed out: the mark ends the copy."""
+        """The child has ended and all its bytes are handed out: the mark ends the copy."""
         if self.pipe >= 0 or self.outcome is None:
             return
         error, group = self.outcome, self._take_group()
@@ -278,7 +278,7 @@ class FullSync(Job):
             self.pipe = -1
             self.is_held = False
 
-    # What may go wrong
+    # Failures
 
     def _feeds(self) -> list[ReplicaFeed]:
         return [self.side.feeds[peer.number] for peer in self.group]
@@ -295,7 +295,7 @@ class FullSync(Job):
             self.side.close(self.side.feeds[peer.number], f"its copy of all data failed: {why}")
 
     def stopped(self) -> None:
-        """The child was ended."""
+        """The child was killed."""
         self._close_pipe()
         self._remove_file()
         self._fail("the child that wrote it was stopped")
@@ -306,8 +306,8 @@ class FullSync(Job):
             return
         self.group.remove(peer)
         if not self.group:
-            self.log.notice("Nobody waits for the copy of all data any more")
-            self._close_pipe()  # its child may have ended, and have left the rest in there
+            self.log.notice("No replica waits for the copy of all data any more")
+            self._close_pipe()  # its child may have ended and left the rest in the pipe
             self.schedule.stop_child([SYNC])
         else:
             self._on_room()

@@ -1,4 +1,4 @@
-"""A copy of the primary's data on its way in: received, read to its end, then put in place.
+"""A copy of the primary's data: received, read to its end, then put in place.
 
     link --bytes--> temp file, or memory --> a keyspace of its own --> exchanged with ours
                     |                                                       |
@@ -6,11 +6,11 @@
 
 Rules
   1. Our data stays as it is until the whole copy has been read and found good.  A copy that is
-     cut off, damaged, or holds what this server does not have changes nothing.
+     cut off, damaged, or holds types that this server does not support changes nothing.
   2. While it is read, clients get -LOADING; with ``repl-diskless-load swapdb`` they go on with
      the old data.
-  3. The file that was received becomes the base of the AOF: what is in memory is on disk at
-     that moment, and no child has to write it again.  If the AOF was turned on meanwhile, one has.
+  3. The received file becomes the base of the AOF: the data in memory is on disk at that
+     moment, and no child must write it again.  If the AOF was turned on meanwhile, a child must.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Incoming:
         self.sink = Sink(self.file)
 
     def write(self, data: bytes) -> None:
-        """The next bytes; raises DiskError."""
+        """Keep the next bytes; raises DiskError."""
         assert self.file is not None
         if self.sink is not None and self.is_for_aof:
             self.sink(data)
@@ -100,7 +100,7 @@ class Incoming:
     # Loading
 
     def begin_loading(self) -> None:
-        """All bytes have come: read them."""
+        """All bytes have arrived: read them."""
         assert self.file is not None
         if self.is_for_aof:
             self.file.sync()
@@ -136,7 +136,7 @@ class Incoming:
     # The end
 
     def put_in_place(self) -> Position | None:
-        """The copy takes the place of our data; the place in the stream that it names."""
+        """Replace our data by the copy; the place in the stream that the copy names."""
         assert self.loader is not None
         now_ms = self.clock.now_ms()
         for db, fresh in zip(self.engine.keyspace.databases, self.keyspace.databases, strict=True):
@@ -149,7 +149,7 @@ class Incoming:
         return position
 
     def _bring_to_aof(self) -> None:
-        """Our AOF, if there is one now, holds what was here before: it begins anew."""
+        """Our AOF, if there is one, holds the old data: give it a new base."""
         durability = self.durability
         durability.schedule.stop_child([REWRITE])
         if durability.live.aof is None:
@@ -159,7 +159,7 @@ class Incoming:
             durability.schedule.ask_for(REWRITE)
 
     def _becomes_base(self) -> bool:
-        """The file goes on as the base of our AOF; False if the disk refuses that."""
+        """Make the file the base of our AOF; False if the disk refuses that."""
         try:
             self.durability.rewrite_job.take_over(self.path)
         except DiskError as error:
@@ -173,7 +173,7 @@ class Incoming:
             self.log.warning(f"Left out, because this server does not have it: {count} x {name}")
 
     def abandon(self) -> None:
-        """Forget what has come; our data stays as it is."""
+        """Drop what has arrived; our data stays as it is."""
         if self.file is not None:
             self.file.close()
             self.file = None

@@ -1,12 +1,12 @@
-"""What is sent to one replica: a copy of all data, from a file or a pipe, then the stream.
+"""The output to one replica: a copy of all data, from a file or a pipe, then the stream.
 
     file ----.
     pipe -----+--> output of the connection, a window at a time --> socket
     backlog ------------------------------------------------------> socket
 
-The output never holds more than a window of it, so that a slow replica costs no memory of its
-own: what it has not had yet lies in the file, in the pipe or in the backlog, which all share.
-The stream is sent from the backlog itself.
+The output never holds more than a window, so that a slow replica costs no extra memory: unsent
+data is in the file, in the pipe or in the backlog, which all replicas share.  The stream is sent
+straight from the backlog.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from forebay.server.net import sysio
 from forebay.server.net.connection import Connection, Shared
 from forebay.wire.resp_writer import RespWriter
 
-#: So much is given to a replica at a time.
+#: The most that is given to a replica at a time.
 WINDOW_BYTES = 1 << 20
 
 
@@ -37,7 +37,7 @@ class Side(Protocol):
         """A replica has been sent all data."""
 
     def gone(self, feed: ReplicaFeed) -> None:
-        """A replica's connection is no more."""
+        """A replica's connection is closed."""
 
 
 class ReplicaFeed:
@@ -48,16 +48,16 @@ class ReplicaFeed:
         self.peer = peer
         self.session = session
         self.file: ReadFile | None = None
-        #: Told when the output has room again, while a pipe fills it.
+        #: Called when the output has room again, while a pipe fills it.
         self.on_room: Callable[[], None] | None = None
-        #: Bytes received from it when it was last looked at: a sign of life.
+        #: Bytes received from it at the last look: growth is a sign of life.
         self.heard_bytes = 0
-        #: Bytes that it had taken when it was last looked at, and the looks since it took any.
+        #: Bytes that it had taken at the last look, and how many looks found no progress.
         self.taken_bytes = 0
         self.stuck_looks = 0
 
     def send_file(self, file: ReadFile) -> None:
-        """Send a copy that lies in a file."""
+        """Send a copy from a file."""
         self.file = file
         self.peer.state = TRANSFER
         self.session.out.raw(head_of_file(file.size))
@@ -65,8 +65,8 @@ class ReplicaFeed:
     # What the loop asks
 
     def refill(self, conn: Connection, shared: Shared) -> bool:
-        """Give the next piece; a link that is being closed gets nothing more, because the stream
-        may have got another name, or another beginning, in the same turn.
+        """Give the next piece; a link that is being closed gets nothing more, because the name
+        or the beginning of the stream may have changed in the same turn.
         """
         waiting = conn.out.pending()
         if waiting >= WINDOW_BYTES or self.session.closing:
@@ -80,7 +80,7 @@ class ReplicaFeed:
         return True
 
     def send_stream(self, conn: Connection, shared: Shared, backlog: Backlog) -> bool:
-        """Send what follows its place, as far as the socket takes it, but no more than a window."""
+        """Send the stream from its place on: as much as the socket takes, at most a window."""
         peer, left = self.peer, WINDOW_BYTES
         while left > 0 and peer.position < backlog.end:
             block = backlog.block_at(peer.position)
@@ -104,11 +104,11 @@ class ReplicaFeed:
         self.side.copied(self)
 
     def has_more(self) -> bool:
-        """Whether there is something to add when there is room."""
+        """Whether there is something to add if there is room."""
         return self.file is not None or (self.peer.streams() and self.owed() > 0)
 
     def owed(self) -> int:
-        """Bytes of the stream that it has not had yet."""
+        """Bytes of the stream that it has not been sent yet."""
         backlog = self.side.backlog
         if backlog is None or self.peer.position == NOWHERE or self.peer.rdb_only:
             return 0
@@ -119,8 +119,8 @@ class ReplicaFeed:
         return self.peer.state == TRANSFER or self.peer.waits_for_ack
 
     def stuck_s(self) -> int:
-        """For how many seconds it has taken nothing of what waits in its output, if somebody asks
-        once a second.  Looks are counted, so that a pause of this server is not its fault.
+        """For how many seconds it has taken nothing of its waiting output; call it once a
+        second.  It counts calls, so that a pause of this server is not the replica's fault.
         """
         session = self.session
         if session.bytes_out != self.taken_bytes or session.out.pending() == 0:
@@ -131,12 +131,12 @@ class ReplicaFeed:
         return self.stuck_looks
 
     def close_file(self) -> None:
-        """Done with the file."""
+        """Close the file."""
         if self.file is not None:
             self.file.close()
             self.file = None
 
     def closed(self) -> None:
-        """The connection is no more."""
+        """The connection is closed."""
         self.close_file()
         self.side.gone(self)

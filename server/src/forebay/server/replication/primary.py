@@ -1,4 +1,4 @@
-"""This server as one that others follow: the stream of changes, and who has how much of it.
+"""This server as a primary: the stream of changes, and how much of it each replica has.
 
     a turn's effects --take()--> backlog --ReplicaFeed--> replicas
     PING, GETACK, PUBLISH ---------^
@@ -8,7 +8,7 @@
     ACK    how far a replica is: WAIT, min-replicas-to-write, INFO
 
 Rules
-  1. The stream exists while there is a backlog.  Without one nothing is counted, so a backlog
+  1. The stream exists while there is a backlog.  Without one nothing is counted, so a new backlog
      begins a stream with a new name; a replica always has one, so that it can be promoted.
   2. A server that follows another adds nothing of its own to the stream.
   3. A replica's copy shows the stream up to the place where its feed begins; both are taken at
@@ -58,13 +58,13 @@ class Waiter:
 
     def __init__(self, session: Session, is_enough: IsEnough) -> None:
         self.session = session
-        #: What it waited for when it began; it waits no longer if that has changed.
+        #: Its blocked state when it began to wait; if that has changed, it waits no longer.
         self.state = session.blocked
         self.is_enough = is_enough
 
 
 class Copies(Protocol):
-    """Who makes copies of all data (full_sync.py)."""
+    """The part that makes copies of all data (full_sync.py)."""
 
     def wanted(self) -> None:
         """A replica waits for one."""
@@ -100,11 +100,11 @@ class PrimarySide:
         self.reader = EffectsReader()
         #: False while a primary's stream is passed on.
         self.is_leading = True
-        #: Where the data stands in the stream of the primary, while we follow one.
+        #: The place of the data in the stream of our primary, while we follow one.
         self.followed: Callable[[], Position | None] | None = None
-        #: Nothing but data goes into the stream: a replica is to reach its end.
+        #: Only data goes into the stream, so that a replica can reach its end.
         self.is_quiet = False
-        #: What was injected while a transaction was being recorded.
+        #: Bytes that were injected while a transaction was being recorded.
         self.held_back = b""
         self.waiters: list[Waiter] = []
         self.wants_acks = False
@@ -116,11 +116,11 @@ class PrimarySide:
 
     @property
     def feeds_effects(self) -> bool:
-        """Whether what changes here is part of the stream."""
+        """Whether changes made here are part of the stream."""
         return self.is_leading and self.backlog is not None
 
     def where(self) -> Position | None:
-        """Where in the stream the data is; None if nobody counts."""
+        """The place of the data in the stream; None if it is not counted."""
         if self.followed is not None:
             return self.followed()
         if self.backlog is None:
@@ -128,7 +128,7 @@ class PrimarySide:
         return Position(self.history.replid, self.history.offset, self.engine.effects.selected)
 
     def take(self, effects: Effects) -> None:
-        """The units of a turn that were not taken yet, and what was held back for their end."""
+        """Add the units of a turn that were not taken yet, and then the bytes held back."""
         backlog = self.backlog
         if self.is_leading and backlog is not None:
             if effects.out.size > effects.handed:
@@ -140,27 +140,27 @@ class PrimarySide:
         effects.handed = effects.out.size
 
     def hold_back(self, data: bytes) -> None:
-        """Something for replicas alone, after all that the stream takes next."""
+        """Send bytes to replicas only, after the next units of the stream."""
         self.engine.effects.base += len(data)
         self.held_back += data
 
     def inject(self, data: bytes) -> None:
-        """Something for replicas alone, after all that was recorded so far."""
+        """Send bytes to replicas only, after everything recorded so far."""
         if self.feeds_effects:
             effects = self.engine.effects
             self.hold_back(data)
             if effects.is_open and effects.count > 0:
-                self.turn_end.ask()  # a transaction is being recorded: it comes first
+                self.turn_end.ask()  # a transaction is being recorded: it goes first
             else:
                 self.take(effects)
 
     def catch_up(self) -> None:
-        """Let the stream have all that was recorded so far."""
+        """Add everything recorded so far to the stream."""
         self.inject(b"")
 
     def hold_still(self) -> None:
-        """From now on only data goes into the stream, so that replicas can reach its end; they
-        are asked at once how far they are.
+        """From now on only data goes into the stream, so that replicas can reach its end; ask
+        them at once how far they are.
         """
         if self.feeds:
             self.inject(GETACK)
@@ -177,22 +177,22 @@ class PrimarySide:
             self.grown(self.backlog)
 
     def grown(self, backlog: Backlog) -> None:
-        """There is more of the stream: let go of what nobody needs, and send the rest."""
+        """The stream has grown: free what no replica needs, and send the rest."""
         self.history.offset = backlog.end
         self.release()
         for feed in self.feeds.values():
-            # One that is not sent the stream yet is looked at too: there is a limit to what is
-            # kept for it.
+            # A replica that does not get the stream yet is checked too: the bytes kept for it are
+            # limited.
             self.engine.sessions.touched(feed.session)
 
     def release(self) -> None:
-        """Let go of what no replica needs, and the backlog need not keep."""
+        """Free the part that no replica needs and the backlog need not keep."""
         backlog = self.backlog
         if backlog is not None:
             backlog.release(self.peers.needed(backlog.end))
 
     def open_backlog(self) -> None:
-        """Begin to keep the stream."""
+        """Start to keep the stream."""
         self.backlog = Backlog(self.settings.repl_backlog_size, self.history.offset)
         effects = self.engine.effects
         effects.base = self.history.offset - effects.handed
@@ -200,7 +200,7 @@ class PrimarySide:
         self.reader.is_off = False
 
     def drop_backlog(self) -> None:
-        """Keep the stream no longer; what follows has no name yet."""
+        """Stop keeping the stream; later changes belong to no named stream."""
         self.backlog = None
         self.reader.is_off = True
         self.history.restart(self.new_id())
@@ -212,17 +212,17 @@ class PrimarySide:
             self.backlog.size = size
             self.release()
 
-    # Replicas come
+    # Replicas arrive
 
     def link_of(self, session: Session) -> Peer:
-        """What is known of the replica at the other end."""
+        """The record of the replica at the other end."""
         if not isinstance(session.peer, Peer):
             host = session.addr.decode("utf-8", "replace").rpartition(":")[0].strip("[]")
             session.peer = Peer(session.id, host)
         return session.peer
 
     def psync(self, session: Session, replid: str, offset: int) -> None:
-        """A replica asks for what follows a place of a stream."""
+        """A replica asks for a stream from a place on."""
         peer = self.link_of(session)
         reason = self.why_not_partial(replid, offset)
         if reason:
@@ -247,7 +247,7 @@ class PrimarySide:
         )
 
     def why_not_partial(self, replid: str, offset: int) -> str:
-        """Why a replica cannot go on where it is; empty if it can."""
+        """Why a replica cannot continue where it is; empty if it can."""
         if replid == "?":
             return "it asks for all data"
         if not self.history.shares(replid, offset):
@@ -264,7 +264,7 @@ class PrimarySide:
         return ""
 
     def sync(self, session: Session) -> None:
-        """A replica of the old kind, or redis-cli, asks for all data."""
+        """An old kind of replica, or redis-cli, asks for all data."""
         peer = self.link_of(session)
         peer.is_old = True
         self.log.notice(f"Replica {shown(peer)} gets a copy of all data: it asks by SYNC")
@@ -293,10 +293,10 @@ class PrimarySide:
         assert self.copies is not None
         self.copies.wanted()
 
-    # Replicas are heard, and go
+    # Replicas report, and leave
 
     def acked(self, session: Session, offset: int, synced: int) -> None:
-        """A replica says how far it is."""
+        """A replica reports how far it is."""
         peer = self.link_of(session)
         peer.hear(offset, synced, self.clock.monotonic_ms())
         if peer.waits_for_ack:
@@ -320,7 +320,7 @@ class PrimarySide:
         self.engine.sessions.close(feed.session)
 
     def gone(self, feed: ReplicaFeed) -> None:
-        """A replica's connection is no more."""
+        """A replica's connection is closed."""
         peer = feed.peer
         self.peers.remove(peer)
         self.feeds.pop(peer.number, None)
@@ -334,7 +334,7 @@ class PrimarySide:
         self.count_good()
 
     def close_all(self, why: str) -> None:
-        """Let every replica ask anew."""
+        """Close all links, so that every replica asks again."""
         for feed in list(self.feeds.values()):
             self.close(feed, why)
 
@@ -351,11 +351,11 @@ class PrimarySide:
         self.wants_acks = True
         effects = self.engine.effects
         if effects.out.size == effects.handed:
-            # Nothing was written in this turn, so that nobody reads its effects.
+            # Nothing was written in this turn, so no reader is called.
             self.turn_end.ask()
 
     def wake(self) -> None:
-        """Answer clients whose writes have arrived."""
+        """Answer clients whose writes have reached enough replicas."""
         if not self.waiters:
             return
         still = []
@@ -372,7 +372,7 @@ class PrimarySide:
     # Turns and beats
 
     def ask_replicas(self) -> None:
-        """If a client waits for replicas: after all of this turn, ask them how far they are."""
+        """If a client waits for replicas, ask them how far they are, after this turn's changes."""
         if self.wants_acks and not self.is_quiet:
             self.wants_acks = False
             if self.is_leading and self.backlog is not None:
@@ -380,18 +380,18 @@ class PrimarySide:
                 self.turn_end.is_expecting = True
 
     def settle(self) -> None:
-        """No command is half done: what was held back can go."""
+        """No command is half done: send the bytes held back."""
         self.ask_replicas()
         if self.held_back:
             self.take(self.engine.effects)
 
     def pass_on(self, argv: Argv) -> None:
-        """Let replicas run a call that changes no data; who is not there now misses it."""
+        """Let replicas run a call that changes no data; a replica that is away misses it."""
         if self.feeds:
             self.inject(command(*argv.list()))
 
     def beat(self, is_linked: bool) -> None:
-        """Ten times a second; ``is_linked``: our own primary, if we have one, is heard."""
+        """Ten times a second; ``is_linked``: the link to our own primary, if any, is up."""
         now_ms = self.clock.monotonic_ms()
         if now_ms - self.pinged_ms >= self.settings.repl_ping_period_s * SECOND_MS:
             self.pinged_ms = now_ms
@@ -403,7 +403,7 @@ class PrimarySide:
         self.count_good()
 
     def look_after(self, now_ms: int, is_linked: bool) -> None:
-        """Once a second: signs of life in both directions, and a backlog that nobody needs."""
+        """Once a second: signs of life in both directions, and a backlog that is not needed."""
         for feed in list(self.feeds.values()):
             self.say_alive(feed, is_linked)
             self.listen(feed, now_ms)
@@ -415,7 +415,7 @@ class PrimarySide:
             self.drop_backlog()
 
     def say_alive(self, feed: ReplicaFeed, is_linked: bool) -> None:
-        """Replicas that wait for a copy, or whose stream has no source, are sent empty lines."""
+        """Send an empty line to a replica that waits for a copy, or whose stream has no source."""
         peer = feed.peer
         waits = peer.state in (WAITS_FOR_CHILD, WAITS_FOR_END)
         idles = peer.streams() and not is_linked and feed.owed() == 0
@@ -424,10 +424,10 @@ class PrimarySide:
             self.engine.sessions.touched(feed.session)
 
     def listen(self, feed: ReplicaFeed, now_ms: int) -> None:
-        """A replica that was silent for too long is closed; any byte of it is a sign of life.
-        It came within the last second: to call that now would let min-replicas-to-write count a
-        lost replica for a second more.  While it is sent a copy it need not say anything, but it
-        must take it: others wait for the child that writes it, and the backlog grows.
+        """Close a replica that was silent for too long; any byte from it is a sign of life.
+        The byte may be up to a second old.  If it were dated now, min-replicas-to-write would
+        count a lost replica for a second more.  During a copy a replica may be silent, but it
+        must take the copy: others wait for the child that writes it, and the backlog grows.
         """
         session, peer = feed.session, feed.peer
         if session.bytes_in != feed.heard_bytes:
@@ -439,12 +439,12 @@ class PrimarySide:
             self.expect(feed, "it has taken nothing of its copy of all data", feed.stuck_s())
 
     def expect(self, feed: ReplicaFeed, lack: str, for_s: int) -> None:
-        """Close a replica that has been like this for longer than may be."""
+        """Close a replica if this has lasted longer than repl-timeout."""
         if for_s > self.settings.repl_timeout_s:
             self.close(feed, f"{lack} for {for_s} seconds (repl-timeout)")
 
     def count_good(self) -> None:
-        """How many replicas are fresh enough for min-replicas-to-write."""
+        """Count the replicas that are fresh enough for min-replicas-to-write."""
         max_lag_s = self.settings.min_replicas_max_lag_s
         good = self.peers.count_good(self.clock.monotonic_ms(), max_lag_s)
         if good != self.engine.good_replicas:

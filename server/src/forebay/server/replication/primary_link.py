@@ -1,4 +1,4 @@
-"""Our connection to the primary: what comes through it, in the order in which it comes.
+"""Our connection to the primary: its input, in the order in which it arrives.
 
     LINES   answers to our introduction          replication/handshake.py
     HEAD    the line before a copy of all data   replication/copying.py
@@ -6,8 +6,8 @@
     WAIT    it is being read; nothing is received meanwhile
     STREAM  changes, whole units at a time       engine/apply.py
 
-A table says who takes the bytes in each mode.  The link decides nothing: it tells the replica
-side (replica.py) what has come.
+A table says which function takes the bytes in each mode.  The link decides nothing: it tells the
+replica side (replica.py) what has arrived.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class Owner(Protocol):
     def copy_grows(self, link: PrimaryLink, data: bytes) -> None: ...
     def copy_ends(self, link: PrimaryLink) -> None: ...
     def applied(self, link: PrimaryLink, start: int) -> None:
-        """Bytes of the stream are in our data now: those from ``start`` on in its buffer."""
+        """Bytes of the stream have been applied: those from ``start`` on in its buffer."""
 
     def asked(self, link: PrimaryLink) -> None:
-        """The primary wants to hear how far we are."""
+        """The primary asks how far we are."""
 
     def failed(self, link: PrimaryLink, error: ForebayError) -> None: ...
     def lost(self, link: PrimaryLink) -> None: ...
@@ -80,11 +80,11 @@ class PrimaryLink:
         self.start = 0
         self.end = 0
         self.fault = ""
-        #: Bytes received when somebody last looked.
+        #: Bytes received at the last look.
         self.seen_bytes = 0
 
     def send(self, data: bytes) -> None:
-        """Send something to the primary, with the end of the turn."""
+        """Send something to the primary at the end of the turn."""
         if data:
             self.session.out.raw(data)
             self.engine.sessions.touched(self.session)
@@ -102,7 +102,7 @@ class PrimaryLink:
         return self.digest()
 
     def closed(self) -> None:
-        """The connection is no more."""
+        """The connection is closed."""
         if self.conn.channel is not None and self.conn.channel.fault:
             self.fault = self.conn.channel.fault
         elif not self.fault and self.conn.error_number:
@@ -112,7 +112,7 @@ class PrimaryLink:
     # Bytes
 
     def digest(self) -> bool:
-        """Let each mode take its part of what is there; False when the link must end."""
+        """Let each mode take its part of the bytes; False when the link must end."""
         try:
             while self.start < self.end and self.mode is not WAIT:
                 is_moving = self.take_units() if self.mode is STREAM else TAKERS[self.mode](self)
@@ -126,7 +126,7 @@ class PrimaryLink:
         return True
 
     def make_room(self) -> None:
-        """Room for more after what waits: as much as any way of receiving needs."""
+        """Make room after the waiting bytes: as much as any way of receiving needs."""
         if len(self.buf) - self.end >= LEAST_ROOM:
             return
         waiting = self.buf[self.start : self.end]
@@ -136,7 +136,7 @@ class PrimaryLink:
         self.start, self.end = 0, len(waiting)
 
     def line(self) -> bytes | None:
-        """The next line, without its end; None if it has not come to its end."""
+        """The next line, without its end; None if it is incomplete."""
         at = self.buf.find(b"\n", self.start, self.end)
         if at < 0:
             if self.end - self.start > LONGEST_LINE:
@@ -159,7 +159,7 @@ class PrimaryLink:
         return True
 
     def take_head(self) -> bool:
-        """The line before a copy; empty ones say only that somebody is there."""
+        """The line before a copy; empty lines are only signs of life."""
         line = self.line()
         if line is None:
             return False
@@ -184,7 +184,7 @@ class PrimaryLink:
         return True
 
     def end_copy(self) -> None:
-        """The copy is there: nothing is received until it is read."""
+        """The copy is complete: receive nothing until it is read."""
         self.mode = WAIT
         self.conn.deaf = True
         self.engine.sessions.touched(self.session)
@@ -197,7 +197,7 @@ class PrimaryLink:
         self.engine.sessions.touched(self.session)
 
     def take_units(self) -> bool:
-        """Whole units of the stream; an empty line between them is no part of it."""
+        """Complete units of the stream; an empty line between them is not part of it."""
         if self.buf[self.start] in b"\r\n":
             self.start += 1
             return True

@@ -1,15 +1,15 @@
-"""This server as one that follows another: the attempts to reach it, and what comes of them.
+"""This server as a replica: the attempts to reach its primary, and their outcome.
 
     CONNECT --socket--> CONNECTING --bytes--> HANDSHAKE --CONTINUE------------> CONNECTED
        ^                                         '--FULLRESYNC--> SYNC --loaded---^
        '-------- lost, refused, silent for repl-timeout: again, later each time
 
 Rules
-  1. The data stands at a known place of the primary's stream, or nobody knows where: then the
-     next attempt asks for all data.
-  2. A link that was well is tried again at once; one that was refused, or is lost soon after each
+  1. The place of the data in the primary's stream is known, or else the next attempt asks for
+     all data.
+  2. A link that worked is tried again at once; one that was refused, or is lost soon after each
      attempt, after a pause that grows.
-  3. Nothing here blocks but the look-up of a host's name.
+  3. Only the look-up of a host's name blocks.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ SECOND_MS = 1000
 #: The pause after a failed attempt: the first, and the longest.
 AGAIN_MS = 100
 AGAIN_MOST_MS = 1000
-#: The same where another attempt will hardly do better: wrong password, foreign data.
+#: The same where another attempt will probably fail too: wrong password, foreign data.
 HOPELESS_MS = 1000
 HOPELESS_MOST_MS = 30000
 ALIVE = b"\n"
 
 
 class Mode(Protocol):
-    """Told when the link goes up or down."""
+    """Called when the link goes up or down."""
 
     def link_changed(self) -> None: ...
 
@@ -96,7 +96,7 @@ class ReplicaSide(Participant):
         self.address: tuple[str, int] | None = None
         self.state = NONE
         self.link: PrimaryLink | None = None
-        #: Whether the data stands at the place of the stream that the history names.
+        #: Whether the data is at the place of the stream that the history names.
         self.knows_place = False
         #: The database that the stream has selected there.
         self.db_index = 0
@@ -108,14 +108,14 @@ class ReplicaSide(Participant):
         self.began_ms = 0
         self.record = LinkRecord()
         self.last_error = ""
-        #: What happened last, in plain words.
+        #: The last event of the link, in plain words.
         self.story = ""
         #: (recorded commands, place in the stream) pairs whose sync is awaited.
         self.unsynced: deque[tuple[int, int]] = deque()
         self.newest = (-1, -1)
         self.synced_offset = 0
 
-    # Whom to follow
+    # The primary to follow
 
     def follow(self, host: str, port: int, failover: str = "") -> None:
         """Follow that server from now on."""
@@ -129,14 +129,14 @@ class ReplicaSide(Participant):
         self.turn_end.ask()
 
     def stop(self) -> None:
-        """Follow nobody."""
+        """Follow no server."""
         self.forget_link()
         self.address = None
         self.record.stopped(self.clock.monotonic_ms())
         self.set_state(NONE)
 
     def forget_link(self) -> None:
-        """Close the link, and do not hear of it again."""
+        """Close the link, and ignore its last events."""
         self.dialer.hang_up()
         link, self.link = self.link, None
         if self.incoming.is_loading:
@@ -146,13 +146,13 @@ class ReplicaSide(Participant):
             self.engine.kill(link.session)
 
     def set_state(self, state: str) -> None:
-        """Go on to the next state; old data may have to be kept from readers."""
+        """Go to the next state; readers may have to be kept from old data."""
         self.state = state
         stale = state not in (NONE, CONNECTED) and not self.settings.replica_serve_stale_data
         self.engine.set_gate(gates.STALE_DATA, stale)
 
     def where(self) -> Position | None:
-        """Where in the primary's stream the data is."""
+        """The place of the data in the primary's stream."""
         if not self.knows_place:
             return None
         if self.link is not None and self.state == CONNECTED:
@@ -160,7 +160,7 @@ class ReplicaSide(Participant):
         return Position(self.side.history.replid, self.side.history.offset, self.db_index)
 
     def wanted(self) -> Position | None:
-        """The same under the name that the primary may know."""
+        """The same, under the name of the stream that the primary may know."""
         position = self.where()
         if position is None:
             return None
@@ -169,12 +169,12 @@ class ReplicaSide(Participant):
     # Connecting
 
     def settle(self) -> None:
-        """Somebody asked: connect at once."""
+        """A new primary was set: connect at once."""
         if self.state == CONNECT and self.clock.monotonic_ms() >= self.retry_ms:
             self.connect()
 
     def connect(self) -> None:
-        """Begin an attempt."""
+        """Start an attempt."""
         assert self.address is not None
         self.began_ms = self.heard_ms = self.clock.monotonic_ms()
         self.record.tried(self.began_ms)
@@ -185,12 +185,12 @@ class ReplicaSide(Participant):
             self.unreachable(error.strerror or str(error))
 
     def unreachable(self, why: str) -> None:
-        """There is no connection, and none is to be had now."""
+        """No connection could be made: try again later."""
         assert self.address is not None
         self.try_later(f"{shown(self.address)}: {why}", AGAIN_MS, AGAIN_MOST_MS)
 
     def reached(self, sock: socket.socket, channel: TlsChannel | None) -> None:
-        """There is a connection, or there will be one: introduce ourselves."""
+        """There is a connection, or it is being made: introduce ourselves."""
         assert self.address is not None
         here = ""
         with contextlib.suppress(OSError):
@@ -210,7 +210,7 @@ class ReplicaSide(Participant):
         self.link.send(handshake.begin())
 
     def wishes(self) -> Wishes:
-        """What this server says of itself."""
+        """What this server says about itself."""
         settings = self.settings
         return Wishes(
             port=settings.replica_announce_port or self.own_port(),
@@ -223,12 +223,12 @@ class ReplicaSide(Participant):
         )
 
     def own_port(self) -> int:
-        """Where others reach this server, in the way in which it reaches its primary."""
+        """The port of this server for others: the TLS port if it uses TLS to its primary."""
         settings = self.settings
         return (settings.tls_replication and settings.tls_port) or settings.port
 
     def agreed(self, link: PrimaryLink) -> None:
-        """The introduction is over: go on where we are, or take a copy of all data."""
+        """The introduction is over: continue where we are, or take a copy of all data."""
         handshake = link.handshake
         for note in handshake.notes:
             self.log.notice(f"Primary: {note}")
@@ -270,15 +270,15 @@ class ReplicaSide(Participant):
     # A copy of all data
 
     def copy_begins(self, link: PrimaryLink) -> None:
-        """Its first bytes follow."""
+        """The first bytes of the copy follow."""
         self.incoming.begin()
 
     def copy_grows(self, link: PrimaryLink, data: bytes) -> None:
-        """More of it."""
+        """More bytes of the copy."""
         self.incoming.write(data)
 
     def copy_ends(self, link: PrimaryLink) -> None:
-        """All of it has come: read it, a slice in each turn."""
+        """The copy has arrived: read it, a slice in each turn."""
         assert link.copy is not None
         took_ms = max(1, self.clock.monotonic_ms() - self.began_ms)
         size = link.copy.received
@@ -290,7 +290,7 @@ class ReplicaSide(Participant):
         self.turn_end.begin_work(self)
 
     def work(self) -> None:
-        """Read a piece of the copy; when all is read it takes the place of our data."""
+        """Read a piece of the copy; when all is read it replaces our data."""
         link = self.link
         if link is None:
             self.turn_end.end_work()
@@ -328,7 +328,7 @@ class ReplicaSide(Participant):
         link.digest()
 
     def note_place(self) -> None:
-        """Say in the AOF where the new data stands."""
+        """Note in the AOF the place of the new data."""
         position = self.where()
         if position is not None and self.live.aof is not None:
             self.engine.effects.annotate(position.line())
@@ -336,24 +336,24 @@ class ReplicaSide(Participant):
     # The stream
 
     def applied(self, link: PrimaryLink, start: int) -> None:
-        """Bytes are in our data: our own replicas get them as they are."""
+        """Bytes have been applied: pass them on to our own replicas as they are."""
         self.heard_ms = self.clock.monotonic_ms()
         self.side.pass_stream_on(link.buf, start, link.start - start)
         if link.applier.news:
             self.tell_left_out(link)
 
     def tell_left_out(self, link: PrimaryLink) -> None:
-        """The data here is not the primary's any more: that must not happen in silence."""
+        """Log a left-out command: the data here is no longer the same as the primary's."""
         for line in link.applier.news:
             self.log.warning(f"Left out, the first of its name: the primary's command {line}")
         link.applier.news.clear()
 
     def asked(self, link: PrimaryLink) -> None:
-        """The primary wants to hear how far we are."""
+        """The primary asks how far we are."""
         self.acknowledge()
 
     def acknowledge(self) -> None:
-        """Say how far our data is, and how far our disk is."""
+        """Report how far our data is, and how far our disk is."""
         link = self.link
         if link is None or self.state != CONNECTED:
             return
@@ -375,7 +375,7 @@ class ReplicaSide(Participant):
     # Failures
 
     def failed(self, link: PrimaryLink, error: ForebayError) -> None:
-        """What came cannot be used."""
+        """The received data cannot be used."""
         if isinstance(error, Diverged):
             self.knows_place = False
         link.fault = str(error)
@@ -383,7 +383,7 @@ class ReplicaSide(Participant):
         self.drop(link, str(error), hopeless)
 
     def lost(self, link: PrimaryLink) -> None:
-        """The connection is no more."""
+        """The connection is closed."""
         if link is not self.link:
             return
         if self.state == CONNECTED:
@@ -397,7 +397,7 @@ class ReplicaSide(Participant):
             self.drop(link, f"{shown(self.address)}: {reason}", (AGAIN_MS, AGAIN_MOST_MS))
 
     def drop(self, link: PrimaryLink, why: str, pauses_ms: tuple[int, int]) -> None:
-        """Have no link any more, and try again after a while."""
+        """Give up this link, and try again after a while."""
         if link is not self.link:
             return
         if self.state == CONNECTED:
@@ -410,7 +410,7 @@ class ReplicaSide(Participant):
         self.try_later(why, *pauses_ms)
 
     def try_later(self, why: str, first_ms: int, most_ms: int) -> None:
-        """Another attempt after a pause that grows."""
+        """Plan another attempt, after a pause that grows."""
         pause_ms = min(most_ms, first_ms << min(self.failures, 16))
         self.failures += 1
         self.retry_ms = self.clock.monotonic_ms() + pause_ms
@@ -423,7 +423,7 @@ class ReplicaSide(Participant):
             self.turn_end.ask()
 
     def tell(self, story: str) -> None:
-        """Say what the link does, to the log and to INFO."""
+        """Report what the link does, to the log and to INFO."""
         self.story = story
         self.log.notice(f"Link to the primary: {story}")
 
@@ -431,7 +431,7 @@ class ReplicaSide(Participant):
 
     @property
     def is_linked(self) -> bool:
-        """Whether the primary, if there is one, is heard."""
+        """Whether the link to the primary, if there is one, is up."""
         return self.state in (NONE, CONNECTED)
 
     def beat(self) -> None:
@@ -447,7 +447,7 @@ class ReplicaSide(Participant):
         self.check_silence(now_ms)
 
     def speak(self, now_ms: int) -> None:
-        """Once a second: how far we are, or only that we are there."""
+        """Once a second: report how far we are, or only a sign of life."""
         if now_ms - self.acked_ms < SECOND_MS or self.link is None:
             return
         if self.state == CONNECTED:
@@ -457,7 +457,7 @@ class ReplicaSide(Participant):
             self.link.send(ALIVE)
 
     def check_silence(self, now_ms: int) -> None:
-        """A primary that says nothing for too long is given up."""
+        """Give up the link to a primary that was silent for too long."""
         link = self.link
         if link is None:
             return
@@ -471,7 +471,7 @@ class ReplicaSide(Participant):
             self.engine.kill(link.session)
 
     def heard_bytes(self, link: PrimaryLink) -> bool:
-        """Whether anything has come since the last look."""
+        """Whether bytes have arrived since the last look."""
         before, link.seen_bytes = link.seen_bytes, link.session.bytes_in
         return link.seen_bytes != before
 

@@ -1,11 +1,11 @@
-"""Who follows whom: the two sides of replication put together, and what commands ask of them.
+"""Both sides of replication put together, and what commands need from them.
 
     PrimarySide   the stream of changes and our replicas       primary.py, full_sync.py
     ReplicaSide   the server that we follow, if we follow one  replica.py, incoming.py
     Failover      FAILOVER: the role is handed over            failover.py
 
-A role changes at once and between two commands; what must wait for the end of the turn (the
-stream takes what was recorded, a connection is made) follows there.
+A role changes at once, between two commands; work that must wait for the end of the turn (the
+stream takes the recorded changes, a connection is made) follows there.
 """
 
 from __future__ import annotations
@@ -69,19 +69,19 @@ class Replication(Participant):
 
     @property
     def backlog_bytes(self) -> int:
-        """Memory of the stream that is kept."""
+        """Memory of the backlog."""
         backlog = self.side.backlog
         return backlog.held_bytes if backlog is not None else 0
 
     # The start
 
     def prepare(self) -> None:
-        """Before the doors open: a server that is to follow takes no writes from the start."""
+        """Before the doors open: a future replica takes no writes from the start."""
         if self.settings.replicaof:
             roles.set_role(self.engine, is_replica=True)
 
     def start(self, position: Position | None) -> None:
-        """All data is loaded; ``position`` is where in a stream it stands, by the files' word."""
+        """All data is loaded; ``position`` is its place in a stream, as the files say."""
         self.is_started = True
         side = self.side
         if position is not None:
@@ -92,8 +92,8 @@ class Replication(Participant):
             self.replica.db_index = max(0, position.db_index) if position else 0
             self._begin_following(host, int(port))
         elif position is not None:
-            # What we take from now on is another stream; replicas that have all of the old one
-            # may go on.
+            # Our changes from now on are another stream; replicas that have all of the old one
+            # may continue.
             side.history.rename(side.new_id())
             side.open_backlog()
 
@@ -110,7 +110,7 @@ class Replication(Participant):
         return True
 
     def become_replica(self, host: str, port: int, failover: str = "") -> None:
-        """Another server decides from now on; what was recorded so far was ours."""
+        """From now on another server decides; everything recorded so far was ours."""
         if self.is_replica:
             self.replica.where()
         else:
@@ -120,7 +120,7 @@ class Replication(Participant):
         self.disconnect_blocked()
 
     def _leave_the_lead(self) -> None:
-        """Our own stream ends here: the data stands at its end."""
+        """Our own stream ends here: the data is at its end."""
         side, effects = self.side, self.engine.effects
         side.take(effects)
         self.replica.knows_place = side.backlog is not None and effects.count == 0
@@ -138,16 +138,16 @@ class Replication(Participant):
         self.replica.turn_end.ask()
 
     def lead(self) -> None:
-        """REPLICAOF NO ONE: our data goes on as a stream of its own."""
+        """REPLICAOF NO ONE: our data continues as its own stream."""
         if self.handover.is_under_way:
             raise CommandError(FAILING_OVER)
         if not self.is_replica:
             return
-        self.log.notice("This server follows nobody from now on: it is a primary")
+        self.log.notice("This server follows no other from now on: it is a primary")
         self.become_primary()
 
     def become_primary(self) -> None:
-        """Take writes again; replicas of the old primary that come here may go on."""
+        """Take writes again; replicas of the old primary that come here may continue."""
         side, effects = self.side, self.engine.effects
         self.replica.stop()
         self.log.role = "M"
@@ -166,7 +166,7 @@ class Replication(Participant):
         roles.set_role(self.engine, is_replica=False)
 
     def disconnect_blocked(self) -> None:
-        """Clients that wait for data of the old primary get an error and are closed."""
+        """Close clients that wait for data of the old primary, with an error."""
         engine = self.engine
         for session in engine.sessions:
             if session.blocked is not None and engine.blocking.unblock(session, ROLE_CHANGED):
@@ -189,7 +189,7 @@ class Replication(Participant):
         return [b"master", self.side.history.offset, peers]
 
     def link_of(self, session: Session) -> Link:
-        """What is known of the replica at the other end."""
+        """The record of the replica at the other end."""
         return self.side.link_of(session)
 
     def psync(self, session: Session, replid: str, offset: int) -> None:
@@ -199,8 +199,8 @@ class Replication(Participant):
         self.side.psync(session, replid, offset)
 
     def _is_behind(self, replid: str, offset: int) -> bool:
-        """Whether a replica asks for what our own primary has not sent us yet: a copy of our data
-        would take it back.
+        """Whether a replica asks for a part of the stream that our own primary has not sent us
+        yet: a copy of our data would set the replica back.
         """
         history = self.side.history
         return replid == history.replid and offset > history.offset
@@ -212,7 +212,7 @@ class Replication(Participant):
         if replid != self.side.history.replid:
             raise CommandError(OTHER_STREAM)
         if self._is_behind(replid, offset) and not is_forced:
-            # We had everything when it chose us; we may have been restarted since.
+            # We had everything when the primary chose us; we may have restarted since.
             raise CommandError(LESS_THAN_ALL)
         self.log.notice("The primary hands its role over: this server is the primary now")
         self.become_primary()
@@ -222,7 +222,7 @@ class Replication(Participant):
         self.side.sync(session)
 
     def check_sync(self) -> None:
-        """A server that hands its role over, or whose own link is down, has nothing to pass on."""
+        """Refuse while this server hands its role over, or its own link is down."""
         if self.handover.is_under_way:
             raise CommandError(NO_SYNC_NOW)
         if self.is_replica and self.replica.state != CONNECTED:
@@ -233,7 +233,7 @@ class Replication(Participant):
         self.side.acked(session, offset, synced)
 
     def reachable(self, offset: int) -> int:
-        """No replica can be further than the stream, this turn's changes included."""
+        """Limit an offset to the end of the stream, this turn's changes included."""
         effects = self.engine.effects
         return min(offset, self.side.history.offset + effects.out.size - effects.handed)
 
