@@ -2,7 +2,7 @@
 
     browser <--JSON, events--> web/     routes, sign-in, headers
                                 |
-              views/, deeds/    |       what is shown, what is done; each asks as the viewer's user
+              views/, deeds/    |       answers and actions; each asks as the viewer's user
               asking/           |       one question, and what its viewer may see
               metrics/          |       the same facts for Prometheus
                                 |
@@ -12,8 +12,8 @@
 
 Rules:
 
-- A hundred open pages cost the server no more than one: what changes by itself comes from
-  ``watch``, and only what somebody asks for is asked for in his name.
-- What a server cannot tell is None here and "unknown" on the page, never 0.
-- An entry may hold anything and be of any size: everything that leaves is escaped, and cut.
+- A hundred open pages cost the server no more than one: live figures come from ``watch``, and only
+  a viewer's own question is sent to the server, as that viewer's user.
+- A value that a server cannot report is None here and "unknown" on the page, never 0.
+- An entry may hold anything and be of any size: everything that is sent is escaped, and cut.
 """

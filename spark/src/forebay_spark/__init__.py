@@ -5,13 +5,13 @@
     spark = session()
     orders = spark.readStream.format("forebay").option("streams", "orders").load()
 
-The rooms, in the order of the path of an entry:
+The folders, in the order in which an entry passes them:
 
-    options.py   what was asked for                    (ids.py, moments.py, durations.py, errors.py)
+    options.py   all options                           (ids.py, moments.py, durations.py, errors.py)
     source.py    the data source "forebay": what Spark asks first
-    servers/     how a server is reached and awaited, and what it says about a stream
+    servers/     how to reach a server and wait for it, and its facts about a stream
     read/        positions, tasks, pages, record batches
-    values/      fields of entries as typed columns, and back to the byte
+    values/      fields of entries as typed columns, and back, byte for byte
     write/       rows to entries, exactly once
     runtime/     the Spark to run it in: session, Java, workers
     lake/        Delta tables on disk or in an object store
@@ -19,7 +19,7 @@ The rooms, in the order of the path of an entry:
     pipeline/    jobs: archive, aggregate, quarantine, replay
     cli/         the commands that it adds to `forebay`
 
-Nothing here imports the server: the connector works where only Redis runs.
+Nothing here imports the server: the connector also works where only Redis is installed.
 """
 
 from typing import Any
@@ -31,7 +31,7 @@ __all__ = ["ConnectorError", "explain", "session", "table"]
 
 
 def __getattr__(name: str) -> Any:
-    """``table`` needs all of Spark, so it is loaded when somebody asks for it."""
+    """``table`` needs all of Spark, so it is loaded on first use."""
     if name == "table":
         refuse_old_spark()
         from forebay_spark.query.table import table

@@ -1,4 +1,4 @@
-"""Lengths of time as a person writes them: ``10 seconds``, ``5m``, ``1.5h``, ``250ms``."""
+"""Durations as a person writes them: ``10 seconds``, ``5m``, ``1.5h``, ``250ms``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WANTED = "a time such as '10 seconds', '5 minutes', '1h' or '250ms'"
 
 
 def read_ms(text: str) -> int:
-    """Milliseconds; ValueError says what is wanted."""
+    """Milliseconds; ValueError says which form is expected."""
     found = _DURATION.fullmatch(text.strip())
     word = found[2].lower() if found else ""
     unit_ms = _UNIT_MS.get(word) or _UNIT_MS.get(word.removesuffix("s"))

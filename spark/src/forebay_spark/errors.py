@@ -1,4 +1,4 @@
-"""What can go wrong, split by who can repair it.
+"""Errors, grouped by what the user can do about them.
 
     ConnectorError
       +- OptionError      an option is unknown, missing or cannot be read
@@ -9,9 +9,9 @@
       +- JavaError        Spark needs Java and there is none
       +- OldSparkError    this Spark lacks what the connector needs
 
-Every text is one sentence about the fault and one about what to do.  Spark wraps
-what its Python workers raise into exceptions of the JVM with pages of stack;
-``explain`` finds our text again in whatever arrived, for a person to read.
+Every text is one sentence about the error and one about what to do.  Spark wraps
+errors of its Python workers into exceptions of the JVM with pages of stack;
+``explain`` finds our text in them again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import re
 
 
 class ConnectorError(Exception):
-    """A fault that the person who runs the query can repair."""
+    """An error that the user who runs the query can fix."""
 
 
 class OptionError(ConnectorError):
@@ -28,7 +28,7 @@ class OptionError(ConnectorError):
 
 
 class ServerError(ConnectorError):
-    """The server cannot be reached, refuses us, or holds something else under the name."""
+    """The server cannot be reached, refuses us, or has another type under the name."""
 
 
 class DataLossError(ConnectorError):
@@ -65,13 +65,13 @@ def explain(error: BaseException) -> str | None:
     return found["text"] if found else None
 
 
-#: py4j says only that a call failed; what Java says stands in the next line, after its class.
+#: py4j says only that a call failed; Java's own text is in the next line, after the class.
 _CALL = "An error occurred while calling"
 _JAVA_CLASS = re.compile(r"^:?\s*(?:[a-z]\w*\.)+(?P<name>[\w$]+)(?::\s*|$)")
 
 
 def first_sentence(error: BaseException) -> str:
-    """What Spark or Java says, without the stack below it."""
+    """The text of Spark or Java, without the stack below it."""
     told = [line.strip() for line in str(error).splitlines() if line.strip()]
     if len(told) > 1 and told[0].startswith(_CALL):
         told = told[1:]

@@ -1,9 +1,8 @@
 """IDs of entries: two unsigned 64-bit numbers, ``ms-seq``, ordered as a pair.
 
-An ID is a plain tuple, so comparing, sorting and hashing are Python's own, and
-``min`` and ``max`` of IDs mean what they say.  Ranges in this package are always
-half open on the left, ``(start, end]``: the end of one batch is the start of the
-next, with no arithmetic in between.
+An ID is a plain tuple, so comparing, sorting, hashing, ``min`` and ``max`` are
+Python's own.  Ranges in this package are always half open on the left,
+``(start, end]``: the end of one batch is the start of the next, without arithmetic.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ class EntryId(NamedTuple):
 
     @property
     def number(self) -> int:
-        """Both halves as one number of 128 bits, to do arithmetic on."""
+        """Both halves as one 128-bit number, for arithmetic."""
         return self.ms << 64 | self.seq
 
     def before(self) -> EntryId:
-        """The greatest ID below this one; the least ID is its own."""
+        """The greatest ID below this one; for the least ID, itself."""
         return from_number(max(self.number - 1, 0))
 
 

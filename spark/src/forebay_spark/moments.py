@@ -1,4 +1,4 @@
-"""A moment as a person writes it, read as the connector's own options read it."""
+"""A time as a person writes it, read in the same way as the connector's options."""
 
 from __future__ import annotations
 

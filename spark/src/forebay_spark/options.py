@@ -1,8 +1,8 @@
 """Every option of the connector, in one table.
 
-Spark hands options over as text, with names in any letter case.  A row of the
-table says what a name means, where it may be used and how its text is read; the
-parser, the check for unknown names and the documentation read the same rows.
+Spark passes options as text, with names in any letter case.  A row of the table
+says what a name means, where it may be used and how to read its text; the
+parser, the check for unknown names and the documentation use the same rows.
 Names follow Spark's Kafka source, so a user who knows one can guess the other.
 """
 
@@ -30,7 +30,7 @@ AVRO, PROTOBUF, JSON = "avro", "protobuf", "json"
 AUTO, COLUMNS, RANGE = "auto", "columns", "range"
 TEXT, BINARY = "text", "binary"
 FOREVER = "forever"
-#: The server, if nobody names one.
+#: The server, if the user names none.
 DEFAULT_URL = "redis://127.0.0.1:6379"
 #: How long a streaming query waits for a server that is away, by default.
 LONG_RETRY = "10 minutes"
@@ -73,7 +73,7 @@ def _one_of(*allowed: str) -> Callable[[str], str]:
 
 
 def _moment_ms(value: str) -> int:
-    """Milliseconds since 1970, or a date and time as ISO 8601 writes it (UTC if unsaid)."""
+    """Milliseconds since 1970, or a date and time in ISO 8601 (UTC if no zone is given)."""
     if value.strip().isdigit():
         return int(value)
     try:
@@ -104,7 +104,7 @@ def _moments(value: str) -> dict[str, int]:
 
 
 def _wait_s(value: str) -> float:
-    """Seconds, from a length of time or the word for no end."""
+    """Seconds, from a duration or the word for no end."""
     if value.strip().lower() == FOREVER:
         return math.inf
     try:
@@ -139,17 +139,17 @@ TABLE = (
     Option("endingTimestamp", _moment_ms, None, (BATCH,), "first moment not to read"),
     Option("endingOffsetsByTimestamp", _moments, None, (BATCH,), "JSON: stream to moment of end"),
     Option("maxEntriesPerTrigger", _integer, None, (STREAM,), "most entries of one micro-batch"),
-    Option("maxBytesPerTrigger", _integer, None, (STREAM,), "about so many bytes at most"),
-    Option("minEntriesPerTrigger", _integer, None, (STREAM,), "wait until so many are there"),
+    Option("maxBytesPerTrigger", _integer, None, (STREAM,), "most bytes of one micro-batch, about"),
+    Option("minEntriesPerTrigger", _integer, None, (STREAM,), "wait until this many are there"),
     Option("maxTriggerDelay", durations.read_ms, 900_000, (STREAM,), "but no longer than this"),
-    Option("minPartitions", _integer, 1, READS, "cut the work into at least so many tasks"),
+    Option("minPartitions", _integer, 1, READS, "split the work into at least this many tasks"),
     Option("failOnDataLoss", _boolean, True, READS, "fail when unread entries are gone"),
-    Option("reportDataLoss", _boolean, True, READS, "say what is lost where that is no failure"),
+    Option("reportDataLoss", _boolean, True, READS, "report lost entries if that is not a failure"),
     Option("failOnDeletes", _boolean, True, READS, "count single deleted entries as data loss"),
     Option("group", _text, None, (STREAM,), "consumer group that mirrors the progress"),
     Option("mode", _one_of(*MODES), "PERMISSIVE", READS, "what to do with a malformed entry"),
     Option("timestampFormat", _one_of(ISO, EPOCH_S, EPOCH_MS), ISO, READS, "how times are written"),
-    Option("fieldValues", _one_of(TEXT, BINARY), TEXT, READS, "what the map fields has as values"),
+    Option("fieldValues", _one_of(TEXT, BINARY), TEXT, READS, "values of fields: text or binary"),
     Option("decodeField", _names, (), READS, "fields that hold records; their columns are structs"),
     Option("decodeAs", _one_of(AVRO, PROTOBUF, JSON), JSON, READS, "the format of these records"),
     Option("decodeSchema", _contents, None, READS, "Avro schema or Protobuf descriptors: a file"),
@@ -162,7 +162,7 @@ TABLE = (
     Option("fieldColumns", _names, (), (WRITE,), "columns that become fields; all if not given"),
     Option("idColumn", _text, None, (WRITE,), "column with the ID of the entry"),
     Option("keyColumn", _text, None, (WRITE,), "column with a key that is written only once"),
-    Option("maxLen", _integer, None, (WRITE,), "trim the stream to about so many entries"),
+    Option("maxLen", _integer, None, (WRITE,), "trim the stream to about this many entries"),
     Option(
         "delivery",
         _one_of(EXACTLY_ONCE, AT_LEAST_ONCE),
@@ -171,13 +171,13 @@ TABLE = (
         "what a retried task may do",
     ),
     Option("writeId", _text, None, (WRITE,), "name of a batch write, to repeat it safely"),
-    Option("rowsPerTransaction", _integer, 500, (WRITE,), "rows that appear at once, or not"),
+    Option("rowsPerTransaction", _integer, 500, (WRITE,), "rows that appear all at once"),
 )
 
-#: What Spark puts among the options for itself; none of our business.
+#: Options that Spark adds for itself; we ignore them.
 SPARKS_OWN = frozenset({"checkpointlocation", "queryname", "mergeschema"})
 
-#: Ways to say the same, of which one is enough.
+#: Options that exclude each other.
 STARTS = ("startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp")
 ENDS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 
@@ -201,7 +201,7 @@ class Options:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The streams that were named, as option or as path."""
+        """The named streams, from the option or the path."""
         return tuple(dict.fromkeys((*self.streams, *self.path)))
 
 
@@ -262,11 +262,11 @@ def _check_read(options: Options) -> None:
 
 
 def _check_records(options: Options) -> None:
-    """What a format needs to be decoded."""
+    """The options that a format needs."""
     needs = {AVRO: ("decodeSchema",), PROTOBUF: ("decodeSchema", "decodeMessage"), JSON: ()}
     for name in ("decodeField", *needs[options.decodeAs]) if options.decodeAs != JSON else ():
         if not getattr(options, name):
-            raise OptionError(f"decodeAs {options.decodeAs} needs the option {name}. Give it, too.")
+            raise OptionError(f"decodeAs {options.decodeAs} needs the option {name}. Give it too.")
     if options.decodeSchema and options.decodeAs == JSON:
         raise OptionError("decodeSchema has no meaning for JSON. Set decodeAs to avro or protobuf.")
 

@@ -1,4 +1,4 @@
-"""The data source "forebay": what Spark asks first.
+"""The data source "forebay": the entry point for Spark.
 
     spark.read.format("forebay").options(url=..., streams="orders").load()
     spark.readStream.format("forebay").options(url=..., streamsPattern="orders:*").load()
@@ -35,37 +35,37 @@ from forebay_spark.write import sink
 
 
 class Refusal(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A streaming read that cannot be: says why at the first question.
+    """A streaming read that cannot work: raises the reason at the first call.
 
-    What ``streamReader`` itself raises never arrives: Spark (4.3) then stops a reader that
-    it has not got, and that fault of its own takes the place of our sentence.
+    An error of ``streamReader`` itself never arrives: Spark (4.3) then stops a reader that it does
+    not have, and this error of its own replaces our sentence.
     """
 
     def __init__(self, error: ConnectorError) -> None:
         self._error = error
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Say why."""
+        """Raise the reason."""
         raise self._error
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Say why."""
+        """Raise the reason."""
         raise self._error
 
     def initialOffset(self) -> offsets.Json:
-        """Say why."""
+        """Raise the reason."""
         raise self._error
 
     def latestOffset(self, start: offsets.Json, limit: ReadLimit) -> offsets.Json:
-        """Say why."""
+        """Raise the reason."""
         raise self._error
 
     def partitions(self, start: offsets.Json, end: offsets.Json) -> Sequence[InputPartition]:
-        """Say why."""
+        """Raise the reason."""
         raise self._error
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
-        """Say why."""
+        """Raise the reason."""
         raise self._error
 
 
@@ -74,12 +74,12 @@ class ForebaySource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What stands in ``format(...)``."""
+        """The name for ``format(...)``."""
         return "forebay"
 
     def schema(self) -> StructType:
         """The columns if the user gives no schema."""
-        # A word that means nothing is refused by the reader, which can say so in one sentence.
+        # The reader refuses an unknown word, with one sentence.
         asked = self.options.get("fieldValues", TEXT).strip().lower()
         return PLAIN_BYTES if asked == BINARY else PLAIN
 

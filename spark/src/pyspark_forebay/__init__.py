@@ -1,4 +1,4 @@
-"""The door through which Spark finds the connector by itself.
+"""The module through which Spark finds the connector by itself.
 
 On the first use of a Python data source, Spark imports every top-level module
 whose name begins with ``pyspark_`` and registers its ``DefaultSource``.  So

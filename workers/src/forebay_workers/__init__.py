@@ -7,24 +7,24 @@
     @app.on("orders")
     async def bill(order: Order) -> None: ...
 
-The rooms, in the order of the path of a message:
+The folders, in the order in which a message passes them:
 
     codecs/    objects to fields and back
-    servers/   how a server is reached, what it can do, what to do while it is away
-    shares/    which process has which partition
+    servers/   how to reach a server, what it can do, what to do while it is away
+    shares/    which process owns which partition
     publish/   messages to streams
-    fetch/     groups, new entries, claims from the dead
-    lanes/     what this process holds: the order in which it runs, and its leases
+    fetch/     groups, new entries, claims from dead workers
+    lanes/     messages of this process: the order in which they run, and their leases
     handle/    which function gets a message, and how it is called
     settle/    acknowledged, tried again, buried, handed back
     worker/    the loop that joins them
-    observe/   hooks, metrics, probes, traces
+    observe/   hooks, metrics, health probes, traces
     testing/   TestApp: the same without a server, in virtual time
     cli/       the commands that it adds to `forebay`: work, dead
-    app.py     what a user sees                    (partitioned.py, message.py, options.py, ...)
+    app.py     the user's interface               (partitioned.py, message.py, options.py, ...)
 
-Nothing here imports the server: workers run where only Redis does.  ``TestApp`` alone needs its
-engine, in tests.
+Nothing here imports the server: workers also run where only Redis is installed.  Only ``TestApp``
+needs the engine of the server, in tests.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ __all__ = [
     "LeaseLostError",
 ]
 
-#: Where each name is.  It is loaded when somebody asks for it: ``forebay --help`` reads the table
-#: of commands of this package, and must not load redis-py for that.
+#: The module of each name.  It is imported on first use: ``forebay --help`` reads the table of
+#: commands of this package, and must not load redis-py for that.
 PLACES = {
     "App": "app",
     "Partitioned": "partitioned",
@@ -81,7 +81,7 @@ PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """A name of ``__all__``; those without a place of their own are errors."""
+    """Import a name of ``__all__``; the default place is the errors module."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{PLACES.get(name, 'errors')}"), name)

@@ -1,4 +1,4 @@
-"""``App``: streams, handlers, publishing; the one object that a user makes.
+"""``App``: streams, handlers, publishing; the one object that a user creates.
 
 app = App("redis://127.0.0.1:6379", group="billing")
 
@@ -71,16 +71,16 @@ class App:
         patience: Patience | None = None,
         hooks: Sequence[Hooks] = (),
     ) -> None:
-        """Nothing is read and no server is reached yet.
+        """Make an app; this reads nothing and connects to no server yet.
 
-        ``url``: without it FOREBAY_URL, or else the server at the usual port of this machine.
-        ``group``: the consumer group; groups with other names get all messages too.
-        ``consumer``: a name that outlives restarts; without it each process has its own.
+        ``url``: the server; by default FOREBAY_URL, or else the usual port of this machine.
+        ``group``: the consumer group; every other group gets all messages too.
+        ``consumer``: a name that survives restarts; by default each process has its own.
         ``layout``: "fields", one field for each attribute, or "json", all in the field ``data``.
-        ``lease``: seconds after which others take what a dead worker had.
+        ``lease``: seconds after which others take over the messages of a dead worker.
         ``grace``: seconds that handlers may take to end after SIGTERM.
-        ``patience``: what to do about a server that is away.
-        ``hooks``: who is told what happens to messages.
+        ``patience``: what to do while the server is away.
+        ``hooks``: objects that are called with what happens to messages.
         """
         if layout not in LAYOUTS:
             raise ConfigError(f'layout={layout!r} is neither "fields" nor "json".')
@@ -95,7 +95,7 @@ class App:
         self._is_cluster = self.url.startswith(CLUSTER)
         self._consumer = consumer
         self._server: Serves | None = None
-        #: Takes the server's place in tests.
+        #: Replaces the server in tests.
         self._stand_in: Serves | None = None
         self._publisher: Publisher | None = None
         self._abilities: Abilities | None = None
@@ -118,24 +118,24 @@ class App:
         keep: int | timedelta | None = 0,
         layout: Layout | None = None,
     ) -> Callable[[F], F]:
-        """Let a function handle the messages of a stream; several may, each its own types.
+        """Let a function handle the messages of a stream; several may, each for its own types.
 
-        A ``Partitioned`` is shared by all processes: each partition is read by one of them, so that
-        the order of each key holds over all of them.
+        All processes share a ``Partitioned``: one of them reads each partition, so the order of
+        each key holds over all of them.
 
-        ``start``: where a new group begins: "beginning", "end", or after an ID.
+        ``start``: where a new group starts: "beginning", "end", or after an ID.
         ``order_by``: messages with the same value of this attribute run one after another.
-        ``concurrency``: how many run in a process at the same time.
-        ``prefetch``: at most so many messages are held.
-        ``prefetch_bytes``: at most so many bytes of messages are held.
+        ``concurrency``: how many handlers run in a process at the same time.
+        ``prefetch``: the most messages that a process holds.
+        ``prefetch_bytes``: the most bytes of messages that a process holds.
         ``timeout``: seconds that the handler may take; a thread cannot be ended from outside.
         ``retry``: how often a message is tried, and with which pauses.
-        ``dead``: the stream of dead letters; without it the stream's name and ``:dead``.
-        ``unknown``: a message of a type that no handler knows: a "dead" letter, or "skip" it.
-        ``to``: the stream to which goes what the handler returns, with the acknowledgement.
-        ``keep``: of what all groups have acknowledged, how many entries, or how long, stays; None
-        is everything.
-        ``layout``: another one than that of the app.
+        ``dead``: the dead-letter stream; by default the stream's name and ``:dead``.
+        ``unknown``: for a message of a type that no handler knows: make it "dead", or "skip" it.
+        ``to``: the stream for the handler's result; published together with the acknowledgement.
+        ``keep``: how many entries that all groups have acknowledged stay, or for how long; None
+        keeps everything.
+        ``layout``: if it differs from the layout of the app.
         """
         stream, order_by = self._ordered(stream, order_by)
         options = StreamOptions(
@@ -166,22 +166,22 @@ class App:
         keep: int | timedelta | None = 0,
         layout: Layout | None = None,
     ) -> Callable[[F], F]:
-        """Let a function handle lists of up to ``size`` messages, or what came ``within`` seconds.
+        """Let a function handle lists of up to ``size`` messages that came ``within`` seconds.
 
-        It returns None, or ``Failed`` with the places of those that failed.
+        The function returns None, or ``Failed`` with the places of the failed messages.
 
-        ``size``: at most so many in a batch.
-        ``within``: seconds after which a batch is run though it is not full.
-        ``start``: where a new group begins: "beginning", "end", or after an ID.
+        ``size``: the most messages in a batch.
+        ``within``: seconds after which a batch runs although it is not full.
+        ``start``: where a new group starts: "beginning", "end", or after an ID.
         ``concurrency``: how many batches run in a process at the same time.
-        ``prefetch``: at most so many messages are held.
-        ``prefetch_bytes``: at most so many bytes of messages are held.
+        ``prefetch``: the most messages that a process holds.
+        ``prefetch_bytes``: the most bytes of messages that a process holds.
         ``timeout``: seconds that the handler may take; a thread cannot be ended from outside.
         ``retry``: how often a message is tried, and with which pauses.
-        ``dead``: the stream of dead letters; without it the stream's name and ``:dead``.
-        ``keep``: of what all groups have acknowledged, how many entries, or how long, stays; None
-        is everything.
-        ``layout``: another one than that of the app.
+        ``dead``: the dead-letter stream; by default the stream's name and ``:dead``.
+        ``keep``: how many entries that all groups have acknowledged stay, or for how long; None
+        keeps everything.
+        ``layout``: if it differs from the layout of the app.
         """
         options = StreamOptions(
             *(start_id(start), None, concurrency, prefetch, prefetch_bytes, dead, "dead", keep)
@@ -202,7 +202,7 @@ class App:
     def _ordered(
         self, stream: str | Partitioned, order_by: str | None
     ) -> tuple[str | Partitioned, str | None]:
-        """A partitioned stream is ordered by what chooses its partitions."""
+        """The field that orders a stream; a partitioned stream is ordered by its key."""
         if isinstance(stream, str):
             return stream, order_by
         if order_by is not None and stream.by not in (None, order_by):
@@ -231,7 +231,7 @@ class App:
         if known is not None and (known.options, known.partitioned) != (options, partitioned):
             raise ConfigError(
                 f"The handlers of {name!r} differ in start, order_by, concurrency, prefetch, "
-                "dead, unknown, keep or partitions. These are of the stream: say the same for each."
+                "dead, unknown, keep or partitions. Set these to the same values for each handler."
             )
         if known is None:
             known = Subscription(
@@ -250,15 +250,15 @@ class App:
         delay: float | timedelta | None = None,
         at: datetime | None = None,
     ) -> str | None:
-        """Append a message; its ID.
+        """Append a message; return its ID.
 
-        A message for later comes to the stream while a worker of the stream runs.
+        A delayed message needs a running worker of the stream, which moves it to the stream.
 
-        ``key``: what chooses the partition of a ``Partitioned``; without it, the field that it is
+        ``key``: chooses the partition of a ``Partitioned``; by default the field that it is
         partitioned by does.
         ``once``: the same key appends one entry in a day, however often it is tried.
         ``delay``: seconds to wait.
-        ``at``: the moment, with its time zone.
+        ``at``: the time, with its time zone.
         """
         place, fields = self._fields(stream, message, key)
         if delay is not None or at is not None:
@@ -279,7 +279,7 @@ class App:
 
     def _due_ms(self, delay: float | timedelta | None, at: datetime | None) -> int:
         if delay is not None and at is not None:
-            raise ConfigError("Say delay or at, not both.")
+            raise ConfigError("Give delay or at, not both.")
         if at is not None:
             if at.tzinfo is None:
                 raise ConfigError("at needs a time zone, as in datetime(2026, 11, 17, tzinfo=UTC).")
@@ -288,16 +288,16 @@ class App:
         return self._clock.now_ms() + int(seconds * 1000)
 
     def once(self, key: str, *, keep: float | timedelta = ONE_WEEK) -> Once:
-        """Something that is to be done once: ``async with app.once(key) as once``.
+        """Work that must be done once: ``async with app.once(key) as once``.
 
-        ``key``: what the work is called, as ``bill:order-17``.
-        ``keep``: how long it is remembered that it was done, in seconds or as a timedelta.
+        ``key``: the name of the work, as ``bill:order-17``.
+        ``keep``: how long the server remembers that it was done, in seconds or as a timedelta.
         """
         keep_s = keep.total_seconds() if isinstance(keep, timedelta) else keep
         return Once(self.server, key, self._clock, lease_s=self.lease, keep_s=keep_s)
 
     async def publish_many(self, stream: str | Partitioned, messages: Iterable[Any]) -> list[str]:
-        """Append messages in their order, in a few round trips; their IDs."""
+        """Append messages in their order, in a few round trips; return their IDs."""
         return await self._published().publish_many(
             self._fields(stream, message, None) for message in messages
         )
@@ -313,13 +313,13 @@ class App:
 
     @property
     def server(self) -> Serves:
-        """The server, reached on first use."""
+        """The server; connected on first use."""
         if self._server is None:
             self._server = self._stand_in or reach(self.url, self._clock)
         return self._server
 
     def worker(self, *, name: str | None = None) -> Worker:
-        """A worker with all handlers; ``run`` makes one itself.
+        """A worker with all handlers; ``run`` creates one itself.
 
         ``name``: the consumer's name, if the App has none.
         """
@@ -337,7 +337,7 @@ class App:
         )
 
     async def run(self) -> None:
-        """Work until SIGTERM or SIGINT, then end in good order."""
+        """Work until SIGTERM or SIGINT, then end cleanly."""
         worker = self.worker()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -351,7 +351,7 @@ class App:
 
     @contextmanager
     def standing_on(self, server: Serves, clock: Clock, hook: Hooks) -> Iterator[None]:
-        """For a while use another server and clock, with one more hook; ``TestApp`` does."""
+        """Temporarily use another server and clock, with one more hook; for ``TestApp``."""
         if self._server is not None:
             raise ConfigError("The app is connected to a server. Close it before it is tested.")
         real_clock, self._clock = self._clock, clock
@@ -365,7 +365,7 @@ class App:
             self._server, self._publisher, self._abilities = None, None, None
 
     async def close(self) -> None:
-        """Drop all connections."""
+        """Close all connections."""
         server, self._server, self._publisher = self._server, None, None
         if server is not None:
             await server.close()
@@ -384,7 +384,7 @@ class App:
     def _fields(
         self, stream: str | Partitioned, message: Any, key: str | None
     ) -> tuple[str, list[bytes]]:
-        """Where a message goes, and its fields."""
+        """The stream for a message, and its fields."""
         known = self.subscriptions.get(_name(stream))
         if known is not None and isinstance(stream, str) != (known.partitioned is None):
             raise ConfigError(f"{known.stream!r} is partitioned. Publish to the Partitioned.")

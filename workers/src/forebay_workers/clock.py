@@ -1,11 +1,11 @@
-"""Time, as everything above sees it.
+"""The clock of the package.
 
-Nobody else in this package asks for the time or waits for it.  So a test puts a clock of its own
-here, which stands still until it is told how much time has passed.
+Nothing else in this package asks for the time or waits for it.  So a test can use its own clock,
+which stands still until the test lets time pass.
 
     now_ms()       wall time, as in the IDs of entries
     monotonic_s()  for durations: never goes back
-    call_later()   a callback after a while, or never, if it is cancelled first
+    call_later()   a callback after a while, unless it is cancelled first
     sleep()        the same for a coroutine
 """
 
@@ -19,14 +19,14 @@ from typing import Protocol
 
 
 class Timer(Protocol):
-    """A callback that waits for its time."""
+    """A scheduled callback."""
 
     def cancel(self) -> None:
-        """Forget it."""
+        """Cancel it."""
 
 
 class Clock(Protocol):
-    """What the package needs of time, and of chance."""
+    """Time and randomness, as the package uses them."""
 
     def now_ms(self) -> int: ...
     def monotonic_s(self) -> float: ...
@@ -48,7 +48,7 @@ class RealClock:
         return time.time_ns() // 1_000_000
 
     def monotonic_s(self) -> float:
-        """Seconds since some moment."""
+        """Seconds since an arbitrary moment."""
         return time.monotonic()
 
     def call_later(self, delay_s: float, callback: Callable[[], object]) -> Timer:
@@ -60,5 +60,5 @@ class RealClock:
         await asyncio.sleep(delay_s)
 
     def jitter(self) -> float:
-        """From 0 to 1, at random: workers that failed together do not come back together."""
+        """From 0 to 1, at random: workers that failed together must not retry together."""
         return random.random()

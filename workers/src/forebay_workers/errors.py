@@ -1,10 +1,10 @@
-"""What this package raises on purpose; each text is one sentence that says what to do next."""
+"""The errors of this package; each text is one sentence that says what to do next."""
 
 from __future__ import annotations
 
 
 class WorkerError(Exception):
-    """The base of all of them."""
+    """The base of all errors of this package."""
 
 
 class ConfigError(WorkerError):
@@ -12,16 +12,16 @@ class ConfigError(WorkerError):
 
 
 class ServerError(WorkerError):
-    """The server cannot be used: it is not there, refuses the password, or lost the group."""
+    """The server cannot be used: no answer, a refused password, or a lost group."""
 
 
 class MisfitError(WorkerError):
-    """A message does not fit the type that its handler wants; it becomes a dead letter."""
+    """A message does not match the type that its handler wants; it becomes a dead letter."""
 
 
 class LeaseLostError(WorkerError):
-    """Somebody else has it now, because this process was silent for too long."""
+    """Another worker owns it now, because this process was silent for too long."""
 
 
 class BusyError(WorkerError):
-    """Somebody else is doing the same just now; the message is tried again later."""
+    """Another worker is doing the same work now; the message is tried again later."""

@@ -1,11 +1,11 @@
 """One entry of a stream on its way through a worker.
 
     raw       [name, value, name, value, ...] as bytes, exactly as the server has them
-    starts    how often a handler has begun with it, as far as the server knows
-    attempt   the number of the attempt that runs now or comes next: 1, 2, ...
+    starts    how often a handler has started with it, as far as the server knows
+    attempt   the number of the current or next attempt: 1, 2, ...
 
-The server counts deliveries, and the count outlives a killed worker.  A worker keeps it equal
-to the number of starts: an entry that was fetched and handed back unused is not charged for it
+The server counts deliveries, and the count survives a killed worker.  A worker keeps it equal to
+the number of starts: an entry that was fetched and handed back unused does not count
 (settle/settler.py).
 """
 
@@ -13,20 +13,20 @@ from __future__ import annotations
 
 from typing import Any
 
-#: Fields whose names begin so are about the message and are no attributes of it.
+#: Fields whose names begin with this describe the message and are not attributes of it.
 HEADER = b"@"
 #: The type of a message, where several may be on one stream.
 TYPE = b"@type"
 
 
 class Message:
-    """A message, and all that is known about its delivery.
+    """A message, and the facts about its delivery.
 
     ``stream``: the stream that it came from.
     ``id``: the ID of the entry, as ``1526919030474-55``.
-    ``attempt``: 1 for the first time.
-    ``fields``: all fields as text; bytes that are no UTF-8 are replaced.
-    ``raw``: names and values in turn, as the server has them.
+    ``attempt``: 1 for the first attempt.
+    ``fields``: all fields as text; bytes that are not UTF-8 are replaced.
+    ``raw``: names and values, alternating, as the server has them.
     ``size``: about how many bytes it takes.
     """
 
@@ -51,13 +51,13 @@ class Message:
         self.starts = starts
         #: When this process got it.
         self.first_ms = first_ms
-        #: What it takes of the budget for prefetched bytes.
+        #: Its part of the budget for prefetched bytes.
         self.size = 64 + len(b"".join(raw))
-        #: When the server last set its idle time to 0, at the earliest; 0 if it is not held.
+        #: The earliest time at which the server may have reset its idle time; 0 if it is not held.
         self.leased_s = leased_s
-        #: A handler has begun with it and has not ended.
+        #: A handler runs with it.
         self.is_running = False
-        #: Somebody else has claimed it: nothing may be settled any more.
+        #: Another consumer has claimed it: it must not be settled here any more.
         self.is_lost = False
         #: The task that handles it, so that it can be cancelled.
         self.task: Any = None
@@ -71,12 +71,12 @@ class Message:
 
     @property
     def attempt(self) -> int:
-        """1 for the first time."""
+        """1 for the first attempt."""
         return self.starts + 1
 
     @property
     def fields(self) -> dict[str, str]:
-        """All fields as text; bytes that are no UTF-8 are replaced."""
+        """All fields as text; bytes that are not UTF-8 are replaced."""
         texts = [part.decode("utf-8", "replace") for part in self.raw]
         return dict(zip(texts[::2], texts[1::2], strict=True))
 

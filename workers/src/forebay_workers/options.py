@@ -1,4 +1,4 @@
-"""What a user may choose, checked when it is said."""
+"""Options of a user, checked at once."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Layout = Literal["fields", "json"]
 LAYOUTS = ("fields", "json")
 START_IDS = {"beginning": "0", "end": "$"}
 ENTRY_ID = re.compile(r"\d+(-\d+)?")
-#: How much longer a pause may become by chance, so that failures do not come back together.
+#: The most random extra length of a pause: messages that failed together do not retry together.
 MOST_JITTER = 0.2
 
 
 @dataclass(frozen=True)
 class Retry:
-    """How often a message is tried, and how long to wait before each further attempt.
+    """How often a message is tried, and the pause before each further attempt.
 
-    ``Retry(5, backoff=(1, 10, 60))`` has five attempts; 1, 10, 60 and 60 seconds lie between them.
+    ``Retry(5, backoff=(1, 10, 60))`` is five attempts, with pauses of 1, 10, 60 and 60 seconds.
 
-    ``attempts``: how often the handler is started, at most.
+    ``attempts``: the most starts of the handler.
     ``backoff``: seconds before each further attempt; the last pause repeats.
     """
 
@@ -34,18 +34,18 @@ class Retry:
 
     def __post_init__(self) -> None:
         if self.attempts < 1:
-            raise ConfigError(f"Retry({self.attempts}) never runs the handler. Say 1 or more.")
+            raise ConfigError(f"Retry({self.attempts}) never runs the handler. Give 1 or more.")
         if not self.backoff or min(self.backoff) < 0:
             raise ConfigError("The backoff of Retry needs at least one pause, none below 0.")
 
     def pause_s(self, failed: int, jitter: float) -> float:
-        """The pause after so many failed attempts; ``jitter`` is from 0 to 1."""
+        """The pause after ``failed`` attempts; ``jitter`` is from 0 to 1."""
         pause = self.backoff[min(failed, len(self.backoff)) - 1]
         return pause * (1 + MOST_JITTER * jitter)
 
 
 def start_id(start: str) -> str:
-    """Where a new group begins: a word, or the ID of the last entry that it passes over."""
+    """The ID where a new group starts, from a word or from the ID of the last skipped entry."""
     found = START_IDS.get(start, start)
     if found != "$" and not ENTRY_ID.fullmatch(found):
         raise ConfigError(f'start={start!r} is neither "beginning" nor "end" nor an ID as "0-0".')
@@ -66,7 +66,7 @@ class StreamOptions:
     keep: int | timedelta | None = 0
 
     def check(self, stream: str) -> None:
-        """Refuse what cannot work."""
+        """Refuse options that cannot work."""
         if self.concurrency < 1 or self.prefetch < 1 or self.prefetch_bytes < 1:
             raise ConfigError(
                 f"concurrency, prefetch and prefetch_bytes of {stream!r} must be at least 1."
@@ -98,10 +98,10 @@ class HandlerOptions:
 
 @dataclass(frozen=True)
 class Patience:
-    """What a worker does about a server that is away, and about a group that is gone.
+    """What a worker does if the server is away, or its group has vanished.
 
-    ``away_s``: seconds without a server before the worker exits; None: it waits for ever.
-    ``remake_group``: whether a group that vanished (FLUSHALL, XGROUP DESTROY) is made again.
+    ``away_s``: seconds without a server before the worker exits; None: it never exits.
+    ``remake_group``: whether to create a vanished group (FLUSHALL, XGROUP DESTROY) again.
     """
 
     away_s: float | None = None

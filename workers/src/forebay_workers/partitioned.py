@@ -6,12 +6,12 @@
     ann, eve     bob                zoe              a key is always in the same one
 
 The partition of a key is CRC16(key) modulo the number of partitions, as Redis Cluster computes the
-slot of a key (a hash tag inside of the key counts, as there).  Every client can do the same:
+slot of a key (with the same rule for hash tags inside the key).  Every client can do the same:
 
     redis.crc.key_slot(b"ann", 16)
 
-The braces are a hash tag: all that belongs to a partition (dead letters, messages for later, the
-name of its owner) is in one slot of a cluster, so that one transaction can hold it.
+The braces are a hash tag: all keys of a partition (dead letters, delayed messages, the name of its
+owner) are in one slot of a cluster, so one transaction can hold them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from redis.crc import key_slot
 
 from forebay_workers.errors import ConfigError
 
-#: The key of a message that was published with ``key=``, or whose fields do not show it.
+#: The field for the key of a message, if it was published with ``key=`` or no other field has it.
 KEY = b"@key"
 MOST_PARTITIONS = 4096
 _ONE = re.compile(r"(.+):\{(\d+)\}")
@@ -41,7 +41,7 @@ class Partitioned:
     def __post_init__(self) -> None:
         if not 1 <= self.count <= MOST_PARTITIONS:
             raise ConfigError(
-                f"Partitioned({self.name!r}, {self.count}): say from 1 to {MOST_PARTITIONS}."
+                f"Partitioned({self.name!r}, {self.count}): give 1 to {MOST_PARTITIONS}."
             )
         if not self.name or "{" in self.name or "}" in self.name:
             raise ConfigError(
@@ -62,7 +62,7 @@ class Partitioned:
 
 
 def key_in(fields: Sequence[bytes], by: str | None, name: str) -> bytes:
-    """The key of a message: the one that it was published with, or the field that is the key."""
+    """The key of a message: from ``key=`` when it was published, or from its field ``by``."""
     wanted = None if by is None else by.encode()
     found = None
     for at in range(0, len(fields), 2):
@@ -74,14 +74,14 @@ def key_in(fields: Sequence[bytes], by: str | None, name: str) -> bytes:
         return found
     if by is None:
         raise ConfigError(
-            f"What chooses the partition of {name!r}? Say Partitioned(..., by=field), or key=."
+            f"Nothing chooses the partition of {name!r}. Give Partitioned(..., by=field), or key=."
         )
     raise ConfigError(
-        f"The message has no {by!r}, which chooses its partition of {name!r}. Or say key=."
+        f"The message has no {by!r}, which chooses its partition of {name!r}. Or give key=."
     )
 
 
 def name_of(stream: str) -> str:
-    """What a partition is a part of; any other stream is itself."""
+    """The name of the partitioned stream; any other stream keeps its name."""
     found = _ONE.fullmatch(stream)
     return stream if found is None else found[1]

@@ -1,1 +1,1 @@
-"""A question of a viewer, and what he may see."""
+"""A question of a viewer, and what the viewer may see."""

@@ -4,9 +4,9 @@
     asked.word("sort")      a word after the ?
     asked.server            a connection with the rights of the viewer, for this question
     asked.board             what the poller knows
-    asked.sights(names)     what of these streams the viewer may see
+    asked.sights(names)     how much of these streams the viewer may see
 
-Words that cannot be used raise BadRequestError with a sentence.
+Invalid words raise BadRequestError with a sentence.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from forebay_console.watch.poller import Poller
 
 
 class BadRequestError(ForebayError):
-    """What was asked cannot be understood; the text says why."""
+    """The request cannot be understood; the text says why."""
 
 
 class NotThereError(ForebayError):
-    """What was asked for is not there; the text says so."""
+    """The requested thing does not exist; the text says so."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ class Asked:
         return self.query.get(name, otherwise)
 
     def one_of(self, name: str, words: tuple[str, ...]) -> str:
-        """A word that must be one of these; the first if it is not said."""
+        """A word that must be one of these; the first if it is missing."""
         word = self.query.get(name) or words[0]
         if word not in words:
-            raise BadRequestError(f"{name} is one of {', '.join(words)}, not {word[:50]!r}")
+            raise BadRequestError(f"{name} must be one of {', '.join(words)}, not {word[:50]!r}")
         return word
 
     def number(self, name: str, otherwise: int, most: int) -> int:
@@ -70,25 +70,25 @@ class Asked:
         if not text:
             return otherwise
         if not (text.isascii() and text.isdecimal()) or len(text) > 16:
-            raise BadRequestError(f"{name} is a whole number, not {text[:50]!r}")
+            raise BadRequestError(f"{name} must be a whole number, not {text[:50]!r}")
         return min(int(text), most)
 
     def page(self, otherwise: int, most: int) -> int:
-        """How many are asked for: one at least."""
+        """The number of items asked for: at least one."""
         return max(1, self.number("count", otherwise, most))
 
     def given(self, name: str, kind: type[Any]) -> Any:
-        """What the body says; it must be there, and of a kind."""
+        """A value of the body; it must be there, and of this type."""
         value = self.body.get(name)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise BadRequestError(f"{name} is missing, or no {KINDS.get(kind, kind.__name__)}")
+            raise BadRequestError(f"{name} is missing, or is not {KINDS.get(kind, kind.__name__)}")
         return value
 
     def sights(
         self, names: Iterable[bytes], remembered_s: float = REMEMBERED_S
     ) -> dict[bytes, Sight]:
-        """What of these streams this viewer may see."""
+        """How much of these streams this viewer may see."""
         return self.permits.of(self.server, names, remembered_s)
 
 
-KINDS = {str: "text", int: "number", list: "list", dict: "object", bool: "yes or no"}
+KINDS = {str: "text", int: "a number", list: "a list", dict: "an object", bool: "true or false"}

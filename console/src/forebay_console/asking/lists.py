@@ -1,6 +1,6 @@
-"""Long lists, made once for all who ask the same in the same round.
+"""Long lists, made once for all viewers that ask the same in the same round.
 
-    lists.of(round, what is asked, how to make it)
+    lists.of(round, question, function that makes it)
 
 A hundred pages of one user that show the same table sort ten thousand streams once a second, not a
 hundred times.  A few lists are kept; those of earlier rounds are thrown away.
@@ -25,7 +25,7 @@ class Lists:
         self._lock = threading.Lock()
 
     def of(self, number: int, asked: Hashable, make: Callable[[], Made]) -> Made:
-        """A list of this round; those who ask for it meanwhile wait for it."""
+        """A list of this round; other callers wait while it is made."""
         with self._lock:
             if number != self._round or len(self._made) >= MOST:
                 self._round, self._made = number, {}

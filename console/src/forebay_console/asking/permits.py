@@ -1,11 +1,11 @@
-"""What a user may see: asked of the server in his name, then remembered for a while.
+"""What a user may see: asked from the server as that user, then remembered for a while.
 
     XINFO GROUPS orders     answered: all facts about it may be shown
     XLEN orders             answered: its name and its length, nothing else
 
-The poller sees what its own user sees, and viewers may have fewer rights.  For each name the
-question is asked twice a minute, for those on a screen once a second.  When one answer differs from
-the last, all are forgotten and asked anew: somebody has changed the user.
+The poller sees what its own user sees, and viewers may have fewer rights.  The console asks twice
+a minute for each name, and once a second for names on a screen.  When one answer differs from the
+last, all are forgotten and asked again: the user's rights have changed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from forebay_console.asking.lists import Lists
 
 REMEMBERED_S = 30.0
 ON_SCREEN_S = 1.0
-#: Whether INFO may be asked is remembered so long: its answer is long.
+#: How long to remember whether INFO is permitted: its answer is long.
 COMMAND_S = 5.0
 
 
 class Sight(IntEnum):
-    """What of a stream may be seen."""
+    """How much of a stream may be seen."""
 
     NOTHING = 0
     LENGTH = 1
@@ -35,7 +35,7 @@ class Sight(IntEnum):
 
 
 class Permits:
-    """What one user may see; shared by his sessions."""
+    """What one user may see; shared by the user's sessions."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, tuple[Sight, float]] = {}
@@ -46,7 +46,7 @@ class Permits:
     def of(
         self, server: Server, names: Iterable[bytes], remembered_s: float = REMEMBERED_S
     ) -> dict[bytes, Sight]:
-        """What of these streams may be seen."""
+        """How much of these streams may be seen."""
         listed, now_s = list(names), time.monotonic()
         with self._lock:
             known = self._known
@@ -85,5 +85,5 @@ def sights(link: Link, names: list[bytes]) -> dict[bytes, Sight]:
 
 
 def is_refused(reply: object) -> bool:
-    """Whether that was not permitted; what is not there, or no stream, is another matter."""
+    """Whether the server did not permit it; a missing key or another type does not count."""
     return isinstance(reply, Refusal) and reply.code in ("NOPERM", "NOAUTH")

@@ -16,8 +16,8 @@ from forebay.errors import ForebayError
 from forebay_console.web.app import Console, Settings
 
 EPILOG = """\
-The page only reads unless there is --write.  It wants the name and password of a user of the
-server, unless the server lets everybody in; what that user may not see is not shown.
+The page is read-only without --write.  It asks for the name and password of a user of the server,
+unless the server needs no password.  It shows only what that user may see.
 
 examples:
   forebay console
@@ -33,11 +33,11 @@ class ConsoleError(ForebayError):
 
 app = App(name="console", help="A web page over the streams of a server.", help_epilogue=EPILOG)
 
-Port = Annotated[int, Parameter(metavar="PORT", show_default=True, help="where the page is")]
-Bind = Annotated[str, Parameter(metavar="ADDRESS", show_default=True, help="who can reach it")]
+Port = Annotated[int, Parameter(metavar="PORT", show_default=True, help="port of the page")]
+Bind = Annotated[str, Parameter(metavar="ADDRESS", show_default=True, help="address to listen at")]
 Hosts = Annotated[
     tuple[str, ...],
-    Parameter(name="--host", metavar="NAME", help="a name that the page is asked for by"),
+    Parameter(name="--host", metavar="NAME", help="a further host name of the page"),
 ]
 
 
@@ -47,7 +47,7 @@ def console(
     port: Port = 8001,
     bind: Bind = "127.0.0.1",
     host: Hosts = (),
-    write: Annotated[bool, Parameter(help="let viewers change things")] = False,
+    write: Annotated[bool, Parameter(help="let viewers make changes")] = False,
     consumer_metrics: Annotated[
         bool, Parameter(help="series for each consumer in /metrics")
     ] = False,
@@ -76,14 +76,14 @@ def console(
 
 
 def end_with_input(server: uvicorn.Server) -> None:
-    """Who started us has gone when nobody can write to us any more."""
+    """End when standard input ends: then the process that started the console has ended."""
     while sys.stdin.buffer.read(4096):
         pass
     server.should_exit = True
 
 
 def listening(bind: str, port: int) -> socket.socket:
-    """The socket of the page; connections wait there from now on."""
+    """The socket of the page; it queues connections from now on."""
     family = socket.AF_INET6 if ":" in bind else socket.AF_INET
     try:
         return socket.create_server((bind, port), family=family, backlog=512)
@@ -95,7 +95,7 @@ def listening(bind: str, port: int) -> socket.socket:
 
 
 def shown_host(bind: str) -> str:
-    """What to type into a browser."""
+    """The host to type into a browser."""
     if bind in ("0.0.0.0", "::"):
         return "127.0.0.1"
     return f"[{bind}]" if ":" in bind else bind

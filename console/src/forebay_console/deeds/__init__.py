@@ -1,1 +1,1 @@
-"""What a viewer may do after --write; what takes something away has a preview."""
+"""What a viewer may do with --write; everything that removes something has a preview."""

@@ -1,4 +1,4 @@
-"""Add an entry, delete some, trim: with what would be lost, before."""
+"""Add an entry, delete entries, trim; a preview shows what would be lost."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def word(value: object) -> bytes:
         return str(value["text"]).encode()
     try:
         return base64.b64decode(text or "", validate=True) if isinstance(text, str) else _no(value)
-    except ValueError:  # binascii.Error is one, and so is a letter that is no ASCII
-        raise BadRequestError("a value in base64 cannot be read") from None
+    except ValueError:  # binascii.Error is one; a character outside of ASCII raises one too
+        raise BadRequestError("a value is not valid base64") from None
 
 
 def _no(value: object) -> bytes:
@@ -59,12 +59,12 @@ def delete(asked: Asked) -> dict[str, Any]:
     """Delete entries by their IDs."""
     ids = [checked(str(one)) for one in asked.given("ids", list)]
     if not 0 < len(ids) <= MOST_IDS:
-        raise BadRequestError(f"say 1 to {MOST_IDS} IDs")
+        raise BadRequestError(f"give 1 to {MOST_IDS} IDs")
     return {"deleted": asked.server.ask("XDEL", asked.stream, *ids)}
 
 
 def delete_preview(asked: Asked) -> dict[str, Any]:
-    """Which of the entries are there, and in which groups they are pending."""
+    """Which of the entries exist, and in which groups they are pending."""
     ids = [checked(str(one)) for one in asked.given("ids", list)][:MOST_IDS]
     there = asked.server.ask_all([("XRANGE", asked.stream, one, one) for one in ids])
     pending = []
@@ -78,7 +78,7 @@ def delete_preview(asked: Asked) -> dict[str, Any]:
 
 
 def trim_preview(asked: Asked) -> dict[str, Any]:
-    """What a trim would remove, and who still needs it."""
+    """What a trim would remove, and which groups still need it."""
     return preview_of(asked)[1]
 
 
@@ -91,7 +91,7 @@ def trim(asked: Asked) -> dict[str, Any]:
 
 
 def preview_of(asked: Asked) -> tuple[Loss, dict[str, Any]]:
-    """What goes, and the same for the page."""
+    """The loss, and the same for the page."""
     facts = stream_of(asked.server, asked.stream)
     maxlen, before = asked.body.get("maxlen"), asked.body.get("before")
     if isinstance(maxlen, int) and maxlen >= 0 and before is None:
@@ -99,6 +99,6 @@ def preview_of(asked: Asked) -> tuple[Loss, dict[str, Any]]:
     elif isinstance(before, str) and maxlen is None:
         loss = older(asked.server, facts, checked(before))
     else:
-        raise BadRequestError('say {"maxlen": number} or {"before": ID}')
+        raise BadRequestError('give {"maxlen": number} or {"before": ID}')
     needed = [need_of(asked.server, group, loss) for group in groups_of(asked.server, asked.stream)]
     return loss, facts_of(facts, loss, needed)

@@ -24,7 +24,7 @@ def create(asked: Asked) -> dict[str, Any]:
 
 
 def reset_preview(asked: Asked) -> dict[str, Any]:
-    """How many entries would be given again, or never."""
+    """How many entries would be delivered again, or never."""
     return planned(asked).facts()
 
 
@@ -43,7 +43,7 @@ def planned(asked: Asked) -> Plan:
 
 
 def delete_preview(asked: Asked) -> dict[str, Any]:
-    """What is lost with a group: what is pending, who reads, what it was not given yet."""
+    """What a delete would lose: pending entries, consumers, entries not delivered yet."""
     facts = group_of(asked.server, asked.stream, asked.group)
     return {
         "group": name(facts.name),
@@ -68,7 +68,7 @@ def claim(asked: Asked) -> dict[str, Any]:
 
 
 def acknowledge(asked: Asked) -> dict[str, Any]:
-    """Pending entries are done: {"ids": [...]}."""
+    """Acknowledge pending entries: {"ids": [...]}."""
     return {"acknowledged": asked.server.ask("XACK", asked.stream, asked.group, *ids_of(asked))}
 
 
@@ -79,8 +79,8 @@ def release(asked: Asked) -> dict[str, Any]:
 
 
 def ids_of(asked: Asked) -> list[str]:
-    """The entries that a deed is about."""
+    """The IDs of the entries to act on."""
     ids = [checked(str(one)) for one in asked.given("ids", list)]
     if not 0 < len(ids) <= MOST_IDS:
-        raise BadRequestError(f"say 1 to {MOST_IDS} IDs")
+        raise BadRequestError(f"give 1 to {MOST_IDS} IDs")
     return ids

@@ -1,9 +1,9 @@
-"""Dead letters: send back as they are or mended, one or all of a kind with a rate; drop.
+"""Dead letters: send back one, unchanged or edited, or all of a kind with a rate; drop.
 
     WATCH dead;  XRANGE dead id id;  MULTI, XADD origin * fields, XDEL dead id, EXEC
 
-A letter goes back once, also if two people press the button at the same time: EXEC does nothing if
-the stream of letters has changed since it was looked at, and it is looked at again.
+A letter is sent back once, also if two people press the button at the same time: EXEC does nothing
+if the dead-letter stream has changed since the read, and the letter is read again.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from forebay_console.views.entries import checked
 from forebay_console.views.letters import kind_of, letter_of, letters
 from forebay_workers.settle.letters import Letter, read
 
-#: One request sends back as many as this, or as many as its time allows; the page asks again.
+#: One request sends back at most this many, or as many as its time allows; the page asks again.
 MOST = 1_000
 LONGEST_S = 2.0
 
 
 def redrive(asked: Asked) -> dict[str, Any]:
-    """Send one letter back; with "fields" in the body, mended."""
+    """Send one letter back; if the body has "fields", with these fields."""
     letter = letter_of(asked)
     words = fields_of(asked) if "fields" in asked.body else None
     return {"sent": send_back(asked.server, asked.stream, letter.id, words), "to": letter.stream}
 
 
 def redrive_all(asked: Asked) -> dict[str, Any]:
-    """Send back those of a kind, or all: {"kind": ..., "rate": n a second}; a piece at a time."""
+    """Send back letters of a kind, or all: {"kind": ..., "rate": n a second}; some per request."""
     rate = asked.body.get("rate")
     if rate is not None and (not isinstance(rate, int | float) or rate <= 0):
-        raise BadRequestError("rate is a number above 0, or is left out")
+        raise BadRequestError("rate must be a number above 0, or be left out")
     wanted, sent, begun_s = chosen(asked), 0, time.monotonic()
     for letter in wanted[:MOST]:
         took_s = time.monotonic() - begun_s
@@ -63,13 +63,13 @@ def chosen(asked: Asked) -> list[Letter]:
     """The letters of a kind; all of them only if the body says so."""
     kind = asked.body.get("kind")
     if kind is None and asked.body.get("all") is not True:
-        raise BadRequestError('say {"kind": ...} or {"all": true}')
+        raise BadRequestError('give {"kind": ...} or {"all": true}')
     found = letters(asked.server, asked.stream, "+")
     return [one for one in found if kind is None or kind_of(one.error) == kind]
 
 
 def send_back(server: Server, stream: bytes, entry_id: str, words: Sequence[bytes] | None) -> int:
-    """One letter to where it came from; 0 if somebody was quicker."""
+    """Add a letter to its original stream; 0 if it was already sent back or dropped."""
     while True:
         server.ask("WATCH", stream)
         page = server.ask("XRANGE", stream, entry_id, entry_id)

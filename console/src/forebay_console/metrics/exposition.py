@@ -1,10 +1,10 @@
 """The text that Prometheus scrapes: redis_exporter's names for streams and INFO, and ours.
 
     redis_stream_length{db="db0",stream="orders"} 3            as redis_exporter has it
-    forebay_stream_group_lag_seconds{...} 0.2                  what it does not have
+    forebay_stream_group_lag_seconds{...} 0.2                  redis_exporter lacks it
 
-Everything comes from the board, so a scrape asks the server nothing but what its user may see, and
-series for each consumer (``--consumer-metrics``), which may be many.
+Everything comes from the board.  So a scrape asks the server only what its user may see, and, with
+``--consumer-metrics``, for the consumers, which may be many.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from forebay_console.servers.shown import name
 from forebay_console.views.server import number, replicas
 from forebay_console.watch.board import Board, Watched, WatchedGroup
 
-#: Fields of INFO and the names that dashboards know.
+#: Fields of INFO -> the names that dashboards use.
 INFO_NAMES = {
     "connected_clients": ("redis_connected_clients", "gauge"),
     "blocked_clients": ("redis_blocked_clients", "gauge"),
@@ -57,14 +57,14 @@ class Sample(NamedTuple):
 
 
 class Viewer(Protocol):
-    """Who scrapes: his connections, and what he may see."""
+    """The user who scrapes: connections, and what the user may see."""
 
     links: Links
     permits: Permits
 
 
 def exposition(board: Board, viewer: Viewer, per_consumer: bool) -> str:
-    """All that the viewer may see."""
+    """Everything that the viewer may see."""
     database = f"db{viewer.links.address.database}"
     streams = list(board.streams.values())
     with viewer.links.lent() as server:
@@ -90,7 +90,7 @@ def length_of(watched: Watched, database: str) -> Sample:
 
 
 def of_info(info: Mapping[str, str]) -> Iterator[Sample]:
-    """What INFO says."""
+    """Samples from INFO."""
     for field, (family, kind) in INFO_NAMES.items():
         value = number(info, field)
         if value is not None:
@@ -160,7 +160,7 @@ def of_consumers(streams: Iterable[Watched], links: Links, database: str) -> Ite
 
 
 def written(samples: Iterable[Sample]) -> str:
-    """Samples as text, a family at a time."""
+    """Samples as text, grouped by family."""
     families: dict[str, list[Sample]] = {}
     for sample in samples:
         families.setdefault(sample.family, []).append(sample)

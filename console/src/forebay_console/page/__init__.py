@@ -1,1 +1,1 @@
-"""The page: modules and styles, served as they are; nothing comes from another host."""
+"""The page: modules and styles, served as they are; nothing is loaded from another host."""

@@ -1,4 +1,4 @@
-// Questions to the console, and answers that go on.
+// Requests to the console, and answers that are updated live.
 
 export const session = {user: null, token: "", may_write: false, server: "", program: null};
 
@@ -11,7 +11,7 @@ export class ApiError extends Error {
 
 const AGAIN_AFTER_MS = 300;
 
-// A question may be asked twice, a deed may not.
+// A question (GET) may be sent twice, a change may not.
 async function send(method, path, body) {
   if (method !== "GET") return fetch(path, {method, headers: {"content-type": "application/json", "x-console-token": session.token}, body: JSON.stringify(body ?? {})});
   try {
@@ -57,8 +57,8 @@ export async function signOut() {
   session.user = null;
 }
 
-// Follow an answer that changes by itself; call what is returned to stop.  Who follows the same shares a line,
-// and a page that is hidden follows nothing: a browser has few lines to one host for all its tabs.
+// Follow an answer that changes; call the returned function to stop.  Followers of the same address share a connection,
+// and a hidden page follows nothing: a browser has few connections to one host for all its tabs.
 const lines = new Map();
 
 export function live(path, words, take) {

@@ -1,5 +1,5 @@
-// Loads the modules of the page; if one of them does not come (a network that changed, a console that was just started),
-// the page is loaded again, a few times.
+// Loads the modules of the page.  If one of them cannot be loaded (the network changed, the console has just started),
+// the page reloads itself, a few times.
 
 const MOST = 5;
 const AFTER_MS = 500;
@@ -10,7 +10,7 @@ try {
 } catch (error) {
   const loads = Number(sessionStorage.getItem("loads")) + 1;
   sessionStorage.setItem("loads", loads);
-  document.querySelector("#content").textContent = "The page could not be loaded whole. Load it again.";
+  document.querySelector("#content").textContent = "The page could not be loaded completely. Reload it.";
   if (loads > MOST) throw error;
   setTimeout(() => location.reload(), AFTER_MS);
 }

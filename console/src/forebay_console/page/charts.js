@@ -1,10 +1,10 @@
-// Pictures: a small curve, a curve with axes, bars, bars over time in which a range can be chosen.
+// Pictures: a small curve, a curve with axes, bars, and bars over time in which the user can choose a range.
 
 import {h, svg} from "/page/dom.js";
 import {KEYS_HINT, placeOf, rangeOf} from "/page/range.js";
 import {count, many, moment, roundAbove} from "/page/words.js";
 
-// A small curve for a line of a table.  ``room``: how many points fill its width; the newest is at the right.
+// A small curve for a row of a table.  ``room``: how many points fill its width; the newest is at the right.
 export function spark(values, {room = 60, label = "", width = 96, height = 24, top = Math.max(...values, 0)} = {}) {
   const picture = svg("svg", {viewBox: `0 0 ${width} ${height}`, class: "spark", role: "img", "aria-label": label || "no samples yet", preserveAspectRatio: "none"});
   picture.append(svg("line", {x1: 0, x2: width, y1: height - 1, y2: height - 1, class: "ground"}));
@@ -21,7 +21,7 @@ function drawn(values, top, room, width, height) {
   return [svg("polygon", {points: `${start},${height} ${points.join(" ")} ${width},${height}`, class: "area"}), svg("polyline", {points: points.join(" "), class: "line"})];
 }
 
-// How long a curve is: as much as the console has seen. Rates of streams have a point for each 5 s, all else for each 15 s.
+// A curve covers as much time as the console has seen. Rates of streams have a point for each 5 s, all else for each 15 s.
 const RATES = [[12, "1 min"], [24, "2 min"], [60, "5 min"]];
 const LENGTHS = [[20, "5 min"], [60, "15 min"], [120, "30 min"], [240, "1 h"]];
 const lengthOf = (values, lengths = LENGTHS) => lengths.find(([points]) => values.length <= points) ?? lengths.at(-1);
@@ -67,7 +67,7 @@ export function bars(title, labels, values, marks = []) {
 const WIDTH = 960;
 const HEIGHT = 96;
 
-// Entries over time; ``choose(fromMs, toMs)`` is called when a range was drawn or chosen with keys, ``leave()`` to see all again.
+// Entries over time; ``choose(fromMs, toMs)`` is called when the user has chosen a range, ``leave()`` to show all again.
 export function histogram(found, choose, leave) {
   const sum = found.bars.reduce((all, value) => all + value, 0);
   const end = found.start_ms + found.step_ms * found.bars.length;
@@ -99,9 +99,9 @@ export function histogram(found, choose, leave) {
       h("div", {class: "axis-x placed", "aria-hidden": "true"}, ticks(found.start_ms, end))));
 }
 
-// What a pointer can do, or, for who has come with Tab, what keys can.
+// The hint for a pointer, or, if the focus came by Tab, for keys.
 function hints(picture, hint) {
-  const say = () => { hint.textContent = picture.matches(":focus-visible") ? KEYS_HINT : "Draw a range to look into it, or fill in From and To."; };
+  const say = () => { hint.textContent = picture.matches(":focus-visible") ? KEYS_HINT : "Drag over the bars to choose a range of time, or fill in From and To."; };
   for (const event of ["focus", "blur", "keydown"]) picture.addEventListener(event, say);
   say();
 }
@@ -119,7 +119,7 @@ const DAY = 86400 * SECOND;
 const STEPS = [0.001, 0.01, 0.1, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200].map((s) => s * SECOND).concat([1, 2, 7, 30, 90, 365, 3650].map((d) => d * DAY));
 const MOST_TICKS = 8;
 
-// Labels at round times, where they belong.
+// Labels at round times, at their place on the axis.
 function ticks(start, end) {
   const step = STEPS.find((one) => (end - start) / one <= MOST_TICKS) ?? end - start;
   const found = [];

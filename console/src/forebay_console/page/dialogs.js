@@ -1,4 +1,4 @@
-// Questions to the person: what would happen, then do it or leave it.
+// Dialogs: show what would happen, then let the user confirm or cancel.
 
 import {h, show} from "/page/dom.js";
 
@@ -21,9 +21,9 @@ export async function attempt(deed) {
   }
 }
 
-// A dialog with a form.  ``submit`` gets its values; the dialog stays open if that fails.  What ``submit`` gives back is
-// called after the dialog has closed and the focus is back where it was.
-// With ``preview`` the first press only shows what would happen, and a change of the form asks for it again.
+// A dialog with a form.  ``submit`` gets its values; the dialog stays open if it fails.  If ``submit`` returns a function,
+// it is called after the dialog has closed and the focus is back where it was.
+// With ``preview`` the first press only shows what would happen; after a change in the form it must be shown again.
 export function ask(title, content, {label = "OK", danger = false, preview = null, submit}) {
   const told = h("div", {class: "preview", role: "status"});
   const trouble = h("p", {class: "warning", role: "alert"});
@@ -31,7 +31,7 @@ export function ask(title, content, {label = "OK", danger = false, preview = nul
   let seen = null;
   const dress = () => {
     const isNext = !preview || seen !== null;
-    accept.textContent = isNext ? label : "Show what happens";
+    accept.textContent = isNext ? label : "Show what will happen";
     accept.className = isNext && danger ? "danger" : "main";
   };
   const form = h("form", {method: "dialog"}, h("h2", {id: "dialog-title"}, title), content, told, trouble);
@@ -74,7 +74,7 @@ function open(form, accept, take, dress) {
   return opened(dialog);
 }
 
-// Shown over everything until Escape or close(), which gives the focus back to where it was.
+// Shown above everything until Escape or close(); the focus then returns to where it was.
 export function opened(dialog) {
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);

@@ -1,4 +1,4 @@
-// Elements.  Everything that a server said becomes a text node: nothing is ever parsed as HTML.
+// Elements.  Everything from a server becomes a text node: nothing is ever parsed as HTML.
 
 // h("td", {class: "number", onclick: f}, "text", element, ...): an element.
 export function h(tag, attributes = {}, ...children) {
@@ -30,8 +30,8 @@ export function show(place, ...children) {
   place.replaceChildren(...present(children));
 }
 
-// Like show, for what changes each second: nodes that are equal stay, and with them focus, hover and selected text.
-// Elements with a data-key are found again when their order changes.  Handlers of nodes that stay are the old ones.
+// Like show, for content that changes each second: equal nodes stay, and keep focus, hover and selected text.
+// Elements with a data-key are found again when their order changes.  Nodes that stay keep their old handlers.
 export function patch(place, ...children) {
   const wanted = present(children).map((child) => (child instanceof Node ? child : document.createTextNode(child)));
   wanted.forEach((next, at) => {
@@ -60,7 +60,7 @@ function isAlike(now, next) {
 function become(now, next) {
   for (const {name} of [...now.attributes]) if (!next.hasAttribute(name)) now.removeAttribute(name);
   for (const {name, value} of next.attributes) if (name !== "style" && now.getAttribute(name) !== value) now.setAttribute(name, value);
-  if (now.style.cssText !== next.style.cssText) now.style.cssText = next.style.cssText;  // the attribute is forbidden by our policy
+  if (now.style.cssText !== next.style.cssText) now.style.cssText = next.style.cssText;  // our content policy forbids the attribute
   patch(now, [...next.childNodes]);
 }
 

@@ -1,4 +1,4 @@
-// Sign-in: with a user of the server that the console looks at.
+// Sign-in, with a user of the server that the console shows.
 
 import {h, show} from "/page/dom.js";
 import {session, signIn} from "/page/api.js";

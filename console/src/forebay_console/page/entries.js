@@ -1,4 +1,4 @@
-// The entries of a stream: a histogram to choose a time, filters, pages both ways, a live tail.
+// The entries of a stream: a histogram to choose a time, filters, pages in both directions, a live tail.
 
 import {h, show} from "/page/dom.js";
 import {get, post, session} from "/page/api.js";
@@ -60,7 +60,7 @@ function filters(words, go) {
 function actions(key, words, go, view, state, remover) {
   const isTail = words.tail === "1";
   return h("div", {class: "buttons start"},
-    h("button", {class: `tail ${isTail ? "main" : ""}`, "aria-pressed": String(isTail), title: "Show entries as they come (l)", onclick: () => go(isTail ? {tail: ""} : {tail: "1", order: "newest", from: "", to: ""})}, isTail ? "■ Live" : "▶ Live"),
+    h("button", {class: `tail ${isTail ? "main" : ""}`, "aria-pressed": String(isTail), title: "Show new entries as they arrive (l)", onclick: () => go(isTail ? {tail: ""} : {tail: "1", order: "newest", from: "", to: ""})}, isTail ? "■ Live" : "▶ Live"),
     h("span", {class: "grow"}),
     h("button", {onclick: () => exported(key, words, state.found.length)}, "Export…"),
     session.may_write ? [h("button", {onclick: () => imported(key, view)}, "Import…"), h("button", {onclick: () => add(key, view)}, "Add…"), remover] : null);
@@ -70,7 +70,7 @@ function idOf(text) {
   const trimmed = text.trim();
   if (trimmed === "" || /^\d+(-\d+)?$/.test(trimmed)) return trimmed;
   const ms = Date.parse(trimmed);
-  if (Number.isNaN(ms)) { say(`${trimmed} is no ID and no time`, "bad"); return ""; }
+  if (Number.isNaN(ms)) { say(`${trimmed} is neither an ID nor a time`, "bad"); return ""; }
   return String(ms);
 }
 
@@ -86,8 +86,8 @@ async function load(key, words, state) {
   state.next = found.next;
   const isFiltered = words.field || words.value;
   show(state.more,
-    state.found.length === 0 && !found.next ? h("p", {class: "empty"}, isFiltered ? "No entry like that." : "No entries here.") : null,
-    found.next ? h("button", {onclick: () => load(key, words, state)}, isFiltered ? `Look further (${count(found.looked)} looked at)` : "More") : null);
+    state.found.length === 0 && !found.next ? h("p", {class: "empty"}, isFiltered ? "No entry matches the filter." : "No entries here.") : null,
+    found.next ? h("button", {onclick: () => load(key, words, state)}, isFiltered ? `Search further (${count(found.looked)} entries searched)` : "More") : null);
 }
 
 function row(key, entry, ticks) {
@@ -152,7 +152,7 @@ async function remove(key, chosen, view) {
   const found = await attempt(() => post(`/streams/${key}/delete-preview`, {ids}));
   if (!found) return;
   ask("Delete entries", [
-    h("p", {}, `${found.there} of ${found.asked} entries are there and go for ever.`),
+    h("p", {}, `${found.there} of ${found.asked} entries exist and will be deleted. This cannot be undone.`),
     ...found.pending.map((one) => h("p", {class: "warning"}, `${one.pending} of them are pending in ${one.group}: its consumers can no longer read them.`)),
   ], {
     label: `Delete ${found.there}`, danger: true, submit: async () => {

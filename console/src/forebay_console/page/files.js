@@ -1,4 +1,4 @@
-// Entries to a file and from one: NDJSON keeps every byte, CSV is for tables.  The server's side writes and reads them.
+// Entries to a file and from a file: NDJSON keeps every byte, CSV is for tables.  The server side writes and reads them.
 
 import {h} from "/page/dom.js";
 import {get, post} from "/page/api.js";
@@ -10,7 +10,7 @@ const MOST_BYTES = 8 * 1024 * 1024;
 const TYPES = {ndjson: "application/x-ndjson", csv: "text/csv"};
 
 function kinds() {
-  return h("label", {}, h("span", {}, "As"), h("select", {name: "kind"}, h("option", {value: "ndjson"}, "NDJSON, nothing lost"), h("option", {value: "csv"}, "CSV, a column for each field")));
+  return h("label", {}, h("span", {}, "Format"), h("select", {name: "kind"}, h("option", {value: "ndjson"}, "NDJSON, nothing lost"), h("option", {value: "csv"}, "CSV, a column for each field")));
 }
 
 export function exported(key, words, shown) {
@@ -19,7 +19,7 @@ export function exported(key, words, shown) {
     label: "Save", submit: async ({kind}) => {
       const found = await get(`/streams/${key}/export`, {kind, order, from, to, field, value, contains, count: shown});
       download(`${decoded(key).replace(/[^\w.-]+/g, "_")}.${kind}`, found.text, TYPES[kind]);
-      if (found.entries < shown) say(`The file has the first ${many(found.entries, "entry", "entries")}: it is full. For more: forebay copy.`, "bad");
+      if (found.entries < shown) say(`The file holds only the first ${many(found.entries, "entry", "entries")}: it has reached its size limit. For more: forebay copy.`, "bad");
     },
   });
 }
@@ -29,9 +29,9 @@ export function imported(key, view) {
     form.querySelector("select[name=kind]").value = /\.csv$/i.test(file.files[0]?.name ?? "") ? "csv" : "ndjson";
   }});
   const form = h("div", {},
-    h("p", {}, "A file as Export or forebay copy writes it. All lines are read before the first entry is added."),
+    h("p", {}, "A file that Export or forebay copy has written. All lines are read before the first entry is added."),
     h("label", {}, h("span", {}, "File"), file), kinds(),
-    h("label", {}, h("span", {}, "IDs"), h("select", {name: "ids"}, h("option", {value: "new"}, "new ones, of now"), h("option", {value: "keep"}, "those of the file"))));
+    h("label", {}, h("span", {}, "IDs"), h("select", {name: "ids"}, h("option", {value: "new"}, "new IDs with the current time"), h("option", {value: "keep"}, "the IDs in the file"))));
   const sent = async ({kind, ids}) => ({kind, ids, text: await textOf(file.files[0])});
   ask("Import entries", form, {
     label: "Import",
@@ -51,10 +51,10 @@ function told(found) {
 
 async function textOf(file) {
   if (!file) throw new Error("Choose a file.");
-  if (file.size > MOST_BYTES) throw new Error(`${file.name} has ${bytes(file.size)}, and ${bytes(MOST_BYTES)} can be imported here. For more: forebay copy.`);
+  if (file.size > MOST_BYTES) throw new Error(`${file.name} is ${bytes(file.size)} large; at most ${bytes(MOST_BYTES)} can be imported here. For more: forebay copy.`);
   try {
     return new TextDecoder("utf-8", {fatal: true}).decode(await file.arrayBuffer());
   } catch {
-    throw new Error(`${file.name} is no text in UTF-8.`);
+    throw new Error(`${file.name} is not UTF-8 text.`);
   }
 }

@@ -1,4 +1,4 @@
-// The head of the page: where one can go, which server this is, whether it is there, how safe its data is.
+// The head of the page: navigation, which server this is, whether it answers, how safe its data is.
 
 import {h, patch, show} from "/page/dom.js";
 import {get, live, session, signOut} from "/page/api.js";
@@ -60,19 +60,19 @@ function connection() {
     h("span", {class: "program"}, gone || (state.server?.program ?? "…")), h("span", {class: "faint where"}, session.server.replace(/^rediss?:\/\//, "")));
 }
 
-// The meter in one word; the view of the server has all of it.
+// Durability in a few words; the server view has the details.
 function durability() {
   const found = state.server?.durability;
   if (!found || trouble()) return null;
   const waiting = found.unsynced_bytes;
   const [mark, text] = found.aof === false ? ["warm", "in memory only"] : waiting === null ? ["", ""]
     : waiting ? ["some", `${bytes(waiting)} not on disk`] : ["all", "all on disk"];
-  return text ? h("a", {class: `safe ${mark}`, href: "#/server", title: "How safe is what was acknowledged"}, text) : null;
+  return text ? h("a", {class: `safe ${mark}`, href: "#/server", title: "How safe acknowledged writes are"}, text) : null;
 }
 
 function drawAway() {
-  const why = state.isAway ? "The console does not answer. The page goes on by itself when it does."
-    : state.server?.trouble ? `The server does not answer (${withoutHint(state.server.trouble)}). The figures are from before; the page goes on by itself.` : "";
+  const why = state.isAway ? "The console does not answer. The page continues as soon as it does."
+    : state.server?.trouble ? `The server does not answer (${withoutHint(state.server.trouble)}). The figures are old; the page continues as soon as the server answers.` : "";
   const place = document.getElementById("away");
   if (place.textContent !== why) show(place, why ? h("p", {class: "away"}, why) : null);
 }

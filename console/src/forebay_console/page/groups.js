@@ -1,4 +1,4 @@
-// The groups of a stream, and one group: consumers, what is pending, and what can be done.
+// The groups of a stream, and one group: its consumers, its pending entries, and the actions on them.
 
 import {h, patch, show} from "/page/dom.js";
 import {get, post, session} from "/page/api.js";
@@ -18,7 +18,7 @@ export function groups(place, key, group, view, watchers) {
 }
 
 function allGroups(place, key, view, watchers) {
-  const list = table("Groups", ["Group", "Lag over time", ">Lag", ">Behind", ">Out", ">Pending", ">Consumers", "Last delivered"], {empty: "No groups: whoever reads this stream reads it alone."});
+  const list = table("Groups", ["Group", "Lag over time", ">Lag", ">Behind", ">Out", ">Pending", ">Consumers", "Last delivered"], {empty: "No groups: this stream is read without a group, or not at all."});
   show(place, session.may_write ? h("div", {class: "buttons start"}, h("button", {onclick: () => create(key, view)}, "Create a group…")) : null, list.element);
   watchers.add((found) => list.show(found.group_list.map((one) => h("tr", {"data-key": one.key},
     h("td", {class: "name"}, h("a", {href: `#/stream/${key}/groups/${one.key}`}, one.name)),
@@ -37,7 +37,7 @@ function oneGroup(place, key, group, view, watchers) {
     curves, details);
   watchers.add((found) => {
     const one = found.group_list.find((each) => each.key === group);
-    if (!one) return show(curves, h("p", {class: "warning"}, "This group is gone."));
+    if (!one) return show(curves, h("p", {class: "warning"}, "This group no longer exists."));
     patch(curves, curve("Lag, entries", one.lag_curve, count), curve("Behind", one.behind_curve, span),
       h("dl", {class: "facts"}, fact("Out", rate(one.out_rate)), fact("Pending", count(one.pending)), fact("Read", count(one.read)), fact("Consumers", count(one.consumers)), fact("Last delivered", h("span", {class: "id"}, one.last_id))));
   });
@@ -53,12 +53,12 @@ async function showDetails(place, key, group, view) {
   const found = await attempt(() => Promise.all([get(`${path}/pending-bars`), get(`${path}/consumers`)]));
   if (!found) return;
   const [pending, consumers] = found;
-  const people = table("Consumers", ["Consumer", ">Pending", ">Last seen", ">Last entry"], {empty: "Nobody has read in this group."});
+  const people = table("Consumers", ["Consumer", ">Pending", ">Last seen", ">Last entry"], {empty: "No consumer has read in this group yet."});
   people.show(consumers.consumers.map((one) => h("tr", {}, h("td", {class: "name"}, one.name), h("td", {class: "number"}, count(one.pending)), h("td", {class: "number"}, ago(one.idle_ms)), h("td", {class: "number"}, one.inactive_ms === null || one.inactive_ms < 0 ? UNKNOWN : ago(one.inactive_ms)))));
   show(place,
     h("h2", {}, `Pending: ${count(pending.total)}`),
-    pending.total ? h("div", {class: "curves"}, bars("Given so long ago, at most", AGES, pending.by_age, AGE_MARKS), bars("Given so often", DELIVERIES, pending.by_deliveries, DELIVERY_MARKS)) : h("p", {class: "faint"}, "Everything that was given is acknowledged."),
-    pending.is_whole ? null : h("p", {class: "faint"}, `The bars count the ${count(pending.counted)} oldest.`),
+    pending.total ? h("div", {class: "curves"}, bars("Delivered at most this long ago", AGES, pending.by_age, AGE_MARKS), bars("Number of deliveries", DELIVERIES, pending.by_deliveries, DELIVERY_MARKS)) : h("p", {class: "faint"}, "Every delivered entry is acknowledged."),
+    pending.is_whole ? null : h("p", {class: "faint"}, `The bars count only the ${count(pending.counted)} oldest.`),
     h("h2", {}, `Consumers: ${count(consumers.total)}`), people.element,
     pending.total ? pendingList(path, key, view) : null);
 }
@@ -66,7 +66,7 @@ async function showDetails(place, key, group, view) {
 function pendingList(path, key, view) {
   const buttons = h("div", {class: "buttons start"});
   const ticks = new Ticks((chosen) => [...buttons.children].forEach((button) => { button.disabled = !chosen; }));
-  const list = table("Pending entries", [session.may_write ? ticks.head() : null, "ID", "Consumer", ">For", ">Deliveries"]);
+  const list = table("Pending entries", [session.may_write ? ticks.head() : null, "ID", "Consumer", ">Idle for", ">Deliveries"]);
   const more = h("div", {class: "pager"});
   show(buttons, deeds(path, ticks.chosen, view));
   page(path, key, list, more, ticks, "");
@@ -77,7 +77,7 @@ async function page(path, key, list, more, ticks, from) {
   const found = await attempt(() => get(`${path}/pending`, {from}));
   if (!found) return;
   list.add(found.pending.map((one) => h("tr", {}, session.may_write ? ticks.cell(one.id) : null,
-    h("td", {class: "id"}, h("a", {href: `#/stream/${key}/entries?order=oldest&from=${one.id}`}, one.id)), h("td", {}, one.consumer || "nobody"),
+    h("td", {class: "id"}, h("a", {href: `#/stream/${key}/entries?order=oldest&from=${one.id}`}, one.id)), h("td", {}, one.consumer || "none"),
     h("td", {class: "number"}, span(one.idle_ms)), h("td", {class: `number ${one.deliveries > 3 ? "hot" : ""}`}, count(one.deliveries)))));
   show(more, found.next ? h("button", {onclick: () => page(path, key, list, more, ticks, found.next)}, "More") : null);
 }
@@ -88,8 +88,8 @@ function deeds(path, chosen, view) {
     say(told(done));
     return view.again;
   };
-  const acknowledge = () => ask("Acknowledge", h("p", {}, `${chosen.size} entries count as done: nobody in this group is given them again.`), {label: "Acknowledge", danger: true, submit: () => run("acknowledge", {}, (done) => `${done.acknowledged} acknowledged`)});
-  const claim = () => ask("Give to another consumer", field("Consumer", "to", {required: true}), {label: "Claim", submit: ({to}) => run("claim", {to}, (done) => `${done.claimed} went to ${to}`)});
+  const acknowledge = () => ask("Acknowledge", h("p", {}, `${chosen.size} entries will count as done: no consumer of this group gets them again.`), {label: "Acknowledge", danger: true, submit: () => run("acknowledge", {}, (done) => `${done.acknowledged} acknowledged`)});
+  const claim = () => ask("Give to another consumer", field("Consumer", "to", {required: true}), {label: "Claim", submit: ({to}) => run("claim", {to}, (done) => `${done.claimed} given to ${to}`)});
   return [
     h("button", {disabled: true, onclick: acknowledge}, "Acknowledge…"),
     h("button", {disabled: true, onclick: async () => (await attempt(() => run("release", {}, (done) => `${done.released} released: any consumer can claim them`)))?.()}, "Release"),
@@ -98,7 +98,7 @@ function deeds(path, chosen, view) {
 
 function create(key, view) {
   ask("Create a group", [field("Name", "name", {required: true}),
-    h("label", {}, h("span", {}, "It begins"), h("select", {name: "from"}, h("option", {value: "end"}, "with what comes from now on"), h("option", {value: "start"}, "with the oldest entry")))], {
+    h("label", {}, h("span", {}, "Start"), h("select", {name: "from"}, h("option", {value: "end"}, "with new entries only"), h("option", {value: "start"}, "with the oldest entry")))], {
     label: "Create", submit: async (words) => { await post(`/streams/${key}/groups`, words); say(`${words.name} created`); return view.again; },
   });
 }
@@ -118,9 +118,9 @@ function reset(key, group, view) {
 
 function planned(plan) {
   return [h("p", {}, "From ", h("code", {}, plan.from), " to ", h("code", {}, plan.to), "."),
-    plan.again ? h("p", {class: "warning"}, `${short(plan.again)} ${plan.again === 1 ? "entry is" : "entries are"} given again.`) : null,
-    plan.skipped ? h("p", {class: "warning"}, `${short(plan.skipped)} ${plan.skipped === 1 ? "entry is" : "entries are"} never given.`) : null,
-    !plan.again && !plan.skipped ? h("p", {}, "No entry lies between: nothing is given again, nothing is left out.") : null,
+    plan.again ? h("p", {class: "warning"}, `${short(plan.again)} ${plan.again === 1 ? "entry is" : "entries are"} delivered again.`) : null,
+    plan.skipped ? h("p", {class: "warning"}, `${short(plan.skipped)} ${plan.skipped === 1 ? "entry is" : "entries are"} never delivered.`) : null,
+    !plan.again && !plan.skipped ? h("p", {}, "No entry lies between: none is delivered again, none is skipped.") : null,
     plan.pending ? h("p", {}, `${count(plan.pending)} stay pending.`) : null];
 }
 
@@ -129,7 +129,7 @@ async function drop(key, group) {
   const found = await attempt(() => post(`${path}/delete-preview`, {}));
   if (!found) return;
   ask("Delete the group", [
-    h("p", {}, `${found.group} has ${count(found.consumers)} consumers and stands at `, h("code", {}, found.last_id), "."),
-    h("p", {class: "warning"}, `${count(found.pending)} pending entries are forgotten, and ${found.lag === null ? "an unknown number" : count(found.lag)} that it was not given are given to nobody.`),
-  ], {label: "Delete for ever", danger: true, submit: async () => { await post(`${path}/delete`, {}); say("The group is gone"); location.hash = `#/stream/${key}/groups`; }});
+    h("p", {}, `${found.group} has ${count(found.consumers)} consumers. Its last delivered ID is `, h("code", {}, found.last_id), "."),
+    h("p", {class: "warning"}, `${count(found.pending)} pending entries are forgotten, and ${found.lag === null ? "an unknown number of" : count(found.lag)} entries that were not delivered yet never reach this group.`),
+  ], {label: "Delete the group", danger: true, submit: async () => { await post(`${path}/delete`, {}); say("The group was deleted"); location.hash = `#/stream/${key}/groups`; }});
 }

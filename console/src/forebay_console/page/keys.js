@@ -1,13 +1,13 @@
-// Keys: each flow works with Tab and Enter alone; these are quicker, and can be turned off for those who dictate.
+// Keys: everything works with Tab and Enter alone; these are quicker.  Users who dictate can turn them off.
 
 import {h} from "/page/dom.js";
 import {opened} from "/page/dialogs.js";
 
 const KEYS = [
-  ["/", "Search streams, or the field to filter entries by"], ["j", "Next row"], ["k", "Row before"], ["Enter", "Open the row, unfold the entry"],
-  ["l", "Live tail on or off, at the entries of a stream"], ["g then s", "Streams"], ["g then d", "Dead letters"],
-  ["g then p", "Pipelines"], ["g then v", "Server"], ["← or →", "Move the range in the bars over time; Page keys by ten, Home and End to an end"],
-  ["Shift and ← or →", "Make that range narrower or wider; Enter looks into it"],
+  ["/", "Search streams, or the field to filter entries by"], ["j", "Next row"], ["k", "Previous row"], ["Enter", "Open the row, unfold the entry"],
+  ["l", "Live tail on or off, in the entries of a stream"], ["g then s", "Streams"], ["g then d", "Dead letters"],
+  ["g then p", "Pipelines"], ["g then v", "Server"], ["← or →", "Move the range in the bars over time; Page keys move it by ten, Home and End to either end"],
+  ["Shift and ← or →", "Make that range narrower or wider; Enter shows its entries"],
   ["Esc", "Close a dialog; clear the range, then show all times"], ["?", "This list"],
 ];
 const PLACES = {s: "#/", d: "#/dead", p: "#/pipelines", v: "#/server"};
@@ -22,7 +22,7 @@ export function showKeys() {
   const dialog = h("dialog", {"aria-labelledby": "dialog-title"},
     h("h2", {id: "dialog-title"}, "Keys"),
     h("dl", {class: "keys"}, KEYS.map(([key, what]) => [h("dt", {}, key.split(/( then | or | and )/).map((one, at) => (at % 2 ? one : h("kbd", {}, one)))), h("dd", {}, what)])),
-    h("label", {class: "check"}, box, "Single keys do something"),
+    h("label", {class: "check"}, box, "Use single-key shortcuts"),
     h("div", {class: "buttons"}, h("button", {class: "main", onclick: () => dialog.close()}, "Close")));
   opened(dialog);
 }
@@ -61,7 +61,7 @@ function press(css) {
   return Boolean(button);
 }
 
-// One link for each row, the first.
+// One link for each row: its first.
 function step(by) {
   const rows = new Map();
   for (const link of document.querySelectorAll(ROWS)) {

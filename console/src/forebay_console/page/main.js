@@ -1,4 +1,4 @@
-// Where we are: the address bar says which view is shown and with which words; this module draws it.
+// The address bar says which view is shown and with which words; this module draws that view.
 //
 //   #/stream/orders/entries?order=oldest     a view, its parts, its words
 
@@ -29,8 +29,8 @@ function address() {
   return {name: name in VIEWS ? name : "", parts: parts.filter(Boolean), words: Object.fromEntries(new URLSearchParams(words ?? ""))};
 }
 
-// What a view gets: ``go`` changes its words, in a new line of the history unless a person is still typing; ``refocus`` is for
-// what is drawn after the view itself, and may have had the focus before.
+// The object that a view gets: ``go`` changes its words, with a new history entry unless the user is still typing; ``refocus``
+// is for elements that are drawn after the view itself and may have had the focus before.
 function viewOf(parts, words, path, focus) {
   return {
     parts, words,
@@ -67,7 +67,7 @@ async function draw() {
   if (document.activeElement === document.body) content.focus({preventScroll: true});
 }
 
-// A view that is drawn again has new elements: the one that is like the old one gets the focus.
+// A redrawn view has new elements: the one that matches the old one gets the focus.
 function markOf(element) {
   if (!element || !content.contains(element) || element === content) return null;
   const {selectionStart, selectionEnd} = element;
@@ -104,7 +104,7 @@ function enter(text) {
   entrance(content, text, begin);
 }
 
-// A console that was started again knows no sessions; where everybody may come in, nobody has to sign in for that.
+// A restarted console has no sessions; where the server needs no password, the page gets a new one without a sign-in.
 let triedAt = -AGAIN_AFTER_MS;
 
 async function signedOut() {

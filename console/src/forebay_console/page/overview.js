@@ -1,4 +1,4 @@
-// All streams: searched, sorted, a page at a time; the figures are live.
+// All streams: search, sort, one page at a time; the figures are live.
 
 import {h, later, patch, show} from "/page/dom.js";
 import {live} from "/page/api.js";
@@ -42,9 +42,9 @@ export function overview(place, view) {
 function welcome() {
   const command = "forebay add orders item=tea price=3.20";
   return h("div", {class: "welcome"},
-    h("h2", {}, "No streams yet"), h("p", {}, "A stream is there as soon as somebody adds an entry. Try it:"),
+    h("h2", {}, "No streams yet"), h("p", {}, "A stream exists as soon as an entry is added to it. Try it:"),
     h("p", {class: "command"}, h("code", {}, command), copyButton("Copy", () => command)),
-    h("p", {class: "faint"}, "It appears here by itself within a second."));
+    h("p", {class: "faint"}, "The stream appears here within a second."));
 }
 
 export function card(title, value, note = "", picture = null) {
@@ -81,7 +81,7 @@ function pager(found, go) {
   const end = Math.min(found.start + PAGE, found.total);
   if (found.total <= PAGE) return [];
   return [
-    h("button", {disabled: found.start === 0, onclick: () => go({start: Math.max(0, found.start - PAGE)})}, "‹ Before"),
+    h("button", {disabled: found.start === 0, onclick: () => go({start: Math.max(0, found.start - PAGE)})}, "‹ Previous"),
     h("span", {class: "faint"}, `${count(found.start + 1)} to ${count(end)} of ${count(found.total)}`),
     h("button", {disabled: end >= found.total, onclick: () => go({start: found.start + PAGE})}, "Next ›"),
   ];

@@ -1,4 +1,4 @@
-// Pipelines on Spark, by what they report.
+// Pipelines on Spark, from their reports.
 
 import {h, show} from "/page/dom.js";
 import {get} from "/page/api.js";
@@ -8,11 +8,11 @@ import {table} from "/page/tables.js";
 import {ago, bytes, count, many, rate, span} from "/page/words.js";
 
 const EVERY_MS = 2000;
-const TITLES = ["Pipeline", "State", "Rows a second", ">Rate", "Lag, entries", ">Lag", ">Batch", ">Last heard"];
+const TITLES = ["Pipeline", "State", "Rows a second", ">Rate", "Lag, entries", ">Lag", ">Batch", ">Last report"];
 
 export function pipelines(place) {
-  const list = table("Pipelines", TITLES, {empty: ["No pipeline has reported. Start one with ", h("code", {}, "forebay pipeline archive --stream orders --lake lake")]});
-  show(place, h("h1", {}, "Pipelines"), h("p", {class: "lead"}, "Jobs on Spark that read streams, by what they report themselves."), list.element);
+  const list = table("Pipelines", TITLES, {empty: ["No pipeline has reported yet. Start one with ", h("code", {}, "forebay pipeline archive --stream orders --lake lake")]});
+  show(place, h("h1", {}, "Pipelines"), h("p", {class: "lead"}, "Spark jobs that read streams. Each job reports these figures itself."), list.element);
   const draw = async () => {
     const found = await attempt(() => get("/pipelines"));
     if (found) list.show(found.pipelines.map(row));
@@ -33,7 +33,7 @@ function row(one) {
     h("td", {class: "number"}, count(one.batch)), h("td", {class: "number"}, ago(one.ago_ms)));
 }
 
-// A table that the job fills, as it told last.
+// A table that the job fills, as the job last reported it.
 function lake(one) {
   const committed = one.committed_ms ? `, last commit ${ago(Date.now() - one.committed_ms)}` : "";
   return h("p", {class: "faint lake"}, `${one.path}: ${bytes(one.bytes)} in ${many(one.files ?? 0, "file")}, version ${count(one.version)}${committed}`);

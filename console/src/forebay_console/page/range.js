@@ -1,19 +1,19 @@
 // A range of time in a picture of bars: drawn with a pointer, or chosen with keys.
 //
-//   ← →          one bar back or on; Page keys: ten; Home, End: to an end
+//   ← →          one bar back or forward; Page keys: ten; Home, End: to either end
 //   Shift + ← →  narrower or wider
-//   Enter        look into it
-//   Esc          nothing is chosen; once more: all times again
+//   Enter        show the entries in it
+//   Esc          clear the range; once more: all times again
 //
-// To a screen reader the picture is a slider: its text tells the times of the range and how many entries it has.
+// To a screen reader the picture is a slider: its text says the times of the range and how many entries it has.
 
 import {svg} from "/page/dom.js";
 import {many, moment} from "/page/words.js";
 
 const STEPS = {ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10, Home: -Infinity, End: Infinity};
-export const KEYS_HINT = "← → move, Shift makes it wider, Enter looks into it, Esc clears it.";
+export const KEYS_HINT = "← → move the range, with Shift they resize it, Enter shows its entries, Esc clears it.";
 
-// ``choose(fromMs, toMs)``: look into a range.  ``leave()``: out of it.  ``tell(text)``: say what is chosen, "" if nothing is.
+// ``choose(fromMs, toMs)``: show a range.  ``leave()``: show all again.  ``tell(text)``: say what is chosen, "" for nothing.
 export function rangeOf(picture, found, {choose, leave, tell}) {
   const {width, height} = picture.viewBox.baseVal;
   const shade = svg("rect", {x: 0, y: 0, width: 0, height, class: "chosen"});
@@ -61,12 +61,12 @@ function keys(picture, found, state, {set, choose, leave}) {
   });
 }
 
-// From the first moment of a range to its last: the entries that its bars have counted.
+// The first and the last millisecond of a range: they cover the entries that its bars have counted.
 function timesOf(found, [first, last]) {
   return [found.start_ms + first * found.step_ms, found.start_ms + (last + 1) * found.step_ms - 1];
 }
 
-// The range after a key: ``by`` bars on, or so much wider; the first key chooses the bar at the end that it leads away from.
+// The range after a key: moved or widened by ``by`` bars; the first key chooses the bar at the end that it moves away from.
 function moved(chosen, by, isWider, end) {
   const within = (value, least, most) => Math.min(most, Math.max(least, value));
   if (!chosen) return Array(2).fill(by === 1 || by === 10 || by === -Infinity ? 0 : end);

@@ -16,7 +16,7 @@ export function server(place) {
   const meter = h("ol", {class: "meter"});
   const curves = h("div", {class: "curves"});
   const [trouble, replicas, slow, settings] = [h("div"), h("div"), h("div"), h("div")];
-  show(place, h("h1", {}, "Server"), cards, h("h2", {}, "How safe is what was acknowledged"), meter, trouble, h("h2", {}, "Over time"), curves, replicas, slow, settings);
+  show(place, h("h1", {}, "Server"), cards, h("h2", {}, "How safe acknowledged writes are"), meter, trouble, h("h2", {}, "Over time"), curves, replicas, slow, settings);
   showSlow(slow);
   showSettings(settings);
   return live("/server", {}, (found) => {
@@ -40,13 +40,13 @@ function step(title, state, value, note) {
     h("div", {}, h("span", {class: "faint"}, title), h("strong", {}, value), h("span", {class: "faint"}, note)));
 }
 
-// The way of an acknowledged write: written, on disk, on replicas.
+// The steps of an acknowledged write: written, on disk, on replicas.
 function safety(found) {
   const one = found.durability;
-  const written = one.aof === null ? step("Acknowledged", "none", UNKNOWN, "this server does not tell")
+  const written = one.aof === null ? step("Acknowledged", "none", UNKNOWN, "this server does not report it")
     : one.aof ? step("Acknowledged", "all", one.acked === null ? "AOF on" : bytes(one.acked), "written to the AOF before the reply")
       : step("Acknowledged", "some", "in memory only", "the AOF is off: snapshots only");
-  const disk = one.unsynced_bytes === null ? step("On disk", "none", UNKNOWN, "this server does not tell")
+  const disk = one.unsynced_bytes === null ? step("On disk", "none", UNKNOWN, "this server does not report it")
     : step("On disk", one.unsynced_bytes ? "some" : "all", one.unsynced_bytes ? `all but ${bytes(one.unsynced_bytes)}` : "everything", one.sync_age_ms === null ? "" : `synced ${ago(one.sync_age_ms)}`);
   const {offset, replicas} = found.replication;
   const behind = one.replicated === null || offset === null ? null : Math.max(0, offset - one.replicated);
@@ -62,7 +62,7 @@ function failed(one) {
 function links(found) {
   if (found.primary) return [h("h2", {}, "Primary"), h("p", {}, `${found.primary}: the link is ${found.link}`)];
   if (!found.replicas.length) return [];
-  const list = table("Replicas", ["Address", "State", ">Offset", ">Last word"]);
+  const list = table("Replicas", ["Address", "State", ">Offset", ">Last heard"]);
   list.show(found.replicas.map((one) => h("tr", {}, h("td", {}, `${one.ip}:${one.port}`), h("td", {}, one.state), h("td", {class: "number"}, count(Number(one.offset))), h("td", {class: "number"}, `${one.lag} s ago`))));
   return [h("h2", {}, "Replicas"), list.element];
 }
@@ -70,7 +70,7 @@ function links(found) {
 async function showSlow(place) {
   const found = await attempt(() => get("/server/slow"));
   if (!found) return;
-  const list = table("Slow commands", ["When (UTC)", ">Took", "Command"], {empty: "None that the server remembers."});
+  const list = table("Slow commands", ["When (UTC)", ">Took", "Command"], {empty: "The server remembers none."});
   list.show(found.commands.map((one) => h("tr", {}, h("td", {class: "time"}, moment(one.at_s * 1000).slice(0, 19)), h("td", {class: "number"}, span(one.took_us / 1000)), h("td", {class: "fields"}, h("code", {}, one.words.map(valueText).join(" "))))));
   show(place, h("h2", {}, "Slow commands"), list.element);
 }
@@ -79,7 +79,7 @@ async function showSettings(place) {
   const found = await attempt(() => get("/server/settings"));
   if (!found) return;
   const differs = (one) => one.default !== null && one.default !== undefined && one.default !== one.value;
-  const list = table("Settings", ["Name", "Value", "Default"], {empty: "All as they come."});
+  const list = table("Settings", ["Name", "Value", "Default"], {empty: "All settings have their defaults."});
   const draw = (all) => list.show(found.settings.filter((one) => all || differs(one)).map((one) => h("tr", {class: differs(one) ? "differs" : ""}, h("td", {}, h("code", {}, one.name)), h("td", {class: "fields"}, one.value || "–"), h("td", {class: "faint"}, one.default ?? UNKNOWN))));
   const changed = found.settings.filter(differs).length;
   draw(false);

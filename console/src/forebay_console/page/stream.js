@@ -1,4 +1,4 @@
-// One stream: figures that are live, and three tabs: entries, groups, what keeps it.
+// One stream: live figures, and three tabs: entries, groups, retention.
 
 import {h, patch, show} from "/page/dom.js";
 import {get, live, post, session} from "/page/api.js";
@@ -10,7 +10,7 @@ import {ask, attempt, field, say} from "/page/dialogs.js";
 import {table} from "/page/tables.js";
 import {ago, bytes, count, many, decoded, rate, short} from "/page/words.js";
 
-const TABS = [["entries", "Entries"], ["groups", "Groups"], ["keeps", "What keeps it"]];
+const TABS = [["entries", "Entries"], ["groups", "Groups"], ["keeps", "Retention"]];
 
 export function stream(place, view) {
   const [key, tab = "entries", group] = view.parts;
@@ -19,7 +19,7 @@ export function stream(place, view) {
   const content = h("div", {class: "tab"});
   const watchers = new Set();
   show(place, crumbs(key, group), title, cards,
-    h("nav", {class: "tabs", "aria-label": "Of this stream"}, TABS.map(([name, label]) =>
+    h("nav", {class: "tabs", "aria-label": "Views of this stream"}, TABS.map(([name, label]) =>
       h("a", {href: `#/stream/${key}/${name}`, "aria-current": name === tab ? "page" : null}, label))),
     content);
   const stopTab = {entries: () => entries(content, key, view), groups: () => groups(content, key, group, view, watchers), keeps: () => keeps(content, key, view)}[tab]?.();
@@ -48,30 +48,30 @@ function figures(found) {
 }
 
 const WHY = {
-  pending: (one) => `${count(one.pending)} given and not acknowledged`,
-  not_given: (one) => `${one.lag === null ? "some" : count(one.lag)} not given yet`,
-  nothing: () => "has all, and has acknowledged all",
+  pending: (one) => `${count(one.pending)} delivered and not acknowledged`,
+  not_given: (one) => `${one.lag === null ? "some" : count(one.lag)} not delivered yet`,
+  nothing: () => "nothing: all entries are delivered and acknowledged",
 };
 
 async function keeps(place, key, view) {
   const found = await attempt(() => get(`/streams/${key}/pins`));
   if (!found) return;
-  const pins = table("Who still needs old entries", ["Group", "Why", "Needs entries from"], {empty: "No group reads this stream, so nobody needs its entries."});
+  const pins = table("Groups that still need old entries", ["Group", "Why", "Needs entries from"], {empty: "No group reads this stream, so no group needs its entries."});
   pins.show(found.pins.map((one) => h("tr", {}, h("td", {class: "name"}, h("a", {href: `#/stream/${key}/groups/${one.key}`}, one.group)), h("td", {}, WHY[one.why](one)), h("td", {class: "id"}, one.holds_from ?? "–"))));
-  const costs = table("What keeping it costs", ["Kept for", ">Entries", ">Memory"], {empty: "Unknown: the server does not say how large the stream is, or it has no entries."});
+  const costs = table("Cost of keeping entries", ["Kept for", ">Entries", ">Memory"], {empty: "Unknown: the server does not say how large the stream is, or it has no entries."});
   costs.show(found.costs.map((one) => h("tr", {}, h("td", {}, many(one.days, "day")), h("td", {class: "number"}, `about ${short(one.entries)}`), h("td", {class: "number"}, `about ${bytes(one.bytes)}`))));
   show(place,
-    h("h2", {}, "Who still needs old entries"), pins.element,
+    h("h2", {}, "Groups that still need old entries"), pins.element,
     found.free_until ? h("p", {}, "Everything before ", h("code", {}, found.free_until), " can be trimmed without loss.") : null,
-    h("h2", {}, "What keeping it costs"), costs.element,
+    h("h2", {}, "Cost of keeping entries"), costs.element,
     session.may_write ? h("div", {class: "buttons start"}, h("button", {class: "danger-line", onclick: () => trim(key, found, view)}, "Trim…")) : null);
 }
 
 function trim(key, found, view) {
   const body = ({before, maxlen}) => (maxlen ? {maxlen: Number(maxlen)} : {before});
   ask("Trim the stream", [
-    field("Remove what is older than the entry", "before", {value: found.free_until ?? "", placeholder: "an ID"}),
-    field("or keep the newest", "maxlen", {type: "number", min: "0", placeholder: "so many entries"}),
+    field("Remove entries older than this ID", "before", {value: found.free_until ?? "", placeholder: "an ID"}),
+    field("or keep only the newest", "maxlen", {type: "number", min: "0", placeholder: "number of entries"}),
   ], {
     label: "Trim", danger: true,
     preview: async (words) => losses(await post(`/streams/${key}/trim-preview`, body(words))),
@@ -84,7 +84,7 @@ function trim(key, found, view) {
 }
 
 function losses(loss) {
-  const of = (one) => [one.pending ? `${count(one.pending)} of them are pending` : "", one.not_given ? "some were not given yet" : ""].filter(Boolean).join("; ");
-  return [h("p", {}, `${count(loss.going)} entries go, ${count(loss.staying)} stay.`),
+  const of = (one) => [one.pending ? `${count(one.pending)} of them are pending` : "", one.not_given ? "some were not delivered yet" : ""].filter(Boolean).join("; ");
+  return [h("p", {}, `${count(loss.going)} entries are removed, ${count(loss.staying)} remain.`),
     loss.groups.filter((one) => one.pending || one.not_given).map((one) => h("p", {class: "warning"}, `${typeof one.group === "string" ? one.group : "a group"}: ${of(one)}`))];
 }

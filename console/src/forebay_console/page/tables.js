@@ -1,8 +1,8 @@
-// Tables: the head stays in view, rows can be ticked, and on a phone each row is a card whose cells say their column.
+// Tables: the head stays in view, rows can be ticked, and on a phone each row is a card whose cells name their column.
 
 import {h, patch} from "/page/dom.js";
 
-// A title that begins with > stands over numbers; an element is a head of its own.
+// A title that begins with > is for a column of numbers; an element is used as the head itself.
 export function table(name, titles, {kind = "", empty = ""} = {}) {
   const columns = titles.filter(Boolean).map(column);
   const body = h("tbody", {}, waiting(columns.length));
@@ -29,7 +29,7 @@ function label(row, columns) {
   return row;
 }
 
-// Grey lines until the first answer is there.
+// Grey lines until the first answer arrives.
 function waiting(columns) {
   return [1, 2, 3].map(() => h("tr", {class: "waiting", "aria-hidden": "true"}, h("td", {colspan: columns}, h("span", {class: "bone"}))));
 }
@@ -38,13 +38,13 @@ function dropWaiting(body) {
   body.querySelectorAll("tr.waiting").forEach((row) => row.remove());
 }
 
-// Ticks before rows: ``changed`` is told each time how many are chosen.
+// Checkboxes before rows: ``changed`` is called with the number of chosen rows.
 export class Ticks {
   constructor(changed) {
     this.chosen = new Set();
     this._boxes = new Map();
     this._changed = changed;
-    this._all = h("input", {type: "checkbox", "aria-label": "Choose all that are shown", onchange: () => this._setAll(this._all.checked)});
+    this._all = h("input", {type: "checkbox", "aria-label": "Choose all rows shown", onchange: () => this._setAll(this._all.checked)});
   }
 
   head() {

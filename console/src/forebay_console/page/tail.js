@@ -1,4 +1,4 @@
-// A live tail: entries as they come.  It waits while the reader is further down or has unfolded an entry, and says so.
+// A live tail: entries as they arrive.  It pauses while the reader is further down or has unfolded an entry, and says so.
 
 import {h, show} from "/page/dom.js";
 import {tail} from "/page/api.js";
@@ -28,7 +28,7 @@ export function startTail(key, state, row) {
     note.classList.toggle("paused", waiting.length > 0);
     const mode = waiting.length ? "Paused while you read" : "Live";
     if (spoken.textContent !== mode) spoken.textContent = mode;
-    const missed = leftOut ? ` (${many(leftOut, "entry", "entries")} came too quickly to be shown)` : "";
+    const missed = leftOut ? ` (${many(leftOut, "entry", "entries")} arrived too fast to be shown)` : "";
     said.textContent = (waiting.length ? `${mode}: ${many(waiting.length, "new entry", "new entries")}` : mode) + missed;
   };
   const onScroll = () => { if (waiting.length && !isReading(list.body)) paint(); };
@@ -43,7 +43,7 @@ export function startTail(key, state, row) {
   return () => { stop(); removeEventListener("scroll", onScroll); };
 }
 
-// Further down: the first row is no longer below the head of the page.
+// Reading further down: the first row is hidden under the head of the page.  Or an entry is unfolded.
 function isReading(body) {
   const head = document.getElementById("top").getBoundingClientRect().bottom;
   return body.getBoundingClientRect().top < head || body.querySelector(".unfolded") !== null;

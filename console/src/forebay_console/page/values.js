@@ -1,4 +1,4 @@
-// Values of entries as they came: text, JSON, bytes, perhaps cut; copied and saved.
+// Values of entries as the server sent them: text, JSON, bytes, perhaps cut; to copy and to save.
 
 import {h} from "/page/dom.js";
 import {bytes} from "/page/words.js";
@@ -15,7 +15,7 @@ export function valueNode(value, wide = false) {
     const json = wide ? unfolded(value.text) : null;
     parts.push(json !== null ? h("pre", {class: "json"}, coloured(json)) : h("span", {class: wide ? "value wide" : "value"}, value.text));
   } else {
-    parts.push(h("span", {class: "value binary", title: "bytes that are no text, in base64"}, value.base64));
+    parts.push(h("span", {class: "value binary", title: "bytes that are not text, in base64"}, value.base64));
   }
   if (cut) parts.push(h("span", {class: "tag calm"}, `${bytes(value.bytes)}${value.text === undefined ? ", binary" : ""}`));
   return parts;
@@ -57,7 +57,7 @@ export function copyButton(label, text) {
   }, label);
 }
 
-// Browsers lend their clipboard only to this machine and to TLS; elsewhere the old way works.
+// Browsers allow their clipboard only for localhost and over TLS; elsewhere the old way works.
 async function copy(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = h("textarea", {class: "unseen", "aria-hidden": "true"}, text);

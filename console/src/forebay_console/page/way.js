@@ -1,22 +1,22 @@
-// One entry followed through all groups (not given yet, pending with whom, done, dead), and into lakes.
+// One entry in all groups (not delivered yet, pending with which consumer, done, dead), and in lakes.
 
 import {h, show} from "/page/dom.js";
 import {get} from "/page/api.js";
 import {ago, idMoment, many} from "/page/words.js";
 
 const IN_GROUPS = {
-  not_given: () => "not given yet",
-  pending: (one) => `pending with ${one.consumer}, given ${ago(one.idle_ms)}, ${many(one.deliveries, "delivery", "deliveries")}`,
-  released: () => "released: any consumer may have it",
-  done: () => "acknowledged, or passed over",
+  not_given: () => "not delivered yet",
+  pending: (one) => `pending with ${one.consumer}, delivered ${ago(one.idle_ms)}, ${many(one.deliveries, "delivery", "deliveries")}`,
+  released: () => "released: any consumer may claim it",
+  done: () => "acknowledged, or skipped",
   dead: (one) => h("a", {href: `#/dead/${one.letter_stream}/${one.letter}`}, `dead after ${many(one.deliveries, "attempt")}: ${one.error}`),
 };
 
-const reported = (one) => (one.by === "report" ? `, as its job told ${ago(Date.now() - one.at_ms).replace(/^now$/, "just now")}` : "");
+const reported = (one) => (one.by === "report" ? `, as its job reported ${ago(Date.now() - one.at_ms).replace(/^now$/, "just now")}` : "");
 const IN_LAKES = {
   archived: (one) => [one.files.length ? `archived, in ${one.files.length > 1 ? "one of " : ""}` : `archived${reported(one)}`, one.files.map((path) => h("code", {}, path))],
   not_yet: (one) => `not archived yet: the lake has entries up to ${idMoment(one.cut)}${reported(one)}`,
-  left_out: () => "not in the lake: its job has passed it, and there is no such row",
+  left_out: () => "not in the lake: its job has read past it, and the table has no such row",
   unknown: (one) => `unknown: ${one.why}`,
 };
 
@@ -30,7 +30,7 @@ export function wayOf(key, id) {
     show(place,
       groups.length ? [h("h2", {}, "In its groups"), h("dl", {}, groups)] : null,
       lakes?.length ? [h("h2", {}, "In lakes"), h("dl", {class: "lakes"}, lakes)] : null,
-      lakes ? null : h("p", {class: "faint"}, "Whether it is in a lake is unknown: this user may not read what pipelines report."));
+      lakes ? null : h("p", {class: "faint"}, "Unknown whether it is in a lake: this user may not read the reports of pipelines."));
   };
   fill();
   return place;

@@ -1,4 +1,4 @@
-// Numbers, sizes and times as words.  What a server cannot tell is unknown, not zero.
+// Numbers, sizes and times as words.  A value that a server cannot report is "unknown", not zero.
 
 export const UNKNOWN = "unknown";
 
@@ -38,7 +38,7 @@ export function span(ms) {
   return `${Math.round(ms)} ms`;
 }
 
-// An age that is shown each second: what is younger than a second is new.
+// An age that is updated each second: below one second it is "now".
 export function age(ms) {
   return !isUnknown(ms) && ms >= 0 && ms < 1000 ? "now" : span(ms);
 }
@@ -64,10 +64,10 @@ export function idMoment(id) {
 
 export const many = (value, one, more = `${one}s`) => `${count(value)} ${value === 1 ? one : more}`;
 
-// What the command line would do about a fault is no help on a page.
+// Hints for the command line ("try: ...") do not help on a page.
 export const withoutHint = (text) => text.split(/[.;]* *; try: /)[0];
 
-// The least round number, in the unit of a format, that a value does not pass: where an axis ends.
+// The end of an axis: the smallest round number, in the unit of a format, that is not below a value.
 export function roundAbove(value, format) {
   const units = format === bytes ? BYTES : format === span ? TIMES : [];
   const unit = units.find(([size]) => value >= size)?.[0] ?? 1;
@@ -76,7 +76,7 @@ export function roundAbove(value, format) {
   return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((step) => step * power * unit).find((end) => end >= value);
 }
 
-// A name in an address; one that is no text shows its bytes, as \xff.
+// A name from an address; a name that is not text shows its bytes, as \xff.
 export function decoded(key) {
   try {
     return decodeURIComponent(key);

@@ -1,8 +1,8 @@
-"""Bytes as the page gets them: text or base64, cut, with what was cut.
+"""Bytes as the page gets them: text or base64, cut if long, then with the full size.
 
     {"text": "tea"}                            UTF-8
     {"base64": "gIGC", "bytes": 3}             anything else
-    {"text": "aaaa...", "bytes": 10485760}     so long that only its beginning is sent
+    {"text": "aaaa...", "bytes": 10485760}     too long: only its beginning is sent
 
 A name of a stream is a part of addresses as well: ``key`` is its bytes, percent-encoded, and the
 page uses it as it is.
@@ -14,13 +14,13 @@ import base64
 from typing import Any
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-#: So much of a value stands in a list.
+#: The most bytes of a value in a list.
 LISTED_BYTES = 2_000
-#: So much of one that was asked for alone.
+#: The most bytes of a value that is shown alone.
 WHOLE_BYTES = 256_000
 LONGEST_CHARACTER = 4
-#: A browser takes these parts out of an address, however they are written; no other name has a %
-#: that stands for itself.
+#: A browser removes these parts from an address, however they are encoded; so these names get a
+#: plain % at the end, which no other name has.
 DOTS = {b".": ".%", b"..": "..%"}
 
 
@@ -31,14 +31,14 @@ def shown(data: bytes, most_bytes: int = LISTED_BYTES) -> dict[str, Any]:
     try:
         return {"text": part.decode(), **told}
     except UnicodeDecodeError as error:
-        # A cut may fall inside of the last character.
+        # The cut may be inside the last character.
         if told and error.start > len(part) - LONGEST_CHARACTER:
             return {"text": part[: error.start].decode(), **told}
         return {"base64": base64.b64encode(part).decode(), "bytes": len(data)}
 
 
 def name(data: bytes) -> str:
-    """A name for people; what is no UTF-8 has a mark."""
+    """A name for people; bytes that are not UTF-8 get a mark."""
     return data.decode("utf-8", "backslashreplace")
 
 
@@ -53,7 +53,7 @@ def name_of(key: str) -> bytes:
 
 
 def fields(words: list[bytes], most_bytes: int = LISTED_BYTES) -> list[list[dict[str, Any]]]:
-    """Fields in their order; names may be there twice."""
+    """Fields in their order; a name may occur twice."""
     return [
         [shown(one, most_bytes), shown(value, most_bytes)]
         for one, value in zip(words[::2], words[1::2], strict=True)

@@ -1,1 +1,1 @@
-"""What the page shows; each view is a function of what was asked, and returns plain JSON."""
+"""What the page shows; each view is a function of the question, and returns plain JSON."""

@@ -2,10 +2,10 @@
 
     ?order=newest&from=ID&to=ID&count=50&field=item&value=tea&contains=1
 
-``next`` of an answer is where the next page begins; the one before begins at ``first`` in the other
-order.  Pages grow while entries are small, so a page of ten-megabyte entries holds a few of them in
-memory, not fifty.  A filter looks at a bounded number of entries and then answers with what it has
-found: ``looked`` says how many, and the page asks on from ``next``.
+``next`` of an answer is where the next page begins; the previous page begins at ``first`` in the
+other order.  Pages grow while entries are small, so a page of ten-megabyte entries holds a few of
+them in memory, not fifty.  A filter looks at a bounded number of entries and then answers with the
+matches: ``looked`` says how many it has looked at, and the page continues from ``next``.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from forebay_console.servers.shown import WHOLE_BYTES, fields, size_of
 COUNT, MOST = 50, 500
 MOST_EXPORTED = 10_000
 FIRST_PAGE = 1
-#: Two numbers of 64 bits, and one character that is too much.
+#: Two 64-bit numbers, and one character more.
 LONGEST_ID = 42
 PAGE_BYTES = 1 << 20
 LARGEST_PAGE = 1000
-#: A filter gives up for now after so many entries, or so long.
+#: One request of a filter looks at no more entries, and takes no longer.
 MOST_LOOKED = 50_000
 LONGEST_LOOK_S = 0.5
-#: No more of one answer.
+#: The largest answer.
 ANSWER_BYTES = 4 << 20
 
 Entry = tuple[bytes, list[bytes]]
@@ -40,8 +40,8 @@ Wanted = Callable[[list[bytes]], bool]
 
 
 class Page(NamedTuple, Generic[T]):
-    """What was made of the entries that were found, how many were looked at, and the last of those
-    if there are more.
+    """Items made of the found entries, the number of entries looked at, and the last of those if
+    there are more.
     """
 
     found: list[T]
@@ -61,7 +61,7 @@ def entries(asked: Asked) -> dict[str, Any]:
 
 
 def export(asked: Asked) -> dict[str, Any]:
-    """The same entries, whole, as the text of a file; as many as one answer holds."""
+    """The same entries, uncut, as the text of a file; as many as one answer holds."""
     kind = asked.one_of("kind", (NDJSON, CSV))
     page = page_of(asked, asked.page(COUNT, MOST_EXPORTED), lambda entry: entry, lambda size: size)
     file = io.StringIO(newline="")
@@ -73,9 +73,9 @@ def export(asked: Asked) -> dict[str, Any]:
 def page_of(
     asked: Asked, count: int, make: Callable[[Entry], T], size_in_answer: Callable[[int], int]
 ) -> Page[T]:
-    """The entries that are asked for: so many, or as many as an answer holds.
+    """The entries that are asked for: at most ``count``, and as many as an answer holds.
 
-    What is to be shown is made of each at once: a page of large entries needs little memory then.
+    Each entry is converted at once, so a page of large entries needs little memory.
     """
     is_newest = asked.one_of("order", ("newest", "oldest")) == "newest"
     low, high = bound(asked, "from", "-"), bound(asked, "to", "+")
@@ -99,7 +99,7 @@ def page_of(
 
 
 def must_be_there(asked: Asked) -> None:
-    """Nothing was found: say so if there is no stream; who may not ask is told nothing."""
+    """Raise if there is no such stream; a viewer who may not ask learns nothing."""
     if not is_refused(asked.server.link.ask("XINFO", "GROUPS", asked.stream)):
         asked.server.ask("XINFO", "GROUPS", asked.stream)
 
@@ -111,7 +111,7 @@ def told(entry: Entry) -> dict[str, Any]:
 
 
 def one_entry(asked: Asked) -> dict[str, Any]:
-    """One entry, as whole as can be shown."""
+    """One entry, cut as little as possible."""
     entry_id = exact(asked.path["id"])
     page = asked.server.ask("XRANGE", asked.stream, entry_id, entry_id)
     if not page:
@@ -158,7 +158,7 @@ def filter_of(asked: Asked) -> Wanted | None:
 
 
 def bound(asked: Asked, name: str, otherwise: str) -> str:
-    """A bound of XRANGE: an ID, perhaps without what stands at it."""
+    """A bound of XRANGE: an ID, inclusive or exclusive."""
     text = asked.word(name) or otherwise
     if text not in ("-", "+"):
         checked(text.removeprefix("("))
@@ -175,5 +175,5 @@ def checked(text: str) -> str:
     ms, dash, seq = text[:LONGEST_ID].partition("-")
     is_id = text.isascii() and ms.isdecimal() and (not dash or seq.isdecimal())
     if not is_id or max(int(ms), int(seq or 0)) >> 64:
-        raise BadRequestError(f"{text[:50]!r} is no ID; write it as 1794900000000-0")
+        raise BadRequestError(f"{text[:50]!r} is not an ID; write it as 1794900000000-0")
     return text

@@ -1,7 +1,7 @@
-"""One group: its consumers, and what is pending, by age and by how often it was delivered.
+"""One group: its consumers, and its pending entries by age and by number of deliveries.
 
-A million pending entries are not counted one by one at each look: the histograms are made of the
-first SAMPLED of them, oldest first, and ``is_whole`` says whether that is all.
+A million pending entries are not counted for each request: the histograms count the SAMPLED oldest
+ones, and ``is_whole`` says whether these are all.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from forebay_console.views.entries import bound
 
 PAGE, MOST = 50, 500
 SAMPLED = 5_000
-#: Ages in seconds at which a bar ends, and delivery counts.
+#: The ends of the bars: ages in seconds, and delivery counts.
 AGES_S = (1, 10, 60, 600, 3_600, 86_400)
 DELIVERIES = (1, 2, 3, 5, 10)
 
@@ -56,7 +56,7 @@ def pending(asked: Asked) -> dict[str, Any]:
 
 
 def told(row: Sequence[Any]) -> dict[str, Any]:
-    """One pending entry; one that was released belongs to nobody."""
+    """One pending entry; a released one has no consumer."""
     entry_id, consumer, idle_ms, deliveries = row
     return {
         "id": entry_id.decode(),
@@ -84,5 +84,5 @@ def pending_bars(asked: Asked) -> dict[str, Any]:
 
 
 def rung(value: float, steps: Sequence[int]) -> int:
-    """The first step that a value does not pass; after the last one if it passes all."""
+    """The index of the first step that is not below a value; past the end if all are below."""
     return next((at for at, step in enumerate(steps) if value <= step), len(steps))

@@ -1,8 +1,8 @@
 """How many entries a stream has over time, in bars.
 
-A Forebay counts without a look at entries (FB.SPLIT), so its bars are exact.  Elsewhere a short
-range is counted, and a long one is estimated: at the start of each bar a few entries tell how dense
-they are there.  ``is_exact`` says which.
+A Forebay counts without reading entries (FB.SPLIT), so its bars are exact.  Elsewhere a short range
+is counted, and a long one is estimated from the density of a few entries at the start of each bar.
+``is_exact`` says which.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SAMPLED = 20
 
 
 def histogram(asked: Asked) -> dict[str, Any]:
-    """Bars between two times; of the whole stream if none are given."""
+    """Bars between two times; for the whole stream if none are given."""
     facts = stream_of(asked.server, asked.stream)
     if facts.first_id is None or facts.newest_id is None:
         return {"start_ms": 0, "step_ms": 0, "bars": [], "is_exact": True}
@@ -36,7 +36,7 @@ def histogram(asked: Asked) -> dict[str, Any]:
 
 
 def counted(server: Server, stream: bytes, edges: list[int], length: int) -> tuple[list[int], bool]:
-    """How many entries are between each two edges, and whether that is exact."""
+    """The number of entries between each two edges, and whether it is exact."""
     spans = list(pairwise(edges))
     first = server.link.ask("FB.SPLIT", stream, *ids(*spans[0]), 1)
     if not isinstance(first, Refusal):
@@ -57,7 +57,7 @@ def ids(start_ms: int, end_ms: int) -> tuple[str, str]:
 
 
 def estimated(page: list[Any], start_ms: int, end_ms: int) -> int:
-    """About how many entries a bar has, by how dense its first ones are."""
+    """About how many entries a bar has, from the density of its first ones."""
     if len(page) < SAMPLED:
         return len(page)
     spanned_ms = max(1, ms_of(page[-1][0].decode()) - start_ms)

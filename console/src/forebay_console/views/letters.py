@@ -1,7 +1,7 @@
-"""Dead letters: streams that hold them, grouped by error, and one letter with its way.
+"""Dead letters: streams that hold them, letters grouped by error, one letter with its history.
 
-A letter is an entry that a worker buried (forebay_workers.settle.letters).  Errors that differ in
-numbers, quoted words and addresses only are one kind: ``ValueError: bad price '3,20'``, ``'4,10'``.
+A letter is an entry that a worker buried (forebay_workers.settle.letters).  Errors that differ only
+in numbers, quoted words and addresses are one kind: ``ValueError: bad price '3,20'``, ``'4,10'``.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from forebay_workers.settle.letters import Letter, read
 
 SUFFIX = b":dead"
 PAGE, MOST = 50, 500
-#: Kinds are made of the newest so many letters.
+#: Kinds are made of this many newest letters.
 MOST_LOOKED = 10_000
 CHANGING = re.compile(r"0x[0-9a-fA-F]+|\d+|'[^']*'|\"[^\"]*\"|`[^`]*`")
 LONGEST_ERROR = 300
 
 
 def places(asked: Asked) -> dict[str, Any]:
-    """All streams of letters that have some."""
+    """All dead-letter streams that are not empty."""
     found = [
         one
         for one in list(asked.board.streams.values())
@@ -120,7 +120,7 @@ def line(letter: Letter) -> dict[str, Any]:
 
 
 def letters(server: Server, stream: bytes, end: str) -> Iterator[Letter]:
-    """Letters, newest first; entries that are none are passed over."""
+    """Letters, newest first; entries that are not letters are skipped."""
     for entry_id, words in walk(server, stream, "-", end, is_reverse=True):
         letter = read(entry_id, words)
         if letter is not None:
@@ -128,10 +128,10 @@ def letters(server: Server, stream: bytes, end: str) -> Iterator[Letter]:
 
 
 def kind_of(error: str) -> str:
-    """An error without what differs from message to message."""
+    """An error without the parts that differ from message to message."""
     return CHANGING.sub("…", first_line(error))
 
 
 def first_line(error: str) -> str:
-    """What stands in a table."""
+    """The error for a table."""
     return (error.splitlines() or [""])[0][:LONGEST_ERROR]

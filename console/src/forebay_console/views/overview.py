@@ -14,18 +14,18 @@ from forebay_console.servers.shown import key_of, name
 from forebay_console.watch.board import Watched
 
 PAGE, MOST = 50, 500
-#: Streams of ours, which are shown when they are asked for by name.
+#: Our own streams; they are shown only if the search names them.
 INTERNAL = b"forebay:"
-#: So well do we know the server's clock.
+#: How exactly we know the server's clock.
 CLOCK_MS = 1_000
 
 
 @dataclass(frozen=True)
 class Listed:
-    """What was found, in order, and sums over it; made once a round for all who ask the same.
+    """The streams found, in order, and sums over them; made once a round for equal questions.
 
-    ``dim`` are those of which no more than the length may be seen; they come last, by name: an
-    order by something else would tell it.
+    ``dim`` are streams of which the viewer may see only the length.  They come last, by name: any
+    other order would reveal something.
     """
 
     streams: list[Watched]
@@ -36,7 +36,7 @@ class Listed:
 
 
 def overview(asked: Asked) -> dict[str, Any]:
-    """A page of the table, and what holds for all of it."""
+    """A page of the table, and the sums over all of it."""
     words = asked.word("search"), asked.one_of("sort", tuple(SORTS)), asked.one_of("order", ORDERS)
     start, count = asked.number("start", 0, 10**9), asked.number("count", PAGE, MOST)
     found, shown = page_of(asked, words, start, count)
@@ -55,7 +55,7 @@ def overview(asked: Asked) -> dict[str, Any]:
 def page_of(
     asked: Asked, words: tuple[str, str, str], start: int, count: int
 ) -> tuple[Listed, list[Watched]]:
-    """The list and a page of it; made anew if the viewer's rights have just changed."""
+    """The list and a page of it; made again if the viewer's rights have just changed."""
     while True:
         lists = asked.permits.lists
         found = lists.of(asked.board.rounds, words, lambda: listed(asked, *words))
@@ -66,7 +66,7 @@ def page_of(
 
 
 def listed(asked: Asked, search: str, sort: str, order: str) -> Listed:
-    """All that is searched for and may be seen, in order."""
+    """All streams that match the search and may be seen, in order."""
     found = [one for one in list(asked.board.streams.values()) if is_wanted(one, search)]
     sights = asked.sights([one.facts.name for one in found])
     clear = [one for one in found if sights[one.facts.name] is Sight.ALL]
@@ -83,14 +83,14 @@ def listed(asked: Asked, search: str, sort: str, order: str) -> Listed:
 
 
 def dim_row(watched: Watched) -> dict[str, Any]:
-    """A stream of which the viewer may know the length alone."""
+    """A stream of which the viewer may see only the length."""
     known = ("key", "name", "length", "is_dead_letters")
     line = row(watched)
     return {name: line[name] if name in known else None for name in line} | {"curve": []}
 
 
 def is_wanted(watched: Watched, search: str) -> bool:
-    """Whether a stream is searched for: by a part of its name, or by a pattern."""
+    """Whether a stream matches the search: a part of its name, or a pattern."""
     stream = watched.facts.name
     if not search:
         return not stream.startswith(INTERNAL)
@@ -101,7 +101,7 @@ def is_wanted(watched: Watched, search: str) -> bool:
 
 
 def row(watched: Watched) -> dict[str, Any]:
-    """One stream in a line; made once for each of its changes, whoever looks."""
+    """One row of the table; made once for each change of the stream, for all viewers."""
     version, made = watched.line
     if version != watched.version:
         version = watched.version
@@ -111,7 +111,7 @@ def row(watched: Watched) -> dict[str, Any]:
 
 
 def made_row(watched: Watched, now_ms: int) -> dict[str, Any]:
-    """The line itself."""
+    """The row itself."""
     facts, worst = watched.facts, watched.worst
     return {
         "key": key_of(facts.name),
@@ -133,13 +133,13 @@ def made_row(watched: Watched, now_ms: int) -> dict[str, Any]:
 
 
 def out_rate(watched: Watched) -> float | None:
-    """Entries a second that groups are given, all of them together."""
+    """Entries a second that are delivered to all groups together."""
     known = [one.out_rate for one in watched.groups.values() if one.out_rate is not None]
     return sum(known) if known else None
 
 
 def age_ms(entry_id: str | None, now_ms: int) -> int | None:
-    """How old an entry is, by its ID; an ID made by hand may be any number."""
+    """The age of an entry, by its ID; an ID that a client chose may be any number."""
     if entry_id is None:
         return None
     age = now_ms - ms_of(entry_id)

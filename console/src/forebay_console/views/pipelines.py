@@ -10,7 +10,7 @@ from forebay.cli.remote.facts import ms_of
 from forebay_console.asking.asked import Asked
 
 STREAM = b"forebay:pipelines"
-#: Curves are made of the newest so many reports.
+#: Curves are made of this many newest reports.
 MOST_REPORTS = 2_000
 CURVE = 60
 RUNNING, SILENT_AFTER_MS = ("started", "batch", "idle"), 300_000
@@ -32,7 +32,7 @@ def pipelines(asked: Asked) -> dict[str, Any]:
 
 
 def reports(asked: Asked) -> Iterator[tuple[int, dict[str, str]]]:
-    """What jobs told and when, the newest last."""
+    """The reports of jobs with their times, the newest last."""
     page = asked.server.ask("XREVRANGE", STREAM, "+", "-", "COUNT", MOST_REPORTS)
     for entry_id, words in reversed(page):
         texts = [word.decode("utf-8", "replace") for word in words]
@@ -40,7 +40,7 @@ def reports(asked: Asked) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def fold(found: dict[str, dict[str, Any]], at_ms: int, told: dict[str, str]) -> None:
-    """One more report."""
+    """Add one report."""
     name, event = told.get("pipeline"), told.get("event", "")
     if name is None:
         return
@@ -70,7 +70,7 @@ def note_lake(lakes: list[dict[str, Any]], at_ms: int, told: dict[str, str]) -> 
 
 
 def number(text: str) -> float | None:
-    """A number of a report; one that is none is not known."""
+    """A number of a report; None if it is not a number."""
     try:
         value = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The server: how it is, how durable its data is, its replicas, its slow commands, its settings."""
+"""The server: its state, durability, replicas, slow commands and settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SLOW_ARGUMENT_BYTES = 200
 
 
 def server(asked: Asked) -> dict[str, Any]:
-    """What INFO says, in the parts that a person looks for."""
+    """The facts of INFO, in the parts that a person looks for."""
     trouble = asked.board.server.trouble
     if trouble is not None:
         return facts(Board()) | {"trouble": trouble}
@@ -46,13 +46,13 @@ def facts(board: Board) -> dict[str, Any]:
 
 
 def number(info: Mapping[str, str], name: str) -> int | None:
-    """A number of INFO; None if the server does not say it."""
+    """A number of INFO; None if the server does not report it."""
     value = info.get(name, "")
     return int(value) if value.lstrip("-").isdecimal() else None
 
 
 def durability(info: Mapping[str, str]) -> dict[str, Any]:
-    """How far acknowledged data has come: written, on disk, on replicas."""
+    """How safe acknowledged data is: written, on disk, on replicas."""
     return {
         "aof": info.get("aof_enabled") == "1" if "aof_enabled" in info else None,
         "acked": number(info, "aof_acked_offset"),
@@ -84,7 +84,7 @@ def replicas(info: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def replication(info: Mapping[str, str]) -> dict[str, Any]:
-    """Who follows whom, and how far."""
+    """The primary or the replicas, and their offsets."""
     return {
         "offset": number(info, "master_repl_offset"),
         "primary": f"{info['master_host']}:{info.get('master_port')}"
@@ -125,11 +125,11 @@ def settings(asked: Asked) -> dict[str, Any]:
 
 
 def defaults() -> dict[str, str]:
-    """What a Forebay has without a word."""
+    """The default settings of a Forebay."""
     from forebay.server.config.config import Config
 
     found = Config().get([b"*"])
-    found.pop(b"dir", None)  # that of this process
+    found.pop(b"dir", None)  # it is the directory of this process
     return {name.decode(): value.decode("utf-8", "replace") for name, value in found.items()}
 
 
@@ -139,7 +139,7 @@ def hidden(name: str, value: str) -> str:
 
 
 def clients(asked: Asked) -> dict[str, Any]:
-    """Who is connected."""
+    """The connected clients."""
     reply = asked.server.ask("CLIENT", "LIST")
     rows = [
         dict(pair.split("=", 1) for pair in text.split(" ") if "=" in pair)

@@ -1,4 +1,4 @@
-"""One stream: its facts, its groups, what keeps it from being trimmed, what keeping it costs."""
+"""One stream: its facts, its groups, why entries cannot be trimmed, the cost of keeping them."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from forebay_console.servers.shown import key_of, name
 from forebay_console.views.overview import row
 from forebay_console.watch.board import Watched, WatchedGroup
 
-#: How long a stream that is new here is waited for.
+#: How long to wait until the poller knows a new stream.
 NEW_S = 2.0
 DAY_MS = 86_400_000
 DAYS = (1, 7, 30)
 
 
 def watched_of(asked: Asked) -> Watched:
-    """What is known of a stream; it is asked about each second from now on."""
+    """The known facts of a stream; the poller asks about it each second from now on."""
     if asked.sights([asked.stream], ON_SCREEN_S)[asked.stream] is not Sight.ALL:
-        asked.server.ask("XINFO", "GROUPS", asked.stream)  # which says what is not permitted
+        asked.server.ask("XINFO", "GROUPS", asked.stream)  # raises if it is not permitted
     asked.poller.look_at([asked.stream])
     found = asked.board.streams.get(asked.stream)
     if found is None:
-        asked.server.ask("XINFO", "GROUPS", asked.stream)  # which says why, if it is not there
+        asked.server.ask("XINFO", "GROUPS", asked.stream)  # raises if there is no such stream
         found = asked.board.wait_for(asked.stream, NEW_S)
     if found is None:
-        raise NotThereError("this stream is new here; it is there in a moment")
+        raise NotThereError("the console does not know this stream yet; try again in a moment")
     return found
 
 
 def stream(asked: Asked) -> dict[str, Any]:
-    """Everything above the entries."""
+    """Everything on the page above the entries."""
     found = watched_of(asked)
     facts = found.facts
     return {
@@ -48,7 +48,7 @@ def stream(asked: Asked) -> dict[str, Any]:
 
 
 def group_row(group: WatchedGroup) -> dict[str, Any]:
-    """One group in a line, with its curves of the last hour."""
+    """One group as a row, with its curves of the last hour."""
     facts = group.facts
     return {
         "key": key_of(facts.name),
@@ -66,7 +66,7 @@ def group_row(group: WatchedGroup) -> dict[str, Any]:
 
 
 def pins(asked: Asked) -> dict[str, Any]:
-    """What keeps entries from being trimmed, group by group, and what retention would cost."""
+    """Which entries each group still needs and why, and what retention would cost."""
     found = watched_of(asked)
     groups = [one.facts for one in found.groups.values()]
     oldest = oldest_pending(asked.server, groups)
@@ -107,7 +107,7 @@ def pin(facts: GroupFacts, oldest: str | None, stream: StreamFacts) -> dict[str,
 
 
 def costs(watched: Watched, now_ms: int) -> list[dict[str, Any]]:
-    """What so many days would take in memory, by what came in since the oldest entry."""
+    """The memory for some numbers of days, by the entries added since the oldest one."""
     facts = watched.facts
     if not facts.length or facts.first_id is None or watched.memory_bytes is None:
         return []

@@ -1,1 +1,1 @@
-"""What changes by itself, asked for once for all viewers: names, facts, rates, curves, INFO."""
+"""Live figures, asked once for all viewers: names, facts, rates, curves, INFO."""

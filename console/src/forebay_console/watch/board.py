@@ -1,7 +1,7 @@
-"""What is known of the server and its streams now; written by the poller, read by everybody.
+"""The current knowledge of the server and its streams; the poller writes it, all others read it.
 
     Board
-      server    INFO, curves of commands, memory, clients, and when it was last heard
+      server    INFO, curves of commands, memory, clients, and when it last answered
       streams   name -> Watched: facts, in rate, bytes, a curve;  groups -> WatchedGroup: lag, age
 
 One thread writes, others read: a record is replaced as a whole, so a reader sees one moment of it.
@@ -29,10 +29,10 @@ class WatchedGroup:
 
     facts: GroupFacts
     at_s: float
-    #: What was read at ``at_s``, when the rate was taken last.
+    #: The entries read until ``at_s``, the time of the last rate.
     read: int | None = None
     out_rate: float | None = None
-    #: How old the next entry is that the group will be given; 0 if it has all.
+    #: The age of the next entry for the group; 0 if it has all.
     behind_ms: int | None = None
     lag_curve: Curve = field(default_factory=lambda: Curve(*LARGE))
     behind_curve: Curve = field(default_factory=lambda: Curve(*LARGE))
@@ -44,30 +44,30 @@ class Watched:
 
     facts: StreamFacts
     at_s: float
-    #: What was added by ``at_s``, when the rate was taken last.
+    #: The entries added until ``at_s``, the time of the last rate.
     added: int | None = None
-    #: The server's time when something of it was last seen to have changed.
+    #: The server's time when a change was last seen.
     now_ms: int = 0
     #: The number of the last change, over all streams: a row is made once for each.
     version: int = 0
-    #: Its line in a table, and the version of which that was made.
+    #: The version from which its row was made, and the row.
     line: tuple[int, dict[str, Any]] = (-1, {})
     in_rate: float | None = None
     memory_bytes: int | None = None
     memory_at_s: float = float("-inf")
-    #: Not to be asked about before: the reply of XINFO holds two entries, which may be large.
+    #: Do not ask before this: the reply of XINFO holds two entries, which may be large.
     rest_until_s: float = 0.0
     curve: Curve = field(default_factory=lambda: Curve(*SMALL))
     groups: dict[bytes, WatchedGroup] = field(default_factory=dict)
 
     @property
     def worst(self) -> WatchedGroup | None:
-        """The group with the most to come."""
+        """The group with the largest lag."""
         return max(self.groups.values(), key=lambda group: group.facts.lag or 0, default=None)
 
     @property
     def pending(self) -> int:
-        """Entries that were given and not acknowledged, in all groups."""
+        """Entries delivered and not acknowledged, in all groups."""
         return sum(group.facts.pending for group in self.groups.values())
 
 
@@ -76,7 +76,7 @@ class ServerBoard:
     """The server itself."""
 
     info: dict[str, str] = field(default_factory=dict)
-    #: Its time at the last INFO, and what stops us from asking, if something does.
+    #: Its time at the last INFO, and the trouble that stops us from asking, if any.
     now_ms: int = 0
     #: Our time at that moment.
     at_s: float = 0.0
@@ -84,21 +84,21 @@ class ServerBoard:
     curves: dict[str, Curve] = field(default_factory=dict)
 
     def time_ms(self) -> int:
-        """What its clock shows now, by ours."""
+        """The server's time now, derived from our clock."""
         return self.now_ms + int((time.monotonic() - self.at_s) * 1000) if self.now_ms else 0
 
 
 class Board:
-    """All of it, with numbers that go up whenever something changed."""
+    """The whole board, with numbers that rise with each change."""
 
     def __init__(self) -> None:
         self.server = ServerBoard()
         self.streams: dict[bytes, Watched] = {}
-        #: Whether all names were seen once.
+        #: Whether all names have been seen once.
         self.is_whole = False
         #: Goes up with each change of a stream, and with each round.
         self.version = 0
-        #: How often everything was looked at; lists are sorted anew once a round.
+        #: The number of rounds; lists are sorted again once a round.
         self.rounds = 0
         self._news = threading.Condition()
 
@@ -108,13 +108,13 @@ class Board:
             self._news.notify_all()
 
     def wait_for(self, name: bytes, patience_s: float) -> Watched | None:
-        """A stream that is new here; it is asked about at the next glance."""
+        """Wait for a stream that is not known yet; the next glance asks about it."""
         with self._news:
             self._news.wait_for(lambda: name in self.streams, patience_s)
         return self.streams.get(name)
 
     def touch(self, watched: Watched) -> None:
-        """Something of a stream has changed."""
+        """Note that a stream has changed."""
         self.version += 1
         watched.version = self.version
         watched.now_ms = self.server.time_ms()

@@ -11,7 +11,7 @@ from array import array
 
 
 class Curve:
-    """Points of (when, how much); what is not known leaves a gap."""
+    """Points of (time, value); an unknown value leaves a gap."""
 
     __slots__ = ("_count", "_length", "_points", "_start_s", "_step_s", "_sum")
 
@@ -24,7 +24,7 @@ class Curve:
         self._count = 0
 
     def push(self, at_s: float, value: float | None) -> None:
-        """One more sample."""
+        """Add a sample."""
         if value is None:
             return
         if self._count and at_s - self._start_s >= self._step_s:
@@ -35,7 +35,7 @@ class Curve:
         self._count += 1
 
     def points(self) -> list[tuple[float, float]]:
-        """All points, oldest first, with the one that is being made."""
+        """All points, oldest first, with the unfinished one."""
         flat = self._points.tolist()
         found = list(zip(flat[::2], flat[1::2], strict=True))
         if self._count:
@@ -43,7 +43,7 @@ class Curve:
         return found
 
     def values(self) -> list[float]:
-        """How much, without when."""
+        """The values, without times."""
         return [round(value, 3) for _, value in self.points()]
 
     def _close(self) -> None:

@@ -1,6 +1,6 @@
 """A walk over all names, a piece at a time: SCAN, which never stops the server.
 
-A whole walk knows what has gone: a name that was there before it began, and that it did not meet.
+A whole walk finds deleted names: they were known before it began, and it did not meet them.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ from collections.abc import Iterable
 
 from forebay.cli.remote.server import Server
 
-#: How many keys a piece looks at; so many pieces are done in one round.
+#: How many keys a piece looks at, and how many pieces one round does.
 COUNT = 1_000
 PIECES = 3
 
 
 class Walk:
-    """Goes round and round."""
+    """Walks over all names again and again."""
 
     def __init__(self) -> None:
         self._cursor = b"0"
         self._met: set[bytes] = set()
         self._last: set[bytes] | None = None
         self._is_new_round = False
-        #: Whether it was once all the way round.
+        #: Whether it has finished a whole walk.
         self.is_whole = False
 
     def step(self, server: Server) -> list[bytes]:
-        """A few pieces; the names in them."""
+        """Walk a few pieces; return the names in them."""
         found: list[bytes] = []
         for _ in range(PIECES):
             options = ("COUNT", COUNT, "TYPE", "stream")

@@ -1,1 +1,1 @@
-"""From a request to a view or a deed and back: routes, sign-in, headers, events."""
+"""From a request to a view or an action and back: routes, sign-in, headers, events."""

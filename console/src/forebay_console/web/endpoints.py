@@ -1,4 +1,4 @@
-"""The table of all questions and deeds: one row each, for the routes and for the OpenAPI page.
+"""The table of all questions and actions: one row each, for the routes and the OpenAPI page.
 
     method  address                              function            what it does
 
@@ -34,11 +34,11 @@ class Endpoint:
     path: str
     function: Callable[[Asked], Any]
     summary: str
-    #: What it answers.
+    #: Its answer.
     answer: Schema
-    #: Words that may stand after the ?
+    #: Words that may follow the ?
     words: Mapping[str, Schema] = field(default_factory=dict)
-    #: What is sent to it.
+    #: Its request body.
     body: Schema | None = None
     #: Whether it changes nothing although it is a POST.
     is_preview: bool = False
@@ -71,17 +71,17 @@ def live(
 
 
 def post(path: str, function: Function, summary: str, answer: Schema, body: Schema) -> Endpoint:
-    """A deed."""
+    """An action."""
     return Endpoint("POST", path, function, summary, answer, body=body)
 
 
 def preview(path: str, function: Function, summary: str, answer: Schema, body: Schema) -> Endpoint:
-    """What a deed would do."""
+    """What an action would do."""
     return Endpoint("POST", path, function, summary, answer, body=body, is_preview=True)
 
 
 def most(number: int) -> Schema:
-    """A number from 0 on; a larger one is taken for the largest."""
+    """A number from 0 on; a larger one counts as the largest."""
     return {"type": "integer", "minimum": 0, "maximum": number}
 
 
@@ -201,7 +201,7 @@ ENDPOINTS = (
     preview(
         f"{GROUP}/delete-preview",
         group_deeds.delete_preview,
-        "What is lost with a group",
+        "What deleting a group would lose",
         look.GROUP_LOSS,
         NOTHING,
     ),
@@ -227,7 +227,7 @@ ENDPOINTS = (
         counted("released"),
         record(ids=look.IDS),
     ),
-    live("/dead", letters.places, "Streams of dead letters", look.PLACES),
+    live("/dead", letters.places, "Dead-letter streams", look.PLACES),
     get(f"{DEAD}/kinds", letters.kinds, "Dead letters by kind of error", look.KINDS),
     get(
         *(f"{DEAD}/letters", letters.some_letters, "Dead letters", look.LETTERS),
@@ -249,7 +249,7 @@ ENDPOINTS = (
     post(
         f"{DEAD}/redrive",
         letter_deeds.redrive_all,
-        "Send letters back, a piece at a time",
+        "Send letters back, some per request",
         record(sent=look.COUNT, left=look.COUNT),
         PACED,
     ),
@@ -258,7 +258,7 @@ ENDPOINTS = (
         {"anyOf": [*CHOICE["anyOf"], record(ids=look.IDS)]},
     ),
     get("/pipelines", pipelines.pipelines, "Pipelines on Spark, by their reports", look.PIPELINES),
-    live("/server", server_view.server, "How the server is", look.SERVER),
+    live("/server", server_view.server, "The state of the server", look.SERVER),
     get("/server/slow", server_view.slow_log, "Slow commands", look.SLOW),
     get("/server/settings", server_view.settings, "Settings", look.SETTINGS),
     get("/server/clients", server_view.clients, "Connections", look.CLIENTS),

@@ -2,9 +2,9 @@
 
     event: state    data: {...}                         the same JSON as the GET of that address
     event: change   data: [[["streams",3,"lag"],0],...]  places in it, and what is there now
-    : still here                                        each 15 s, so that proxies keep the line
+    : still here                                        each 15 s, so that proxies keep it open
 
-The board tells how often it changed; nobody asks the server because somebody watches.
+The board counts its changes; a viewer causes no further questions to the server.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ ALIVE = ": still here\n\n"
 
 
 class OverError(Exception):
-    """Who looks may look no longer; the browser asks again, and is told so."""
+    """The viewer may no longer see this; the browser asks again, and gets the refusal."""
 
 
 class Bell:
-    """Rings for all who wait, from any thread."""
+    """Wakes all waiting tasks, from any thread."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._next: asyncio.Future[None] | None = None
 
     def open(self) -> None:
-        """Called once, in the loop of those who wait."""
+        """Call once, in the loop of the waiting tasks."""
         self._loop = asyncio.get_running_loop()
         self._next = self._loop.create_future()
 
     def ring(self) -> None:
-        """Wake them."""
+        """Wake all waiting tasks."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
             loop.call_soon_threadsafe(self._ring)
@@ -51,7 +51,7 @@ class Bell:
             self._next = self._loop.create_future()
 
     def next(self) -> asyncio.Future[None]:
-        """What is done when it rings next; taken before a look, so that no ring is missed."""
+        """A future for the next ring; take it before a look, so that no ring is missed."""
         if self._next is None:
             raise RuntimeError("the bell is not open")
         return self._next
@@ -63,7 +63,7 @@ def event(data: Any, kind: str = "state") -> str:
 
 
 def changes(before: Any, after: Any, *way: str | int) -> Iterator[tuple[list[str | int], Any]]:
-    """What must be put where to make the one of the other."""
+    """The places that differ, each with its new value."""
     if before is after:
         return
     if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
@@ -77,12 +77,12 @@ def changes(before: Any, after: Any, *way: str | int) -> Iterator[tuple[list[str
 
 
 def are_rows(value: Any) -> bool:
-    """Whether it is a list of objects, which change one by one."""
+    """Whether it is a list of objects; these are compared one by one."""
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
 def told(before: Any, after: Any) -> str:
-    """What to say to somebody who knows ``before``; nothing if nothing has changed."""
+    """The event for a viewer that has ``before``; empty if nothing has changed."""
     found = list(changes(before, after))
     if not found:
         return ""
@@ -90,18 +90,18 @@ def told(before: Any, after: Any) -> str:
 
 
 def streamed(events: AsyncIterator[str]) -> StreamingResponse:
-    """An answer that goes on."""
+    """An answer that stays open."""
     return StreamingResponse(events, media_type="text/event-stream")
 
 
 def looked(look: Callable[[], Any], last: Any) -> tuple[Any, str]:
-    """What is there now, and what to say to somebody who knows ``last``."""
+    """The current state, and the event for a viewer that has ``last``."""
     found = look()
     return found, told(last, found)
 
 
 async def followed(bell: Bell, look: Callable[[], Any]) -> AsyncIterator[str]:
-    """What ``look`` says, now and whenever it says something else."""
+    """The result of ``look``, now and whenever it changes."""
     last = None
     while True:
         rings = bell.next()
@@ -118,7 +118,7 @@ async def followed(bell: Bell, look: Callable[[], Any]) -> AsyncIterator[str]:
 
 
 async def taken(take: Callable[[], Any], leave: Callable[[], None]) -> AsyncIterator[str]:
-    """What is taken from a queue, until the browser goes away."""
+    """The items of a queue, until the browser disconnects."""
     try:
         yield ALIVE
         while True:

@@ -1,13 +1,13 @@
-"""What every answer says to the browser, and which requests are not answered at all.
+"""The headers of every answer, and the requests that are refused at once.
 
-- Everything comes from here and nothing else is run: ``default-src 'self'`` without exceptions.
-- No other page may show ours in a frame, so nobody can be led to click on it.
-- The name in ``Host`` must be one of ours: a foreign name that was pointed at this machine (DNS
+- The page loads and runs only our own files: ``default-src 'self'`` without exceptions.
+- No other page may show ours in a frame, so it cannot trick a user into clicking on ours.
+- The name in ``Host`` must be one of ours: a foreign name that points at this machine (DNS
   rebinding) would otherwise make a foreign page one of ours.
-- Nothing that holds data is kept by the browser.
+- The browser stores nothing that holds data.
 
 Names in addresses of the API stay percent-encoded until a view decodes them: a name may hold a
-slash, and bytes that are no text.
+slash, and bytes that are not text.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
 class Guard:
-    """Stands before the app."""
+    """Checks requests before the app gets them."""
 
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
-        """``names``: what may stand in Host, without the port; ``*`` for anything."""
+        """``names``: allowed names in Host, without the port; ``*`` for any."""
         self._app = app
         self._names = {name.lower() for name in names}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Turn away strangers, add the headers."""
+        """Refuse unknown hosts, add the headers."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

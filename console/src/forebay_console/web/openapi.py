@@ -11,10 +11,10 @@ from forebay_console.web.schemas import ANY_ID, ERROR, SHARED, TEXT, YES_NO, Sch
 
 PART = re.compile(r"{(\w+)}")
 REFUSALS = {
-    "400": "What was asked cannot be understood",
-    "401": "Nobody is signed in, or the password is wrong",
-    "403": "Not permitted: by the server to this user, or by a console that only reads",
-    "404": "It is not there",
+    "400": "The request cannot be understood",
+    "401": "Not signed in, or the password is wrong",
+    "403": "Not permitted: by the server to this user, or by a read-only console",
+    "404": "Not found",
     "409": "The server refuses it",
     "429": "Too many wrong passwords",
     "502": "No server answers",
@@ -29,7 +29,7 @@ SESSION = partly(
     may_write=YES_NO,
     trouble=maybe(TEXT),
 )
-LIVE = "Under /api/live the same address gives it as server-sent events, whenever it changes."
+LIVE = "Under /api/live the same address sends it as server-sent events, whenever it changes."
 
 
 def description(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def description(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
 
 
 def session() -> dict[str, Any]:
-    """Who looks."""
+    """The session: sign-in and sign-out."""
     asked = partly(user=TEXT, password=TEXT)
     told = {"responses": responses(SESSION), "security": []}
     return {

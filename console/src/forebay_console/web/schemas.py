@@ -1,4 +1,4 @@
-"""What answers and bodies look like, as JSON Schema: for the OpenAPI page, and for its test.
+"""Answers and bodies as JSON Schema: for the OpenAPI page, and for its test.
 
     record(id=TEXT, lag=maybe(WHOLE))      an object with exactly these members
     record(...) | {"required": [...]}      some of them may be missing
@@ -19,7 +19,7 @@ NUMBER: Schema = {"type": "number"}
 YES_NO: Schema = {"type": "boolean"}
 NULL: Schema = {"type": "null"}
 ID: Schema = {"type": "string", "pattern": r"^[0-9]+-[0-9]+$"}
-#: An ID that somebody writes; the number after the dash may be left out.
+#: An ID in a request; the number after the dash may be left out.
 ANY_ID: Schema = {"type": "string", "pattern": r"^[0-9]{1,19}(-[0-9]{1,19})?$", "maxLength": 39}
 BOUND: Schema = {"type": "string", "pattern": r"^([-+]|\(?[0-9]{1,19}(-[0-9]{1,19})?)$"}
 
@@ -44,12 +44,12 @@ def record(**members: Schema) -> Schema:
 
 
 def partly(*needed: str, **members: Schema) -> Schema:
-    """An object with members of which some may be missing."""
+    """An object with members; all but ``needed`` may be missing."""
     return record(**members) | {"required": list(needed)}
 
 
 def maybe(schema: Schema) -> Schema:
-    """What is null where it is not known."""
+    """Null if the value is not known."""
     return {"anyOf": [schema, NULL]}
 
 
@@ -69,18 +69,18 @@ def shared(name: str) -> Schema:
 
 
 def counted(name: str) -> Schema:
-    """What a deed says: how many."""
+    """The answer of an action: how many."""
     return record(**{name: COUNT})
 
 
 VALUE, ENTRY, ROW = shared("Value"), shared("Entry"), shared("StreamRow")
 GROUP, LETTER, ERROR = shared("Group"), shared("Letter"), shared("Error")
 CURVE = many(NUMBER)
-#: A name or a value that somebody sends: text, or bytes as base64.
+#: A name or a value in a request: text, or bytes as base64.
 SENT: Schema = {"anyOf": [TEXT, record(text=TEXT), record(base64=TEXT)]}
 FIELDS = many(many(SENT, minItems=2, maxItems=2), minItems=1, maxItems=1000)
 IDS = many(ANY_ID, minItems=1, maxItems=1000)
-#: A name that is no text is told as base64.
+#: A name that is not text is sent as base64.
 NAME: Schema = {"anyOf": [TEXT, record(base64=TEXT)]}
 
 ROW_MEMBERS: Schema = {

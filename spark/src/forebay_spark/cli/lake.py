@@ -1,4 +1,4 @@
-"""``forebay lake``: what a lake holds and how it came to be, without Spark."""
+"""``forebay lake``: the contents and history of a lake, without Spark."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from forebay_spark.cli.options import Json
 from forebay_spark.cli.spark import told
 
 EPILOG = """\
-A lake is a Delta table: a folder, or an address as s3://bucket/lake. Object stores are
-reached with the environment variables of their own tools, as AWS_ACCESS_KEY_ID.
+A lake is a Delta table: a folder, or an address such as s3://bucket/lake. Object stores are
+reached with the environment variables of their own tools, such as AWS_ACCESS_KEY_ID.
 
 examples:
   forebay lake info ./lake
@@ -28,7 +28,7 @@ Small files become large ones with: forebay pipeline compact ./lake
 
 app = App(
     name="lake",
-    help="Looks at a lake, and removes files that it needs no more. Starts no Spark.",
+    help="Shows a lake, and removes files that it no longer needs. Does not start Spark.",
     help_epilogue=EPILOG,
 )
 
@@ -52,7 +52,7 @@ def _print(columns: Iterable[str], records: list[dict[str, Any]], as_json: bool)
 @app.command(help_epilogue="examples:\n  forebay lake info ./lake")
 @told
 def info(lake: Place, /, *, json: Json = False) -> None:
-    """Say how much a lake holds, in all and of each stream."""
+    """Show how much a lake holds, in total and for each stream."""
     from forebay_spark.lake import show
 
     facts = show.info(lake)
@@ -73,7 +73,7 @@ def info(lake: Place, /, *, json: Json = False) -> None:
 @app.command(help_epilogue="examples:\n  forebay lake files ./lake --json")
 @told
 def files(lake: Place, /, *, json: Json = False) -> None:
-    """List the files that count now."""
+    """List the current files."""
     from forebay_spark.lake import show
 
     _print(("rows", "bytes", "first", "last", "path"), show.files(lake), json)
@@ -85,20 +85,20 @@ Limit = Annotated[int, Parameter(metavar="N", show_default=True, help="how many 
 @app.command(help_epilogue="examples:\n  forebay lake history ./lake --limit 5")
 @told
 def history(lake: Place, /, *, limit: Limit = 20, json: Json = False) -> None:
-    """List what was committed, newest first."""
+    """List the commits, newest first."""
     from forebay_spark.lake import show
 
     commits = show.history(lake, limit)
     _print(("version", "at", "operation", "metrics"), commits, json)
 
 
-Delete = Annotated[bool, Parameter(help="delete them; without it nothing is")]
+Delete = Annotated[bool, Parameter(help="delete them; without it nothing is deleted")]
 Keep = Annotated[
     str,
     Parameter(
         metavar="TIME",
         show_default=True,
-        help="versions of this time stay readable, as do queries over them",
+        help="how long versions, and queries over them, stay readable",
     ),
 ]
 Force = Annotated[bool, Parameter(help="allow a --keep below 7 days")]
@@ -122,7 +122,7 @@ def vacuum(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Show files that the lake needs no more, or delete them."""
+    """Show files that the lake no longer needs, or delete them."""
     from forebay_spark.lake import show
     from forebay_spark.pipeline.settings import duration
 
@@ -132,14 +132,14 @@ def vacuum(
         _print((), [{"lake": lake, "deleted": delete, "files": paths}], as_json=True)
         return
     sys.stdout.write("".join(f"{path}\n" for path in paths))
-    done = "deleted" if delete else "not needed any more; --delete removes them"
+    done = "deleted" if delete else "no longer needed; --delete removes them"
     sys.stdout.write(f"{len(paths)} files {done}\n")
 
 
 @app.command(help_epilogue="examples:\n  forebay lake upgrade ./lake")
 @told
 def upgrade(lake: Place, /) -> None:
-    """Take over a lake of the format before."""
+    """Convert a lake of the earlier format."""
     from forebay_spark.lake.old import upgrade as take_over
 
     snapshot = take_over(lake).snapshot()

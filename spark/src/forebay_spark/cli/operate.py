@@ -17,7 +17,7 @@ MOST_SHOWN = 10
 
 
 def add_to(app: App) -> None:
-    """Make them commands of a command."""
+    """Add these commands to an app."""
     app.command(told(status), help_epilogue=STATUS_EXAMPLES)
     app.command(told(reset), help_epilogue=RESET_EXAMPLES)
     app.command(told(redrive), help_epilogue=REDRIVE_EXAMPLES)
@@ -29,8 +29,8 @@ examples:
   forebay pipeline status --url redis://db:6379 --json
 
 Every job reports to the stream forebay:pipelines of its source's server. The states are
-running, stopped, failed, and silent: it did not say that it ended, but has said nothing
-for five minutes.
+running, stopped, failed, and silent: it did not report its end, but sent no report for
+five minutes.
 """
 
 
@@ -41,7 +41,7 @@ def status(
     json: Json = False,
     url: Url = DEFAULT_URL,
 ) -> int:
-    """Say how all pipelines of a server are."""
+    """Show the state of all pipelines of a server."""
     from dataclasses import asdict
 
     from forebay_spark.cli.tables import show_table
@@ -49,7 +49,7 @@ def status(
     from forebay_spark.query.results import Result, write_json
 
     if lake is not None:
-        raise SparkCommandError(f"about a lake it is: forebay lake info {lake}")
+        raise SparkCommandError(f"for a lake, use: forebay lake info {lake}")
     found = read({"url": url or DEFAULT_URL})
     if json:
         for one in found:
@@ -82,13 +82,13 @@ examples:
   forebay pipeline reset totals.toml --to-time 2026-11-16T09:00:00Z
   forebay pipeline run totals.toml
 
-Stop the job before. The job gets a new checkpoint that begins at the moment, and the old
-one is kept beside it. What is processed again is written again. An archive cannot be
-reset: its lake decides where it goes on.
+Stop the job first. The job gets a new checkpoint that starts at this time, and the old one
+is kept next to it. Entries that are processed again are written again. An archive cannot be
+reset: its lake decides where it continues.
 """
 
 
-DryRun = Annotated[bool, Parameter(help="only say what would be done")]
+DryRun = Annotated[bool, Parameter(help="only show what would be done")]
 
 
 def reset(
@@ -98,7 +98,7 @@ def reset(
     to_time: Annotated[str, Parameter(metavar="TIME", help="as 2026-11-16T09:00:00Z")],
     dry_run: DryRun = False,
 ) -> int:
-    """Let a job begin anew at a moment."""
+    """Let a job start again at a given time."""
     from forebay_spark.pipeline import config
     from forebay_spark.pipeline import reset as moving
 
@@ -117,18 +117,18 @@ examples:
   forebay pipeline redrive --from orders.dlq --set currency=EUR
   forebay pipeline redrive --from orders.dlq --to orders:mended --function mends:price
 
-A dead letter is put back once: a redrive that was killed goes on, a second one takes only
-letters that came since. The function gets the fields as a list of (name, value) and the
-reason, and returns the mended fields, as a list or a dictionary, or None to pass the
-letter over. Python must find its module (PYTHONPATH).
+A dead letter is put back once: a killed redrive continues where it stopped, and a second one
+takes only newer letters. The function gets the fields as a list of (name, value) and the
+reason. It returns the corrected fields, as a list or a dictionary, or None to skip the
+letter. Python must find its module (PYTHONPATH).
 """
 
 
-MEND = Group("How to mend: one of these, or not at all", validator=at_most_one)
+MEND = Group("How to correct letters: at most one of these", validator=at_most_one)
 
 Dead = Annotated[str, Parameter(name="--from", metavar="STREAM", help="dead letters")]
 To = Annotated[
-    str | None, Parameter(metavar="STREAM", help="where to (the stream that each came from)")
+    str | None, Parameter(metavar="STREAM", help="target stream (the stream that each came from)")
 ]
 Values = Annotated[
     tuple[str, ...],
@@ -141,7 +141,7 @@ Values = Annotated[
 ]
 Function = Annotated[
     str | None,
-    Parameter(group=MEND, metavar="MODULE:NAME", help="a Python function that mends"),
+    Parameter(group=MEND, metavar="MODULE:NAME", help="a Python function that corrects letters"),
 ]
 
 
@@ -155,7 +155,7 @@ def redrive(
     url: Url = DEFAULT_URL,
     retry_for: RetryFor = None,
 ) -> int:
-    """Put the dead letters of a quarantine back, mended or as they were."""
+    """Put the dead letters of a quarantine back, corrected or unchanged."""
     from forebay_spark.pipeline import redrive as back
 
     mend: back.Mend = back.as_it_was

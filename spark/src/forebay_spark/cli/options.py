@@ -1,9 +1,9 @@
-"""Options that several commands share, as types: cyclopts reads them off signatures.
+"""Options that several commands share, as types: cyclopts reads them from signatures.
 
     def status(*, url: Url = DEFAULT_URL) -> int: ...         one option
     def compact(*, spark: SparkOptions = HERE) -> int: ...    several, as a dataclass
 
-Defaults that a reader of ``--help`` wants to know stand in the help or have ``show_default``.
+Defaults that matter to a reader of ``--help`` are in the help text or have ``show_default``.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ URL_VARIABLE = "FOREBAY_URL"
 
 
 def url_parameter(without: str = DEFAULT_URL) -> Parameter:
-    """Which server; the variable may hold a password, so its value is never printed.
+    """The server; the variable may hold a password, so its value is never printed.
 
-    ``without`` says what counts if neither is given: the usual address, or none.
+    ``without`` says what is used if neither is given: the usual address, or none.
     """
     told = f"the server ({URL_VARIABLE}, or else {without})"
     return Parameter(metavar="URL", env_var=URL_VARIABLE, show_env_var=False, help=told)
 
 
-#: An empty variable counts as none: say ``url or DEFAULT_URL``.
+#: An empty variable counts as unset: use ``url or DEFAULT_URL``.
 Url = Annotated[str, url_parameter()]
 Json = Annotated[bool, Parameter(help="JSON, one object a line")]
 Streams = Annotated[
     tuple[str, ...], Parameter(name="--stream", metavar="NAME", help="a stream; may be repeated")
 ]
-#: Options of the connector that have no argument of their own.
+#: Options of the connector without their own argument.
 ConnectorOptions = Annotated[
     tuple[str, ...],
     Parameter(
@@ -42,7 +42,7 @@ ConnectorOptions = Annotated[
         help="an option of the connector, as password=... or maxEntriesPerTrigger=50000",
     ),
 ]
-#: How long to wait for a server, where there is no ``--option``.
+#: How long to wait for a server, for commands without ``--option``.
 RetryFor = Annotated[
     str | None,
     Parameter(
@@ -75,7 +75,7 @@ class SparkOptions:
         tuple[str, ...],
         Parameter(metavar="KEY=VALUE", help="a setting of Spark, as spark.driver.memory=4g"),
     ] = ()
-    ui: Annotated[bool, Parameter(help="leave Spark's web pages on, and say where they are")] = (
+    ui: Annotated[bool, Parameter(help="keep Spark's web pages on, and print their address")] = (
         False
     )
 

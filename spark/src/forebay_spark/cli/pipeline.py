@@ -25,7 +25,7 @@ EPILOG = """\
 examples:
   forebay pipeline archive --stream orders --lake ./lake --trim "1 hour" --every "10 seconds"
   forebay pipeline run totals.toml --json
-  forebay pipeline settings aggregate         what a file for this job may say
+  forebay pipeline settings aggregate         the settings of a file for this job
   forebay pipeline replay ./lake --stream orders --to orders:test --speed 10
   forebay pipeline compact ./lake
   forebay pipeline status
@@ -33,7 +33,7 @@ examples:
   forebay pipeline redrive --from orders.dlq --set currency=EUR
   forebay pipeline infer --stream orders      propose a schema
 
-Ctrl-C stops after the batch that is under way; every job goes on where it stopped.
+Ctrl-C stops after the current batch; every job continues where it stopped.
 Progress goes to standard error, and to the stream forebay:pipelines of the source.
 """
 
@@ -51,7 +51,7 @@ examples:
   forebay pipeline run totals.toml
   forebay pipeline run totals.yaml --json --master spark://host:7077
 
-What a file may say: forebay pipeline settings. There is an example for each job in
+The settings of a file: forebay pipeline settings. There is an example for each job in
 examples/pipelines of the sources.
 """
 
@@ -64,7 +64,7 @@ def run_file(
     file: JobFile,
     /,
     *,
-    check: Annotated[bool, Parameter(help="only read the file and say what it is")] = False,
+    check: Annotated[bool, Parameter(help="only read the file and report mistakes")] = False,
     watching: Watching = USUAL,
     spark: SparkOptions = HERE,
 ) -> int:
@@ -73,7 +73,7 @@ def run_file(
 
     job = reset.begun(config.load(str(file)))
     if check:
-        sys.stdout.write(f"{file}: {type(job).__name__.lower()} {job.name}, no fault found\n")
+        sys.stdout.write(f"{file}: {type(job).__name__.lower()} {job.name}, no mistake found\n")
         return 0
     return run_job(job, spark, watching)
 
@@ -91,32 +91,32 @@ Pattern = Annotated[
     Parameter(metavar="PATTERN", help="all streams that match, also new ones, as 'orders:*'"),
 ]
 NewLake = Annotated[
-    str, Parameter(metavar="LAKE", help="folder of the lake; made if it is not there")
+    str, Parameter(metavar="LAKE", help="folder of the lake; created if it does not exist")
 ]
 Schema = Annotated[
     str | None,
     Parameter(metavar="SCHEMA", help="fields and types, as in 'rider string, speed double'"),
 ]
-#: An option whose value may be left out: none, or a list that is empty then.
+#: An option whose value may be left out: None without it, an empty list without a value.
 Trim = Annotated[
     tuple[str, ...] | None,
     Parameter(
         metavar="[KEEP]",
         consume_multiple=(0, 1),
-        help="remove what is archived and acknowledged by all groups; with KEEP, as in '1 hour', "
-        "younger entries stay",
+        help="remove entries that are archived and acknowledged by all groups; with KEEP, as in "
+        "'1 hour', younger entries stay",
     ),
 ]
 Every = Annotated[
     str,
     Parameter(
         metavar="INTERVAL",
-        help="go on and look for new entries so often, as in '10 seconds' (once, to the end)",
+        help="continue, and look for new entries this often, as in '10 seconds' (once, to the end)",
     ),
 ]
 JobName = Annotated[
     str | None,
-    Parameter(metavar="NAME", help="how the job is called; two on one lake need two names"),
+    Parameter(metavar="NAME", help="name of the job; two jobs on one lake need two names"),
 ]
 
 
@@ -166,10 +166,10 @@ examples:
 """
 
 Lake = Annotated[str, Parameter(name="LAKE", help="folder of the lake")]
-From = Annotated[str, Parameter(metavar="NAME", help="the stream as the lake knows it")]
+From = Annotated[str, Parameter(metavar="NAME", help="the name of the stream in the lake")]
 Ids = Annotated[
     Literal["new", "keep"],
-    Parameter(show_default=True, help="keep needs a stream that ends before them"),
+    Parameter(show_default=True, help="keep needs a stream whose IDs are all lower"),
 ]
 
 
@@ -190,13 +190,13 @@ def replay(
     ] = None,
     speed: Annotated[
         float | None,
-        Parameter(metavar="N", help="1 is the original pace, 10 ten times (at once)"),
+        Parameter(metavar="N", help="1 is the original speed, 10 ten times that (no pauses)"),
     ] = None,
     ids: Ids = "new",
     retry_for: RetryFor = None,
     spark: SparkOptions = HERE,
 ) -> int:
-    """Write a stretch of a lake back into a stream."""
+    """Write a period of a lake back into a stream."""
     given = {
         "lake": lake,
         "stream": stream,
@@ -237,7 +237,7 @@ def compact(
     ] = "1 day",
     spark: SparkOptions = HERE,
 ) -> int:
-    """Make few large files of many small ones."""
+    """Merge many small files into few large ones."""
     job = job_of("compact", {"lake": lake, "target_mb": target_mb, "grace": grace})
     return run_job(job, spark)
 
@@ -250,7 +250,7 @@ operate.add_to(app)
 def settings(
     only: Annotated[str | None, Parameter(name="JOB", help="one job (all)")] = None, /
 ) -> int:
-    """List what a file may say about a job."""
+    """List the settings of a job's file."""
     from forebay_spark.pipeline import config
     from forebay_spark.pipeline.settings import one_of
 
@@ -259,7 +259,7 @@ def settings(
     for name in names:
         job = config.JOBS[name]
         parts |= {f'job = "{name}"': job, **dict(config.parts_of(job))}
-    # What a source or a sink may say is the same in every job: once is enough, at the end.
+    # The settings of sources and sinks are the same in every job: list them once, at the end.
     for head, kind in sorted(parts.items(), key=lambda pair: pair[0].startswith("[")):
         sys.stdout.write(f"{head}\n")
         for setting, default, doc in config.settings_of(kind):
@@ -286,14 +286,14 @@ def infer(
 ) -> int:
     """Propose a schema from the last entries of a stream (needs no Spark).
 
-    The schema goes to standard output, what was seen of each field beside it.
+    The schema goes to standard output, the facts about each field to standard error.
     """
     from forebay_spark.options import BATCH, read_options
     from forebay_spark.read.infer import infer_schema, last_entries
 
     given = {"url": url or DEFAULT_URL, "streams": stream, **pairs("--option", options)}
     if last < 1:
-        raise SparkCommandError(f"--last {last} asks for nothing; give 1 or more")
+        raise SparkCommandError(f"--last {last} asks for no entries; give 1 or more")
     seen = infer_schema(last_entries(read_options(given, BATCH), stream, last))
     sys.stderr.write(seen.table())
     sys.stdout.write(f"{seen.ddl}\n")

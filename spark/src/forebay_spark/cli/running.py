@@ -41,7 +41,7 @@ USUAL = Watching()
 
 
 def run_job(job: AnyJob, options: SparkOptions, watching: Watching = USUAL) -> int:
-    """A query until its end, or a job that does its work and says what it did."""
+    """Run a query until its end, or a job once, and report what it did."""
     from forebay_spark.pipeline.config import Compact
     from forebay_spark.pipeline.replay import Replay
 
@@ -93,7 +93,7 @@ def _stream(spark: SparkSession, job: Stream, watching: Watching, reporter: Repo
 
 
 def job_of(kind: str, given: Mapping[str, object]) -> AnyJob:
-    """A job from arguments, judged as one from a file is."""
+    """A job from arguments, checked like one from a file."""
     from forebay_spark.pipeline import config
 
     known = {name: value for name, value in given.items() if value is not None}

@@ -1,7 +1,7 @@
-"""What commands on Spark share: starting it, and errors as one sentence.
+"""The common part of commands on Spark: starting it, and errors as one sentence.
 
-Spark is an extra of this package (``forebay[spark]``), so nothing of it is imported before
-a command needs it, and without it the command says how to get it.
+Spark is an extra of this package (``forebay[spark]``), so it is imported only when a command needs
+it.  Without it the command says how to install it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SparkCommandError(Exception):
 
 
 def check_installed() -> None:
-    """See that the extra is there."""
+    """Check that the extra is installed."""
     for module in ("pyspark", "pyarrow", "redis", "deltalake"):
         if find_spec(module) is None:
             raise SparkCommandError(
@@ -45,7 +45,7 @@ def check_installed() -> None:
 
 
 def pairs(argument: str, given: Iterable[str]) -> dict[str, str]:
-    """What was given as NAME=VALUE, any number of times."""
+    """Arguments of the form NAME=VALUE, any number of them."""
     found = {}
     for text in given:
         name, equals, value = text.partition("=")
@@ -59,7 +59,7 @@ def pairs(argument: str, given: Iterable[str]) -> dict[str, str]:
 
 @contextmanager
 def spark_of(options: SparkOptions, name: str) -> Iterator[Session]:
-    """A session as the options want it, stopped at the end; or the one that is there."""
+    """A session with these options, stopped at the end; or the existing one."""
     from pyspark.errors import PySparkException
     from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
@@ -67,7 +67,7 @@ def spark_of(options: SparkOptions, name: str) -> Iterator[Session]:
     from forebay_spark import session
 
     settings = pairs("--conf", options.conf)
-    # What goes wrong is told once, by us; these would print it as well, with a stack.
+    # We report errors once; this logger would print them again, with a stack.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(logger).setLevel(logging.CRITICAL)
@@ -92,7 +92,7 @@ def spark_of(options: SparkOptions, name: str) -> Iterator[Session]:
 
 
 def children() -> set[int]:
-    """The processes that this one has started, and that run now."""
+    """The running child processes of this process."""
     found: set[int] = set()
     for task in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError):  # a thread that has just ended
@@ -101,8 +101,8 @@ def children() -> set[int]:
 
 
 def end(processes: Iterable[int]) -> None:
-    """End a Java that is just starting: it leaves with its parent only once it is up, and would
-    stay for good."""
+    """End a Java that is just starting: only a Java that is up ends with its parent; this one would
+    never end."""
     for process in processes:
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGTERM)
@@ -137,7 +137,7 @@ def sentences() -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         raise SparkCommandError(
-            "stopped by Ctrl-C; a job that is started again goes on where it stopped"
+            "stopped by Ctrl-C; a restarted job continues where it stopped"
         ) from None
     except ConnectorError as error:
         raise SparkCommandError(str(error)) from error

@@ -1,4 +1,4 @@
-"""``forebay sql``: ask streams and their lake with SQL, in one go or in a shell."""
+"""``forebay sql``: query streams and their lake with SQL, in one command or in a shell."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 tables (SHOW TABLES lists them):
-  entries           every entry that was asked for, as one table
+  entries           all entries of the chosen streams, as one table
   `NAME`            the entries of the stream NAME, also with --pattern; plain words
                     need no backticks
-  NAME              the same, where what is no letter or digit is _: orders:eu is the
-                    table orders_eu too, unless another stream would be called so
-  with --table      a lake of results, as a table of its own
+  NAME              the same, with _ for each character that is not a letter or digit: orders:eu
+                    is also the table orders_eu, unless another stream would get that name
+  with --table      a lake of results, as its own table
 
 what they show:
   --lake and --url  hot and cold: server and lake as one table, every entry once
-  --lake alone      what is in the lake; no server is asked, so none need be up
+  --lake alone      what is in the lake; no server is asked, so none needs to run
   --stream alone    what is on the server
 
 columns: stream, id, timestamp, seq, fields (a map), date; or those of the lake's schema.
@@ -62,12 +62,12 @@ app = App(
     version_flags=(),
 )
 
-#: What is one word with hyphens before it is an option that there is not; "-- text" is a comment.
+#: One word after hyphens is an unknown option; "-- text" is a comment of SQL.
 OPTION = re.compile(r"--?[a-z][^\s=]*(=.*)?", re.DOTALL)
 
 
 def statement(_: Any, tokens: Sequence[Token]) -> str:
-    """What the line asks: SQL may begin with a comment, and - is standard input."""
+    """The statement of the command line: SQL may begin with a comment; - is standard input."""
     if OPTION.fullmatch(tokens[0].value):
         known = app.assemble_argument_collection()
         raise UnknownOptionError(token=tokens[0], argument_collection=known)
@@ -110,7 +110,7 @@ PAST = Group("The past of a lake: one of these", validator=at_most_one)
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class TableOptions:
-    """What is asked: streams, a lake, both as one, results."""
+    """The tables of a query: streams, a lake, both as one, results."""
 
     lake: Annotated[
         str | None,
@@ -125,7 +125,7 @@ class TableOptions:
     ] = None
     schema: Annotated[
         str | None,
-        Parameter(metavar="SCHEMA", help="fields and types of a stream that has no lake"),
+        Parameter(metavar="SCHEMA", help="fields and types, for streams without a lake"),
     ] = None
     since: Annotated[
         str | None, Parameter(metavar="TIME", help="first moment, as 2026-11-16T12:00:00Z")
@@ -176,7 +176,7 @@ def sql(
     max_rows: MaxRows = 1000,
     spark: SparkOptions = HERE,
 ) -> int:
-    """Find mistakes, open the tables, run what was asked."""
+    """Find mistakes, open the tables, run the statements."""
     from forebay_spark.query.sql import Tables
     from forebay_spark.query.statements import statements_of
     from forebay_spark.runtime.interrupts import Calls, noticed_ctrl_c
@@ -198,7 +198,7 @@ def sql(
             for text in statements:
                 show(opened, text)
     except KeyboardInterrupt:
-        raise SparkCommandError("stopped by Ctrl-C; what is printed is not all") from None
+        raise SparkCommandError("stopped by Ctrl-C; the output is incomplete") from None
     return 0
 
 
@@ -235,12 +235,12 @@ def _check_statements(statements: list[str], tables: Asked) -> None:
 def _tell_what_is_shown(tables: Asked) -> None:
     if tables.lake is not None and tables.url is None:
         sys.stderr.write(
-            "the lake alone; with --url also what is still on the server and not yet in it\n"
+            "the lake alone; with --url also the entries on the server that are not yet in it\n"
         )
 
 
 def shell(opened: Tables, show: Print, ctrl_c: CtrlC) -> int:
-    """Statements by hand until the person leaves."""
+    """Run typed statements until the user leaves."""
     from forebay_spark.pipeline.flow import readable
     from forebay_spark.query.results import render
     from forebay_spark.query.shell import Shell, history

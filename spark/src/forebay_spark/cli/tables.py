@@ -9,7 +9,7 @@ from forebay_spark.query.results import Row, render, text
 
 
 def show_table(columns: Sequence[str], rows: Sequence[Row]) -> None:
-    """Print a table; every cell whole, on as many lines as it needs."""
+    """Print a table; no cell is cut, each takes as many lines as it needs."""
     if sys.stdout.isatty():
         draw(columns, rows)
     else:
@@ -17,7 +17,7 @@ def show_table(columns: Sequence[str], rows: Sequence[Row]) -> None:
 
 
 def draw(columns: Sequence[str], rows: Sequence[Row]) -> None:
-    """A table as wide as the terminal; numbers stand to the right."""
+    """A table as wide as the terminal; numbers are right-aligned."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table

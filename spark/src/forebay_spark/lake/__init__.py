@@ -1,17 +1,17 @@
 """A lake: a Delta table that jobs of Forebay fill, each row once, and that many tools can open.
 
     stores.py         where a lake is: a folder of this machine, or an object store
-    transactions.py   how far each stream and each query is in the table, inside of it
+    transactions.py   how far each stream and each query is, stored in the table itself
     log.py            its log: read, and kept short
-    lake.py           the table: made, opened at a version, added to
-    parquet.py        files by the tasks that have the rows
-    results.py        the same for rows that come out of Spark
+    lake.py           the table: create it, open a version, add to it
+    parquet.py        files, written by the tasks that have the rows
+    results.py        the same for rows from Spark
     frames.py         the rows of a version, in Spark
     scan_files.py     which files a query opens, from its WHERE alone
-    upkeep.py         few large files instead of many small ones; old files are removed
-    show.py           what a lake holds and how it came to be, for a person
-    old.py            lakes of the format before, taken over
+    upkeep.py         few large files instead of many small ones; removes old files
+    show.py           the contents and history of a lake, for a person
+    old.py            converts lakes of the earlier format
 
 Log, checkpoints, statistics, compaction and vacuum are those of the library ``deltalake``.
-docs/internals/pipeline.md tells why each row is there once.
+docs/internals/pipeline.md explains why each row is there once.
 """

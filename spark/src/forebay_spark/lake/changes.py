@@ -1,18 +1,18 @@
-"""What a commit changes, and the two ways in which it is told to the table.
+"""The changes of a commit, and the two ways to write them to the table.
 
     commit_file(change, ...)     the file of the commit, as the library would write it
-    library_actions(change, ...) what the library is handed, to write it itself
+    library_actions(change, ...) the arguments for the library, which then writes it
 
-The library goes through all files of a table twice for each commit: 50 ms with 10,000 files, and
-hardly anything of it is needed to add one.  So a commit that only adds files is written here, if
-the lake is a folder (``Lake.commit``).  The format is open; a test holds the file against the
+For each commit the library goes through all files of a table twice: 50 ms with 10,000 files, and
+adding a file needs hardly anything of it.  So a commit that only adds files is written here, if
+the lake is a folder (``Lake.commit``).  The format is open; a test compares the file with the
 library's, for any path, value and name.
 
 Rules
-  1. A path is written with the same signs encoded as the library has them: it removes a file by
-     the path as it stands in the log.
-  2. Only what ``is_plain`` may be written here.  A table that asks more of its writers is the
-     library's business.
+  1. A path is written with the same characters encoded as by the library: it removes a file by
+     its path in the log.
+  2. Only a table that ``is_plain`` may be written here.  If a table demands more of its writers,
+     the library writes it.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from deltalake import Transaction
 from deltalake.table import ProtocolVersions
 from deltalake.transaction import AddAction, RemoveAction
 
-#: Signs of a path that stay as they are, beside letters and digits.
+#: Characters of a path that stay as they are, besides letters and digits.
 PLAIN_SIGNS = "!$&'()+,-./:;=@_~"
-#: Tables up to it ask nothing of somebody who adds files but that their rows are right.
+#: Tables up to this writer version demand only correct rows of a program that adds files.
 PLAIN_WRITER = 2
 ENGINE = "forebay-spark"
 
 
 class DataFile(NamedTuple):
-    """A file of the table: where, how large, the values that all its rows share, its times."""
+    """A file of the table: path, size, the values that all its rows share, its times."""
 
     path: str
     size_bytes: int
@@ -46,7 +46,7 @@ class DataFile(NamedTuple):
 
 
 class NewFile(NamedTuple):
-    """A file that is safe on disk and in no commit yet."""
+    """A file that is safe on disk, but in no commit yet."""
 
     path: str
     size_bytes: int
@@ -57,7 +57,7 @@ class NewFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """What a commit adds; files that it takes away in return have the same rows."""
+    """The additions of a commit; the files that they replace have the same rows."""
 
     files: Sequence[NewFile] = ()
     said: Sequence[Transaction] = ()
@@ -66,12 +66,12 @@ class Change:
 
 
 def is_plain(protocol: ProtocolVersions) -> bool:
-    """Whether files may be added to a table without knowing more than the first of its rules."""
+    """Whether files may be added to a table with only the basic rules of the format."""
     return protocol.min_writer_version <= PLAIN_WRITER
 
 
 def commit_file(change: Change, partitions: Sequence[str], now_ms: int) -> bytes:
-    """A commit that adds files, a line for each thing that it says."""
+    """A commit that adds files, one line for each action."""
     assert not change.instead_of, "files are replaced by the library alone"
     parameters = {"mode": "Append", "partitionBy": _line(list(partitions))}
     about = {"timestamp": now_ms, "operation": "WRITE", "operationParameters": parameters}
@@ -99,7 +99,7 @@ def _line(told: object) -> str:
 
 
 def library_actions(change: Change, now_ms: int) -> list[AddAction | RemoveAction]:
-    """The files that a commit adds and takes away; what replaces others is no news."""
+    """The files that a commit adds and removes; replacing files is not a change of data."""
     is_news = not change.instead_of
     return [
         *(
@@ -114,12 +114,12 @@ def library_actions(change: Change, now_ms: int) -> list[AddAction | RemoveActio
 
 
 def texts(values: Mapping[str, Any]) -> dict[str, str | None]:
-    """The values of a partition, as the log writes them."""
+    """The values of a partition, in the form of the log."""
     return {name: value_text(value) for name, value in values.items()}
 
 
 def value_text(value: Any) -> str | None:
-    """A value by which a table is partitioned, as the log writes it."""
+    """A partition value, in the form of the log."""
     if value is None or isinstance(value, str):
         return value
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""What can be wrong with a lake; the family is drawn in ``forebay_spark.errors``."""
+"""Errors of a lake; ``forebay_spark.errors`` shows the whole family."""
 
 from __future__ import annotations
 

@@ -1,18 +1,18 @@
 """The rows of a lake's version, in Spark.
 
-Spark's own Parquet reader gets the list of the files that count, so that neither what was
-replaced nor what was never committed is seen.  The values by which a table is partitioned stand
-in the names of folders, as all writers of Delta spell them.
+Spark's own Parquet reader gets the list of the current files, so that it sees neither replaced nor
+uncommitted files.  The partition values are in the names of folders, as all writers of Delta spell
+them.
 
     plain     root/stream=a/date=d/part-1.parquet             Spark's reader finds the values
     old       root/data/commit=x/stream=a/date=d/part-1...    the same, one folder deeper
-    spelled   root/stream=%C3%A9/..., or another tool's way   Spark's reader, values by the log,
+    spelled   root/stream=%C3%A9/..., or another tool's way   Spark's reader, values from the log,
                                                               a part for each folder
     store     s3://...: this Spark has no jar for it          Arrow in Python workers
                                                               (lake/source.py)
 
-With the name of a time column, each scan of Spark's reader opens only files that may have the times
-of its WHERE (scan_files.py).
+With the name of a time column, each scan of Spark's reader opens only files that may match the
+times of its WHERE (scan_files.py).
 
 With Delta's jar in the session, ``spark.read.format("delta").load(path)`` gives the same rows.
 """
@@ -38,14 +38,14 @@ from forebay_spark.lake.scan_files import pruned
 from forebay_spark.lake.source import FILES, FORMAT, encode_files, register
 
 OLD_DATA, OLD_FOLDER = "data", "commit"
-#: From so many paths on, Spark lists them by a job of its own, which takes seconds.
+#: From this many paths on, Spark lists them with a job, which takes seconds.
 DISCOVERY = "spark.sql.sources.parallelPartitionDiscovery.threshold"
 NEVER = str(1 << 30)
 NO_PATH_HAS = "\0"
 PLAIN, OLD, SPELLED, STORE = "plain", "old", "spelled", "store"
-#: Parts of a query that Spark can still plan; with more folders than that, workers read the files.
+#: The most parts of a query that Spark can plan; with more folders, workers read the files.
 MOST_PARTS = 100
-#: One thread at a time changes Spark's setting and puts it back.
+#: One thread at a time changes Spark's setting and restores it.
 _listing = threading.RLock()
 
 
@@ -55,7 +55,7 @@ def frame_of(
     files: Iterable[DataFile] | None = None,
     time: str | None = None,
 ) -> DataFrame:
-    """The rows of all files of a version, or of some of them; a scan may leave some out by time."""
+    """The rows of all files of a version, or of some; a scan may skip files by time."""
     columns = snapshot.about.columns
     chosen = snapshot.files if files is None else list(files)
     groups: dict[str, list[DataFile]] = defaultdict(list)
@@ -70,7 +70,7 @@ def frame_of(
 
 
 def _layout(snapshot: Snapshot, file: DataFile) -> str:
-    """How Spark can get at a file."""
+    """How Spark can read a file."""
     if not snapshot.place.is_local or "://" in file.path:
         return STORE
     wanted = [(name, value_text(file.values.get(name))) for name in snapshot.about.partitions]
@@ -84,7 +84,7 @@ def _layout(snapshot: Snapshot, file: DataFile) -> str:
 
 @lru_cache(maxsize=10_000)
 def _as_spark_reads(folder: str) -> tuple[str, str | None]:
-    """Column and value of a folder; Spark takes each %xx for a character of its own."""
+    """Column and value of a folder; Spark takes each %xx for one character."""
     name, _, value = folder.partition("=")
     text = re.sub("%([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), value)
     return name, None if value == NO_VALUE else text
@@ -122,7 +122,7 @@ def _parts(part: _Part, layout: str) -> list[DataFrame]:
 
 
 def _read_spelled(part: _Part) -> DataFrame:
-    """Files of one folder, whose values the log says."""
+    """Files of one folder, with values from the log."""
     columns, values = part.snapshot.about.columns, part.files[0].values
     inside = StructType([field for field in columns if field.name not in values])
     frame = part.load(part.spark.read.schema(inside))
@@ -144,7 +144,7 @@ def _read(part: _Part, layout: str) -> DataFrame:
 
 
 def _load(reader: DataFrameReader, paths: list[str]) -> DataFrame:
-    """Files by their paths.  PySpark tells Java of them one by one; here all go at once."""
+    """Files by their paths.  PySpark passes them to Java one by one; here all go at once."""
     java: Any = getattr(reader, "_jreader", None)
     if java is None:  # Spark Connect, which sends them together
         return reader.parquet(*paths)
@@ -162,7 +162,7 @@ def _read_in_python(spark: SparkSession, snapshot: Snapshot, files: list[DataFil
 
 @contextmanager
 def _listed_here(spark: SparkSession) -> Iterator[None]:
-    """Let the driver look at the files; they are known, so there is nothing to search."""
+    """Let the driver list the files; they are known, so there is nothing to search."""
     with _listing:
         before = str(spark.conf.get(DISCOVERY))
         spark.conf.set(DISCOVERY, NEVER)

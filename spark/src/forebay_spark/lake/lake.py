@@ -1,24 +1,24 @@
-"""The table: made, opened at a version, and added to, all or nothing.
+"""The table: create it, open a version, add to it, all or nothing.
 
     lake = Lake("/data/lake")
-    lake.create(about)                        unless the same lake is there already
+    lake.create(about)                        unless the same lake already exists
     snapshot = lake.snapshot()                a version: files, cuts, batches; it never changes
-    lake.commit(lambda snapshot: Change(...)) and now everybody sees it, or nobody does
+    lake.commit(lambda snapshot: Change(...)) all readers see all of it, or nothing
 
-Files are written before the commit that names them (parquet.py).  ``commit`` hands the newest
-snapshot to a function that answers with a change; if another writer was quicker, the function is
-asked again, with the newer snapshot.  It may then decide otherwise: because its batch is there
-already, say.
+Files are written before the commit that names them (parquet.py).  ``commit`` calls a function with
+the newest snapshot, and the function returns a change.  If another writer was quicker, the function
+is called again, with the newer snapshot.  It may then decide otherwise, for example because its
+batch is already there.
 
-    folder    the commit is a file of ours (changes.py), put where no other can be put again; that
-              anything at all was committed meanwhile is enough to be asked again
-    store     the library commits, and refuses if another has moved the same cut or batch.  It does
-              not notice that another tool has removed the same files.  So a change that
+    folder    the commit is our own file (changes.py), under a name that can be taken only once; any
+              commit by another writer meanwhile means another call
+    store     the library commits, and refuses if another writer has moved the same cut or batch.
+              It does not notice that another tool has removed the same files.  So a change that
               removes files, in a folder too, is refused if anything was committed meanwhile
 
-The files of a version are read when somebody asks for them: a job that only adds some does not.
+The files of a version are read on first use: a job that only adds files does not need them.
 
-What only Forebay knows of a table (how entries were read) is among its properties.
+Facts that only Forebay knows about a table (how entries were read) are among its properties.
 
 Invariants
   1. A cut and the files that it promises are in one commit; so are a batch and its rows.
@@ -61,23 +61,22 @@ from forebay_spark.moments import moment_ms
 
 DATE, READING = "forebay.date", "forebay.reading"
 PROPERTIES = {log.RETENTION: log.A_DAY}
-#: To open a table takes longer with each commit after a checkpoint.  So does a commit of the
-#: library with each that it has followed, by a quarter of a millisecond; a checkpoint takes a
-#: hundred.
+#: Opening a table takes longer with each commit after a checkpoint.  So does a commit of the
+#: library, by a quarter of a millisecond for each; a checkpoint takes a hundred milliseconds.
 CHECKPOINT_EVERY = 50
-#: Checkpoints are made here; the library's hook lists the log after each commit.
+#: We make checkpoints ourselves; the library's hook would list the log after each commit.
 NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 MOST_TRIES = 100
-#: What a table may ask of a reader that goes by the list of its files.
+#: The features of a table that a reader with the list of its files supports.
 UNDERSTOOD = frozenset({"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"})
 OLD_LOG = "_log"
 CHECKPOINTS = "_checkpoints"
 
 
 class About(NamedTuple):
-    """What a lake is, said when it is made.
+    """What a lake is, decided when it is created.
 
-    ``entry`` is how an entry of a stream is read to get a row of an archive: all columns but the
+    ``entry`` says how an entry of a stream becomes a row of an archive: all columns but the
     day.  A lake of results has none.
     """
 
@@ -93,14 +92,14 @@ class About(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What a table says of itself, without its files; few commits change it."""
+    """The metadata of a table, without its files; few commits change it."""
 
     about: About
     is_plain: bool
 
 
 class Snapshot:
-    """A table at one version; what takes long is looked at when it is asked for."""
+    """A table at one version; slow parts are loaded on first use."""
 
     def __init__(
         self,
@@ -135,12 +134,12 @@ class Snapshot:
 
     @cached_property
     def transactions(self) -> dict[str, int]:
-        """Every name that a writer has for itself, and its number."""
+        """The name of every writer, and its number."""
         with in_words(self.place):
             return transactions.read(self.place, self.version, self._known)
 
     def known(self) -> Known | None:
-        """What the next version need not read again; None if nobody has asked so far."""
+        """What the next version need not read again; None if it was not loaded."""
         if "transactions" in self.__dict__:
             return Known(self.version, self.transactions)
         return self._known
@@ -160,7 +159,7 @@ class Snapshot:
 
     @property
     def paths(self) -> set[str]:
-        """Where the files are; much quicker than all about them."""
+        """The paths of the files; much quicker than ``files``."""
         return set(map(unquote, pa.table(self._actions)["path"].to_pylist()))
 
     @cached_property
@@ -183,7 +182,7 @@ class Lake:
         return self.place.root
 
     def create(self, about: About, *, may_have_grown: bool = False) -> Snapshot:
-        """Make the lake, or check that the existing one is the same, except for new columns."""
+        """Create the lake, or check that the existing one is the same, except for new columns."""
         stores.set_torn_files_aside(self.place)
         _refuse_file(self.place)
         with in_words(self.place):
@@ -210,12 +209,12 @@ class Lake:
                     raise_if_key_not_exists=False,
                 )
             except CommitFailedError:
-                return  # another job was quicker; what it made is looked at next
+                return  # another job was quicker; its lake is checked next
         stores.sync_folders(self.place, [f"{stores.LOG}/0"])
         stores.sync_commit(self.place, 0)
 
     def snapshot(self, version: int | None = None, as_of: datetime | str | None = None) -> Snapshot:
-        """The newest version, or one of before; LakeError if there is none."""
+        """The newest version, or an earlier one; LakeError if there is none."""
         with in_words(self.place):
             if version is not None or as_of is not None:
                 return self._earlier(as_of if as_of is not None else version or 0)
@@ -233,7 +232,7 @@ class Lake:
         return Snapshot(self.place, table.version(), head_of(table), known, table)
 
     def _followed(self, last: Snapshot) -> Snapshot:
-        """The newest version of a folder, by the names of its commits; they are few, mostly."""
+        """The newest version of a folder, by the names of its commits; mostly they are few."""
         newest = log.newest_version(self.place)
         if newest == last.version:
             return last
@@ -242,7 +241,7 @@ class Lake:
         return self._opened(last.known() if newest > last.version else None)
 
     def _updated(self, last: Snapshot) -> Snapshot:
-        """The newest version of a store, by way of the library's table, which moves on."""
+        """The newest version of a store, from the library's table, which is updated."""
         table = last.table
         table.update_incremental()
         if table.version() == last.version:
@@ -258,13 +257,13 @@ class Lake:
             table.load_as_version(wanted)
         except (DeltaError, ValueError):
             raise _not_there(self.root, when) from None
-        # Asked for a moment before the first commit that is left, the library opens that one.
+        # For a time before the first remaining commit, the library opens that commit.
         if isinstance(wanted, datetime) and log.moment_of(self.place, table.version()) > wanted:
             raise _not_there(self.root, when)
         return Snapshot(self.place, table.version(), head_of(table), table=table)
 
     def commit(self, decide: Callable[[Snapshot], Change | None]) -> Snapshot:
-        """Add what ``decide`` makes of the newest version; the version after it."""
+        """Commit the change that ``decide`` makes of the newest version; return the next one."""
         for _ in range(MOST_TRIES):
             snapshot = self.snapshot()
             change = decide(snapshot)
@@ -295,7 +294,7 @@ class Lake:
         raise _busy(self.root)
 
     def _write(self, snapshot: Snapshot, change: Change) -> None:
-        """Make the commit; it is safe on disk in a folder that takes one of ours."""
+        """Make the commit; if we write its file ourselves, it is then safe on disk."""
         stores.sync_folders(self.place, [file.path for file in change.files])
         now_ms = time.time_ns() // 1_000_000
         if self.place.is_local and snapshot.head.is_plain and not change.instead_of:
@@ -338,7 +337,7 @@ def _hand_over(snapshot: Snapshot, change: Change, now_ms: int) -> None:
 
 
 def _checkpoints_before(version: int) -> int:
-    """How many checkpoints a lake has had when a version comes."""
+    """How many checkpoints a lake has had before a version."""
     return max(0, version - 1) // CHECKPOINT_EVERY
 
 
@@ -355,14 +354,12 @@ def _not_there(root: str, when: object) -> LakeError:
 
 
 def _busy(root: str) -> LakeError:
-    return LakeError(
-        f"Others write to {root} all the time, so that nothing could be added. Try again."
-    )
+    return LakeError(f"Others write to {root} all the time, so nothing could be added. Try again.")
 
 
 @contextmanager
 def in_words(place: Place) -> Iterator[None]:
-    """What the library or a store refuses, as a sentence about the lake."""
+    """Turn errors of the library or a store into a sentence about the lake."""
     try:
         yield
     except TableNotFoundError:
@@ -372,7 +369,7 @@ def in_words(place: Place) -> Iterator[None]:
         ) from None
     except DeltaProtocolError as error:
         raise LakeError(
-            f"The table {place.root} is of a kind that this version cannot use "
+            f"The table {place.root} is of a type that this version cannot use "
             f"({stores.told(error)}). Install a newer forebay[spark], or name another lake."
         ) from None
     except (DeltaError, OSError) as error:
@@ -385,7 +382,7 @@ def _refuse_file(place: Place) -> None:
 
 
 def _refuse_folder(place: Place) -> None:
-    """LakeError if a folder is there that is something else."""
+    """LakeError if the folder exists and is something else."""
     if not place.is_local or not place.folder.exists():
         return
     names = {path.name for path in place.folder.iterdir()}
@@ -396,12 +393,12 @@ def _refuse_folder(place: Place) -> None:
         )
     if names - {CHECKPOINTS, stores.LOG}:
         raise LakeError(
-            f"The folder {place.root} is not empty and no Delta table. Name another folder."
+            f"The folder {place.root} is not empty and is not a Delta table. Name another folder."
         )
 
 
 def head_of(table: DeltaTable) -> Head:
-    """What a table says of itself; LakeError if it asks more than we can do."""
+    """The metadata of a table; LakeError if it needs more than we support."""
     protocol = table.protocol()
     asked = set(protocol.reader_features or ()) - UNDERSTOOD
     if asked:
@@ -422,7 +419,7 @@ def _about(table: DeltaTable) -> About:
 
 
 def properties_of(about: About) -> dict[str, str]:
-    """What only Forebay knows of a table, as its properties."""
+    """Facts that only Forebay knows about a table, as its properties."""
     if about.entry is None:
         return {}
     (date,) = set(about.columns.fieldNames()) - set(about.entry.fieldNames())
@@ -430,7 +427,7 @@ def properties_of(about: About) -> dict[str, str]:
 
 
 def without_growth(there: About, wanted: About) -> About:
-    """What a table was before a job added columns to it."""
+    """The table as it was before a job added columns to it."""
     names = wanted.columns.fieldNames()
     columns = StructType([field for field in there.columns if field.name in names])
     if there.entry is None or wanted.entry is None:
@@ -440,12 +437,12 @@ def without_growth(there: About, wanted: About) -> About:
 
 
 def _refuse_other(root: str, there: About, wanted: About) -> None:
-    """LakeError if a lake was made otherwise than a job wants it."""
+    """LakeError if a lake was created with other settings than the job's."""
     for name, is_there, is_wanted in zip(About._fields, there, wanted, strict=True):
         if is_there != is_wanted:
             raise LakeError(
                 f"The lake {root} was made with other settings: {name}: {_brief(is_there)}, "
-                f"not {_brief(is_wanted)}. Give this job a lake of its own, or the settings of "
+                f"not {_brief(is_wanted)}. Give this job its own lake, or the settings of "
                 "the lake."
             )
 

@@ -1,17 +1,17 @@
 """The log of a table: a folder with a file for each commit, and checkpoints between them.
 
-    _delta_log/00000000000000000042.json                  what commit 42 changed
-               00000000000000000100.checkpoint.parquet    all that commits 0 to 100 say together
+    _delta_log/00000000000000000042.json                  the changes of commit 42
+               00000000000000000100.checkpoint.parquet    the sum of commits 0 to 100
 
-A version is the newest checkpoint up to it and the commits after that.  Who opens a table or
-makes a commit lists the whole folder, the library three times, so a long log makes everything slow:
+A version is the newest checkpoint up to it and the commits after that.  Opening a table or making
+a commit lists the whole folder, in the library three times, so a long log makes everything slow:
 80 ms with 10,000 commits, 20 ms with a thousand.  ``tidy`` makes a checkpoint and shortens the log.
 
 Invariants
-  1. A commit goes only if a checkpoint after it stays, whole and safe on disk: every version from
-     that checkpoint on can be opened.
+  1. A commit is removed only if a later checkpoint stays, complete and safe on disk: every version
+     from that checkpoint on can be opened.
   2. The last ``MOST_COMMITS`` commits stay, unless they are older than the table keeps them.
-  3. If somebody has set how long a table keeps its log, that alone counts.
+  3. If the user has set how long a table keeps its log, only that counts.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from forebay_spark.lake import stores
 from forebay_spark.lake.stores import LOG, Place
 
 RETENTION = "delta.logRetentionDuration"
-#: What a table is made with.  Entries have times of their own, so little is asked of old versions.
+#: The default of a new table.  Entries have their own times, so old versions matter little.
 A_DAY = "interval 1 days"
 MOST_COMMITS = 1000
-#: So many commits are read one by one rather than the whole log.
+#: Up to this many commits are read one by one, instead of the whole log.
 FEW = 20
 
 _NUMBERED = re.compile(r"/(\d{20})\.[^/]+$")
 _COMMIT = re.compile(r"/(\d{20})\.json$")
-#: In one file, in parts (this one, of so many), or with a name of its own.
+#: In one file, in parts (number, total), or with a unique name.
 _CHECKPOINT = re.compile(
     r"/(\d{20})\.checkpoint\.(?:\d{10}\.(?P<parts>\d{10})\.|[\da-f-]{36}\.)?parquet$"
 )
 _VERSION = re.compile(r"(\d{20})\.(?:json|checkpoint\..*)$")
-#: What stands in a commit that changes columns, properties, or what is asked of programs.
+#: Marks of a commit that changes columns, properties, or the protocol.
 _HEAD = (b'"metaData"', b'"protocol"')
 
 
 class LogFiles(NamedTuple):
-    """The files of a log: all with their version, commits, and the files of whole checkpoints."""
+    """The files of a log: all with their version, commits, files of complete checkpoints."""
 
     numbered: list[tuple[int, str]]
     commits: dict[int, str]
@@ -62,7 +62,7 @@ class LogFiles(NamedTuple):
 
 
 def commit_path(version: int) -> str:
-    """Where a commit is."""
+    """The path of a commit."""
     return f"{LOG}/{version:020}.json"
 
 
@@ -72,7 +72,7 @@ def files_of(files: pa_fs.FileSystem) -> LogFiles:
 
 
 def sorted_out(paths: Iterable[str]) -> LogFiles:
-    """The files of a log by what they are; of another tool's checkpoint a part may be missing."""
+    """The files of a log by type; a checkpoint of another tool may lack a part."""
     numbered, commits = [], {}
     parts: dict[tuple[int, int], list[str]] = defaultdict(list)
     for path in sorted(paths):
@@ -87,7 +87,7 @@ def sorted_out(paths: Iterable[str]) -> LogFiles:
 
 
 def newest_version(place: Place) -> int:
-    """The newest version of a table in a folder, as the names say; -1 if there is none."""
+    """The newest version of a table in a folder, by the file names; -1 if there is none."""
     with os.scandir(place.folder / LOG) as files:
         names = sorted((file.name for file in files), reverse=True)
     newest = next(filter(None, map(_VERSION.match, names)), None)
@@ -95,19 +95,19 @@ def newest_version(place: Place) -> int:
 
 
 def leaves_head(place: Place, after: int, until: int) -> bool:
-    """Whether commits of a folder surely leave all as it was but files and transactions."""
+    """Whether commits of a folder surely change only files and transactions."""
     if not 0 <= until - after <= FEW:
         return False
     try:
         paths = (place.folder / commit_path(at) for at in range(after + 1, until + 1))
         commits = [path.read_bytes() for path in paths]
     except FileNotFoundError:
-        return False  # gone by its age
+        return False  # removed because of its age
     return not any(word in commit for commit in commits for word in _HEAD)
 
 
 def actions(files: pa_fs.FileSystem, path: str, kind: str) -> list[dict[str, Any]]:
-    """What a commit says of one kind."""
+    """The actions of one kind in a commit."""
     with files.open_input_file(path) as commit:
         lines = commit.read().splitlines()
     told = (json.loads(line) for line in lines if f'"{kind}"'.encode() in line)
@@ -123,7 +123,7 @@ def moment_of(place: Place, version: int) -> datetime:
 
 
 def tidy(place: Place, table: DeltaTable) -> None:
-    """Make a checkpoint and shorten the log; what does not succeed now can wait."""
+    """Make a checkpoint and shorten the log; failures can wait for the next time."""
     try:
         table.create_checkpoint()
         stores.sync_checkpoint(place, table.version())

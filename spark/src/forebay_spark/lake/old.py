@@ -1,11 +1,11 @@
-"""Lakes of the format before, with a commit log of their own, become Delta tables in place.
+"""Converts lakes of the earlier format, with their own commit log, to Delta tables in place.
 
     _log/00000000000000000007.json        commit 7: files added and removed, cuts, batches
     _log/00000000000000000050.snapshot    the sum of all commits up to 50
 
 The files stay where they are and are not copied: ``data/commit=x/stream=s/date=d/part.parquet``.
 One commit makes the table: its files, the cut of each stream, the last batch of each query.
-Then the old log is renamed, so that no older version of the program goes on with it.
+Then the old log is renamed, so that no older version of the program continues with it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Old:
     batches: dict[str, int] = field(default_factory=dict)
 
     def apply(self, commit: Json) -> None:
-        """One more commit, or a snapshot, which says the same in other words."""
+        """Add a commit, or a snapshot, which says the same in another form."""
         self.about = commit.get("about") or self.about
         for path in commit.get("remove", ()):
             self.files.pop(path, None)
@@ -59,7 +59,7 @@ class Old:
 
 
 def upgrade(root: str) -> Lake:
-    """Take over an old lake; LakeError if there is none, or it cannot be taken over."""
+    """Convert an old lake; LakeError if there is none, or it cannot be converted."""
     lake = Lake(root)
     log = lake.place.folder / OLD_LOG
     if not lake.place.is_local or not log.is_dir():
@@ -79,7 +79,7 @@ def upgrade(root: str) -> Lake:
 
 
 def _load(log: Path) -> Old:
-    """The state of an old lake; what it says is checked by the files that must be there."""
+    """The state of an old lake; checked against the files that must exist."""
     old = Old()
     versions = {int(path.stem): path for path in log.glob("*.json") if path.stem.isdigit()}
     snapshots = {int(path.stem): path for path in log.glob("*.snapshot") if path.stem.isdigit()}
@@ -114,7 +114,7 @@ def _make(place: Place, old: Old) -> None:
 
 
 def about_of(told: Json) -> About:
-    """What the table is; an archive also keeps what the format before could not say."""
+    """The description of the table; an archive also keeps what the earlier format could not."""
     partitions = tuple(told["partitions"])
     if told.get("entry") is None:
         return About(StructType.fromJson(json.loads(told["columns"])), partitions)
@@ -139,7 +139,7 @@ def partition_values(path: str) -> Mapping[str, str | None]:
 
 
 def _stats(path: Path) -> str:
-    """What the log says of a file, from the file itself."""
+    """The statistics of a file for the log, from the file itself."""
     content = pq.ParquetFile(path)
     stats = Statistics(content.schema_arrow)
     for at in range(content.num_row_groups):

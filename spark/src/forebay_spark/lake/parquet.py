@@ -3,14 +3,14 @@
     record batches --> PartitionedFiles --> stream=orders/date=2026-01-31/part-<random>.parquet
                                         --> [NewFile, ...]   safe on disk, in no commit yet
 
-Rows are split by the columns by which the table is partitioned; those stand in the log and in
-the name of the folder, not in the file.  Entries of a stream come in the order of their IDs, so
-mostly one file is open; rows that come unsorted have up to ``MOST_OPEN``, and the one that was
-used longest ago is ended for the next.  Ended files are made durable together (stores.py).
+Rows are split by the partition columns; their values are in the log and in the name of the folder,
+not in the file.  Entries of a stream arrive in the order of their IDs, so mostly one file is open.
+Unsorted rows have up to ``MOST_OPEN`` files; the least recently used one is ended for the next.
+Ended files are made durable together (stores.py).
 
-IDs and times are written as differences, which makes files smaller.  Of whole numbers, dates
-and times the log gets minima and maxima, so that a query for an hour opens that hour's files.
-What was written by an attempt that failed is in no commit; vacuum removes it.
+IDs and times are written as differences, which makes files smaller.  The log gets minima and maxima
+of whole numbers, dates and times, so that a query for an hour opens only that hour's files.
+Files of a failed attempt are in no commit; vacuum removes them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from forebay_spark.lake.stores import Place
 from forebay_spark.values.entry_columns import EntryColumns
 
 CODEC = "zstd"
-#: Columns that wait for more of the same row group: a bound for the memory of a task.
+#: Bytes that wait for the rest of their row group: a bound for the memory of a task.
 GROUP_BYTES = 32 << 20
 MOST_OPEN = 16
 #: Ended files that wait to be made durable.
@@ -66,7 +66,7 @@ class PartitionedFiles:
         self._done: list[NewFile] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Some more rows."""
+        """Add rows."""
         rows = batch.drop_columns(list(self._partitions)) if self._partitions else batch
         for values, order in split(batch, self._partitions):
             chosen = rows.slice(order.start, len(order)) if isinstance(order, range) else None
@@ -86,7 +86,7 @@ class PartitionedFiles:
         return dict(zip(self._partitions, values, strict=True))
 
     def finish(self) -> list[NewFile]:
-        """All files, which are now safe on disk."""
+        """Finish all files; they are then safe on disk."""
         while self._open:
             self._end_oldest()
         self._finish_ended()
@@ -105,7 +105,7 @@ class PartitionedFiles:
         self._ended = []
 
     def close(self) -> None:
-        """Let go of files that will not be finished."""
+        """Give up files that will not be finished."""
         for file in (*self._open.values(), *self._ended):
             file.give_up()
         self._open.clear()
@@ -136,7 +136,7 @@ class OpenFile:
         self._stats = Statistics(schema)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Some more rows."""
+        """Add rows."""
         self._waiting.append(batch)
         self._waiting_bytes += batch.nbytes
         self._rows += batch.num_rows
@@ -151,29 +151,29 @@ class OpenFile:
             self._waiting, self._waiting_bytes = [], 0
 
     def end(self) -> None:
-        """Write what waits; it is not safe yet."""
+        """Write waiting rows; the file is not safe yet."""
         self._write_group()
         self._writer.close()
 
     def finish(self) -> NewFile:
-        """End this file, and return when it would survive a loss of power."""
+        """End this file; return when it would survive a power failure."""
         self.end()
         (done,) = finish([self])
         return done
 
     def told(self) -> NewFile:
-        """What the log gets of a file that was ended."""
+        """The facts of an ended file for the log."""
         size_bytes = self.out.tell()
         return NewFile(self._path, size_bytes, self._rows, self._values, self._stats.text())
 
     def give_up(self) -> None:
-        """Leave the file as it is; Arrow wants to end it in any case, if there is room."""
+        """Leave the file as it is; Arrow insists on ending it, if there is room."""
         with suppress(OSError), closing(self.out):
             self._writer.close()
 
 
 def finish(ended: Sequence[OpenFile]) -> list[NewFile]:
-    """Files that are now safe."""
+    """Make ended files safe."""
     done = [file.told() for file in ended]
     stores.finish([file.out for file in ended])
     return done
@@ -195,7 +195,7 @@ def parquet_writer(
 
 @lru_cache(maxsize=16)
 def leaves(schema: pa.Schema) -> list[str]:
-    """The paths of all columns as Parquet sees them, those inside of others too."""
+    """The paths of all columns as Parquet sees them, nested ones too."""
     empty = io.BytesIO()
     pq.write_table(schema.empty_table(), empty)
     parquet = pq.ParquetFile(empty).schema
@@ -203,7 +203,7 @@ def leaves(schema: pa.Schema) -> list[str]:
 
 
 def differences(entry: StructType | None) -> dict[str, str]:
-    """How the columns are written that rise from entry to entry."""
+    """The encodings of columns whose values rise from entry to entry."""
     if entry is None:
         return {}
     names = EntryColumns(entry)
@@ -216,10 +216,10 @@ def differences(entry: StructType | None) -> dict[str, str]:
 def split(
     batch: pa.RecordBatch, partitions: tuple[str, ...]
 ) -> Iterator[tuple[Values, range | pa.Array]]:
-    """Which rows belong together: a range of rows where they stand together, else their numbers."""
+    """The rows of each partition: a range if they are adjacent, else their numbers."""
     columns = [batch.column(name) for name in partitions]
     if all(len(pc.unique(column)) <= 1 for column in columns):
-        # A page of one stream and one day, as most are.
+        # The usual case: a page of one stream and one day.
         firsts = [value_texts(column[:1]).to_pylist() or [None] for column in columns]
         yield tuple(text for (text,) in firsts), range(batch.num_rows)
         return
@@ -239,7 +239,7 @@ def split(
 
 
 def _codes(texts: list[pa.Array]) -> pa.Array:
-    """One number for each row, equal where all texts are."""
+    """One number for each row; equal if all texts are equal."""
     total = pa.repeat(pa.scalar(0, pa.int64()), len(texts[0]))
     for text in texts:
         coded = pc.dictionary_encode(text, null_encoding="encode")
@@ -248,7 +248,7 @@ def _codes(texts: list[pa.Array]) -> pa.Array:
 
 
 def value_texts(column: pa.Array) -> pa.Array:
-    """Values as Delta's log writes them; a day after the year 9999 has no text and is null."""
+    """Values in the form of Delta's log; a day after the year 9999 has no text and is null."""
     if pa.types.is_timestamp(column.type):
         return pc.strftime(column, format="%Y-%m-%d %H:%M:%S")
     if pa.types.is_date(column.type):
@@ -269,7 +269,7 @@ def folder_of(values: Mapping[str, str | None]) -> str:
     )
 
 
-# What the log says of a file.
+# Statistics of a file for the log.
 
 
 class Statistics:
@@ -284,7 +284,7 @@ class Statistics:
         self._types = {name: schema.field(name).type for name in self.columns}
 
     def see(self, rows: pa.Table) -> None:
-        """Some more rows."""
+        """Add rows."""
         self._rows += rows.num_rows
         for name in self.columns:
             column = rows.column(name)
@@ -319,14 +319,14 @@ def _is_ordered(kind: pa.DataType) -> bool:
 
 
 def _number(value: pa.Scalar) -> int | None:
-    """A value as the whole number that Arrow keeps."""
+    """A value as the whole number that Arrow stores."""
     if not value.is_valid:
         return None
     return int(value.value if hasattr(value, "value") else value.as_py())
 
 
 def _text(number: int, kind: pa.DataType) -> Any:
-    """A number of Arrow as JSON has it; None if it cannot be said."""
+    """A number of Arrow in JSON; None if JSON cannot express it."""
     try:
         if pa.types.is_timestamp(kind):
             moment = datetime.fromtimestamp(number // 1_000_000, UTC)

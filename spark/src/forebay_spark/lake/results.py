@@ -1,4 +1,4 @@
-"""Rows that come out of Spark into a lake: files by its tasks, a batch by one commit."""
+"""Rows from Spark into a lake: its tasks write files, one commit adds a batch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebay_spark.lake.source import FORMAT, SINK, register
 
 
 def append(frame: DataFrame, lake: Lake, about: About, writer: str, batch: int) -> None:
-    """Write one micro-batch of a query; a second time it is nothing."""
+    """Write one micro-batch of a query; a second call changes nothing."""
     register(frame.sparkSession)
     told: Mapping[str, object] = {
         "root": lake.place.root,

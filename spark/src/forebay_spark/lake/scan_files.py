@@ -1,8 +1,8 @@
 """Which files of a lake a scan opens, from its WHERE alone.
 
-Spark's Parquet reader passes over row groups by their times, but it opens every file to see
-them.  The log of a lake knows the times of each file.  Spark asks a list of files (its interface
-``FileIndex``) when it plans a scan, and tells it the conditions of that scan:
+Spark's Parquet reader skips row groups by their times, but it opens every file to see them.  The
+log of a lake knows the times of each file.  When Spark plans a scan, it asks a list of files (its
+interface ``FileIndex``), and passes the conditions of that scan:
 
     df.where("timestamp >= ...")   scan -> listFiles(conditions) -> the files of those hours
     df                             scan -> listFiles()           -> all files
@@ -12,8 +12,8 @@ So the list is a Python object here, which Java calls (py4j).  Nothing is kept f
 next, and Spark checks each condition again on the rows.  The list may therefore name too many
 files, but never too few.
 
-Rule: in doubt, nothing is left out.  Only ``timestamp <=> literal`` counts, and a file of which
-the log says no times is always read.
+Rule: in doubt, nothing is left out.  Only ``timestamp <=> literal`` counts, and a file without
+times in the log is always read.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ TURNED = dict(zip((*LOW, *HIGH), (*HIGH, *LOW), strict=True))
 EQUAL = ("EqualTo", "EqualNullSafe")
 COMPARISONS = (*LOW, *HIGH, *EQUAL)
 FAR_MS = 1 << 62
-#: Spark looks at chosen files once more, which takes a tenth of the time of opening them.
+#: Spark lists the chosen files once more, which takes a tenth of the time of opening them.
 MOST_LISTED = 0.9
 
 
 class Hours(NamedTuple):
-    """A stretch of time in milliseconds, with both ends."""
+    """A period in milliseconds, with both ends."""
 
     low_ms: int = -FAR_MS
     high_ms: int = FAR_MS
 
     def narrowed(self, kind: str, at_ms: int) -> Hours:
-        """What a comparison with a moment leaves."""
+        """The period that a comparison with a time leaves."""
         low = max(self.low_ms, at_ms) if kind in (*LOW, *EQUAL) else self.low_ms
         high = min(self.high_ms, at_ms) if kind in (*HIGH, *EQUAL) else self.high_ms
         return Hours(low, high)
 
     def touches(self, file: DataFile, time: str) -> bool:
-        """Whether a file may have rows of these hours, by what the log says of it."""
+        """Whether a file may have rows of these hours, by the log."""
         low, high = file.low.get(time), file.high.get(time)
         if low is None or high is None:
             return True
@@ -59,12 +59,12 @@ class Hours(NamedTuple):
 
 
 def milliseconds(moment: datetime) -> int:
-    """Since 1970; digits of a float would not do."""
+    """Milliseconds since 1970; a float has too few digits."""
     return (moment.astimezone(UTC) - EPOCH) // MILLISECOND
 
 
 def hours_of(conditions: Any, time: str) -> Hours:
-    """What conditions of Spark (a Seq of Expression) leave of the time."""
+    """The period that conditions of Spark (a Seq of Expression) leave."""
     hours = Hours()
     for at in range(conditions.size()):
         hours = _narrowed(hours, conditions.apply(at), time)
@@ -92,10 +92,10 @@ def _kind(expression: Any) -> str:
 
 
 class ScanFiles:
-    """The list: each question but one goes to Spark's own list of all files."""
+    """The list: all calls but one go to Spark's own list of all files."""
 
     class Java:
-        """What it is to Java."""
+        """The Java interface that it implements."""
 
         implements = ("org.apache.spark.sql.execution.datasources.FileIndex",)
 
@@ -137,7 +137,7 @@ class ScanFiles:
         return int(self._everything.sizeInBytes())
 
     def partitionSchema(self) -> Any:
-        """Columns whose values stand in the names of folders."""
+        """Columns whose values are in the names of folders."""
         return self._everything.partitionSchema()
 
     def metadataOpsTimeNs(self) -> Any:
@@ -149,7 +149,7 @@ class ScanFiles:
         return int(self._everything.hashCode())
 
     def equals(self, other: object) -> bool:
-        """Each list is a table of its own."""
+        """Each list is equal only to itself."""
         return other is self
 
     def toString(self) -> str:
@@ -163,9 +163,9 @@ def pruned(
     time: str,
     load: Callable[[list[DataFile]], DataFrame],
 ) -> DataFrame:
-    """The rows of ``frame``, which has read ``files``; each scan of it opens those of its hours.
+    """The rows of ``frame``, which reads ``files``; each scan opens only the files of its hours.
 
-    A Spark whose inner parts differ from those known here gives the rows all the same: all files.
+    If the internals of this Spark differ from those known here, scans open all files.
     """
     try:
         plan = _plan(frame)

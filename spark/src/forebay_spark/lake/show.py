@@ -1,12 +1,12 @@
-"""What a lake is, asked of its table alone: no Spark and no server.
+"""Facts about a lake, from its table alone: no Spark and no server.
 
     info      rows, files, bytes, and how much of each stream
-    files     the files that count now, with their rows and partitions
-    history   what was committed, newest first
-    vacuum    files that no version of the last days needs any more; shown, or deleted
+    files     the current files, with their rows and partitions
+    history   the commits, newest first
+    vacuum    files that no version of the last days needs any more; shows or deletes them
 
-Any Delta table says all of this except the cuts.  Object stores are reached by the
-environment variables of their own tools (AWS_ACCESS_KEY_ID and so on).
+Any Delta table has all of this except the cuts.  For object stores, set the environment variables
+of their own tools (AWS_ACCESS_KEY_ID and so on).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Record = dict[str, Any]
 
 
 def files(path: str) -> list[Record]:
-    """The files that count now."""
+    """The current files."""
     found = Lake(path).snapshot().files
     return [
         {
@@ -41,7 +41,7 @@ def files(path: str) -> list[Record]:
 
 
 def _moment(values: Any) -> str | None:
-    """When the entries of a file are from, as its statistics say."""
+    """The time of the entries of a file, by its statistics."""
     moment = values.get("timestamp", values.get("_timestamp"))
     return moment.astimezone(UTC).isoformat() if isinstance(moment, datetime) else None
 
@@ -64,7 +64,7 @@ def info(path: str) -> Record:
 
 
 def _sums(live: Sequence[DataFile]) -> Record:
-    """How much some files hold; no number of rows if one of them does not say."""
+    """How much some files hold; without the rows if one file lacks the number."""
     rows = [file.rows for file in live]
     known = sum(count for count in rows if count is not None)
     return {
@@ -75,7 +75,7 @@ def _sums(live: Sequence[DataFile]) -> Record:
 
 
 def _streams(live: Sequence[DataFile]) -> list[Record]:
-    """How much of each stream, where the table is split by it."""
+    """How much of each stream, if the table is split by stream."""
     by_stream: dict[str, list[DataFile]] = defaultdict(list)
     for file in live:
         stream = file.values.get("stream", file.values.get("_stream"))
@@ -93,7 +93,7 @@ def _streams(live: Sequence[DataFile]) -> list[Record]:
 
 
 def history(path: str, limit: int | None = None) -> list[Record]:
-    """What was committed, newest first."""
+    """The commits, newest first."""
     lake = Lake(path)
     with in_words(lake.place):
         commits = lake.snapshot().table.history(limit)
@@ -110,11 +110,11 @@ def history(path: str, limit: int | None = None) -> list[Record]:
 
 
 def vacuum(path: str, keep_ms: int, *, delete: bool = False, force: bool = False) -> list[str]:
-    """Files that no version needs which is younger than ``keep_ms``; deleted if asked for."""
+    """Files that no version younger than ``keep_ms`` needs; with ``delete``, delete them."""
     if keep_ms < upkeep.WEEK_MS and not force:
         raise OptionError(
             "A vacuum that keeps less than 7 days may delete files under a query or a job that "
-            "still needs them. Keep 7 days, or add --force if nobody reads or writes the lake."
+            "still needs them. Keep 7 days, or add --force if no program reads or writes the lake."
         )
     return sorted(upkeep.vacuum(Lake(path), keep_ms, dry_run=not delete))
 

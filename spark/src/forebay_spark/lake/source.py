@@ -1,11 +1,11 @@
 """A data source of Spark for files of lakes, where Spark's own cannot be used.
 
     read     files of a store, or in another tool's layout: Arrow in Python workers
-    write    rows that come out of Spark into files, and those into one commit
+    write    rows from Spark into files, and these into one commit
 
 Jobs use it through frames.py and results.py; it is not for users, who have SQL and
 ``forebay_spark.table``.  ``commit`` runs in a process that Spark starts for it, so all that it
-has to know travels in the options.
+needs is in the options.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class LakeSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What stands in ``format(...)``."""
+        """The name for ``format(...)``."""
         return FORMAT
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -61,7 +61,7 @@ class LakeSource(DataSource):
 
 
 def register(spark: SparkSession) -> None:
-    """Make the source known to a session, once."""
+    """Register the source in a session, once."""
     manager = spark._jsparkSession.sessionState().dataSourceManager()
     if not manager.dataSourceExists(FORMAT):
         spark.dataSource.register(LakeSource)
@@ -120,7 +120,7 @@ class FilesReader(DataSourceReader):
 
 
 def conformed(batch: pa.RecordBatch, values: Json, wanted: pa.Schema) -> pa.RecordBatch:
-    """The columns of a table, of which a file may lack some and the folder says others."""
+    """The columns of a table; a file may lack some, and the folder has others."""
     arrays = []
     for field in wanted:
         if field.name in values:
@@ -138,7 +138,7 @@ def conformed(batch: pa.RecordBatch, values: Json, wanted: pa.Schema) -> pa.Reco
 
 @dataclass(frozen=True)
 class Landed(WriterCommitMessage):
-    """What a task tells the driver."""
+    """The message of a task to the driver."""
 
     files: tuple[NewFile, ...]
 
@@ -164,7 +164,7 @@ class ResultsWriter(DataSourceArrowWriter):
             files.close()
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """All files and the number of the batch, or nothing."""
+        """Commit all files and the number of the batch, or nothing."""
         files = [
             file for message in messages if isinstance(message, Landed) for file in message.files
         ]

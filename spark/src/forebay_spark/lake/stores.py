@@ -1,17 +1,17 @@
-"""Where a lake is, and the few things that the library does not do there for us.
+"""Where a lake is, and the few operations there that the library does not do for us.
 
     local     a path, or file:// ...; every machine of Spark sees it
-    store     s3://  gs://  az://  hdfs:// ...; delta-rs speaks to it, by its own names for
+    store     s3://  gs://  az://  hdfs:// ...; delta-rs talks to it, with its own names for
               keys and endpoints, from the environment or from ``options``
 
-Files with rows come from tasks, through ``create``.  A file of a store is there whole when it is
-closed, and as durable as the store makes it.  A local file is made durable here: its bytes, and
-the folders on the way to it.  The library makes commits, except in a folder those that only add
-files (``put_commit``).
+Tasks write files with rows, through ``create``.  A file of a store appears completely when it is
+closed, and is as durable as the store makes it.  A local file is made durable here: its bytes, and
+the folders on the path to it.  The library makes commits, except in a folder: there we make those
+that only add files (``put_commit``).
 
-A disk that is asked to make one thing durable makes all durable that was written so far, and
-then each of the others costs it little.  So many files are written first and made durable
-together, several at once; a store takes several at once as well.
+When a disk makes one file durable, it makes all earlier writes durable too, and each further file
+costs little.  So many files are written first and then made durable together, several at once; a
+store takes several at once as well.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ T = TypeVar("T")
 LOG = "_delta_log"
 #: Names the newest checkpoint; without it the log is searched.
 LAST_CHECKPOINT = "_last_checkpoint"
-#: How many things are made durable at once.
+#: How many files are made durable at once.
 AT_ONCE = 8
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 
 class Place(NamedTuple):
-    """A lake's address: an absolute path or a URL, and how to get in."""
+    """A lake's address: an absolute path or a URL, and the options to access it."""
 
     root: str
     options: Mapping[str, str] = {}
@@ -56,7 +56,7 @@ class Place(NamedTuple):
         return Path(self.root)
 
     def handler(self) -> Any:
-        """The library's own way to files of any store."""
+        """The library's own access to files of any store."""
         return DeltaStorageHandler(self.root, dict(self.options))
 
 
@@ -88,7 +88,7 @@ class _Upload:
         return self._at
 
     def flush(self) -> None:
-        """Parts go out by themselves; what counts is the end."""
+        """Nothing to do: parts are sent by themselves, only the end counts."""
 
     def close(self) -> None:
         if not self.closed:
@@ -106,7 +106,7 @@ def create(place: Place, path: str) -> BinaryIO:
 
 
 def finish(outs: Sequence[BinaryIO]) -> None:
-    """End files; return when they would survive a loss of power."""
+    """End files; return when they would survive a power failure."""
     _at_once(_finish, outs)
 
 
@@ -118,14 +118,14 @@ def _finish(out: BinaryIO) -> None:
 
 
 def sync_folders(place: Place, paths: Iterable[str]) -> None:
-    """Return when the names of these files would survive a loss of power."""
+    """Return when the names of these files would survive a power failure."""
     if place.is_local:
         inside = {folder for path in paths for folder in PurePosixPath(path).parents}
         _at_once(_sync, [place.folder.parent, *(place.folder / folder for folder in inside)])
 
 
 def _at_once(work: Callable[[T], None], items: Sequence[T]) -> None:
-    """Do the same to several things; the first that fails says why."""
+    """Do the same to several items at once; the first error is raised."""
     if items:
         with ThreadPoolExecutor(min(AT_ONCE, len(items))) as pool:
             list(pool.map(work, items))
@@ -136,7 +136,7 @@ class TakenError(Exception):
 
 
 def put_commit(place: Place, version: int, content: bytes) -> None:
-    """Make a commit in a folder, whole and durable at once, or raise TakenError.
+    """Make a commit in a folder, complete and durable at once, or raise TakenError.
 
     A file gets a second name only if nothing has that name, so of two writers one succeeds.
     """
@@ -155,7 +155,7 @@ def put_commit(place: Place, version: int, content: bytes) -> None:
 
 
 def sync_commit(place: Place, version: int) -> None:
-    """Return when a commit would survive a loss of power; the library does not wait for that."""
+    """Return when a commit would survive a power failure; the library does not wait for that."""
     if place.is_local:
         log = place.folder / LOG
         _sync(log / f"{version:020}.json")
@@ -163,7 +163,7 @@ def sync_commit(place: Place, version: int) -> None:
 
 
 def sync_checkpoint(place: Place, version: int) -> None:
-    """The same for a checkpoint, after which commits may go that it stands for."""
+    """The same for a checkpoint; after it, the commits that it covers may be removed."""
     if place.is_local:
         log = place.folder / LOG
         for name in (f"{version:020}.checkpoint.parquet", LAST_CHECKPOINT):
@@ -180,7 +180,7 @@ def _sync(path: Path) -> None:
 
 
 def remove(place: Place, paths: Iterable[str]) -> None:
-    """Remove files that no commit names; what cannot be removed now, vacuum removes."""
+    """Remove files that no commit names; vacuum removes those that cannot be removed now."""
     for path in paths:
         if place.is_local:
             (place.folder / path).unlink(missing_ok=True)
@@ -189,11 +189,11 @@ def remove(place: Place, paths: Iterable[str]) -> None:
 
 
 def set_torn_files_aside(place: Place) -> None:
-    """Rename what is only a name: after a loss of power, the newest files of a log may be that.
+    """Rename torn files: after a power failure the newest files of a log may have no content.
 
-    Of such a commit nobody was told that it is there: that happens after ``sync_commit``.  Of
-    what such a checkpoint stands for nothing has gone: that happens after ``sync_checkpoint``.
-    Both appear whole under their names while the machine runs, so only a crash leaves them torn.
+    No writer has reported such a commit as done: that happens after ``sync_commit``.  Nothing that
+    such a checkpoint covers was removed: that happens after ``sync_checkpoint``.  Both appear
+    complete under their names while the machine runs, so only a crash leaves them torn.
     """
     log = place.folder / LOG
     if not place.is_local or not log.is_dir():
@@ -212,14 +212,14 @@ def _set_aside_unless(end: bytes, newest: Path | None) -> bool:
 
 
 def told(error: Exception) -> str:
-    """The first line of what a library says, without its colours."""
+    """The first line of a library's error, without its colours."""
     return _COLOUR.sub("", str(error)).strip().splitlines()[0].rstrip(".")
 
 
 def said(place: Place, error: Exception) -> LakeError:
-    """What a file system or a store has refused, as a sentence."""
+    """An error of a file system or a store, as a sentence."""
     reason = getattr(error, "strerror", None) or told(error)
     return LakeError(
-        f"The lake {place.root} cannot be used ({reason}). See that it can be reached and that "
+        f"The lake {place.root} cannot be used ({reason}). Check that it can be reached and that "
         "there is room, and that this user may read and write there."
     )

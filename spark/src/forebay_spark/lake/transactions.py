@@ -5,13 +5,13 @@
     forebay:cut:n:<stream>      entries ever added up to there; -1 if the server does not count
     forebay:batch:<query>       number of the last micro-batch
 
-A transaction is a name and a signed number of 64 bits, changed in the same commit as the files,
-so that both are there or neither.  Halves of an ID are unsigned; they go in as the signed number
-of the same bits.  Two writers that change the same name at once: the library refuses the second.
+A transaction is a name and a signed 64-bit number, changed in the same commit as the files, so both
+are there or neither.  Halves of an ID are unsigned; they are stored as the signed number of the
+same bits.  If two writers change the same name at once, the library refuses the second.
 
-The library answers for one name at a time, some milliseconds each.  ``read_all`` takes all of
-a version from the log itself, whose format is open: a checkpoint, and the commits after it.
-A writer that knows those of a version shortly before reads on from there.
+The library reads one name at a time, some milliseconds each.  ``read_all`` reads all of a version
+from the log itself, whose format is open: a checkpoint, and the commits after it.  A writer that
+knows those of a slightly earlier version continues from there.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def unsigned(number: int) -> int:
 
 
 def of_cuts(cuts: Mapping[str, Cut]) -> list[Transaction]:
-    """What a commit says that moves cuts."""
+    """The transactions of a commit that moves cuts."""
     said = []
     for stream, cut in cuts.items():
         n = UNKNOWN if cut.n is None else cut.n
@@ -76,7 +76,7 @@ def of_cuts(cuts: Mapping[str, Cut]) -> list[Transaction]:
 
 
 def of_batch(writer: str, batch: int) -> list[Transaction]:
-    """What a commit says that adds a micro-batch."""
+    """The transactions of a commit that adds a micro-batch."""
     return [Transaction(f"{BATCH}:{writer}", batch)]
 
 
@@ -94,7 +94,7 @@ def cuts_in(versions: Mapping[str, int]) -> dict[str, Cut]:
 
 
 def read(place: Place, version: int, known: Known | None) -> dict[str, int]:
-    """Every transaction of a table as it was at a version, from what is known of one before."""
+    """Every transaction of a table at a version, from those known of an earlier one."""
     if known is not None and version - known.version <= FEW:
         with suppress(FileNotFoundError):
             return read_on(place, known, version)
@@ -102,7 +102,7 @@ def read(place: Place, version: int, known: Known | None) -> dict[str, int]:
 
 
 def read_on(place: Place, known: Known, version: int) -> dict[str, int]:
-    """The same from the commits in between; FileNotFoundError if one has gone by its age."""
+    """The same from the commits in between; FileNotFoundError if one was removed by its age."""
     files = pa_fs.PyFileSystem(place.handler())
     found = dict(known.transactions)
     for at in range(known.version + 1, version + 1):
@@ -111,7 +111,7 @@ def read_on(place: Place, known: Known, version: int) -> dict[str, int]:
 
 
 def read_all(place: Place, version: int) -> dict[str, int]:
-    """The same from the whole log; LakeError if a part of it is not there."""
+    """The same from the whole log; LakeError if a part of it is missing."""
     files = pa_fs.PyFileSystem(place.handler())
     log = files_of(files)
     checkpoint = log.checkpoint_for(version)
@@ -119,7 +119,7 @@ def read_all(place: Place, version: int) -> dict[str, int]:
     if not log.commits.keys() >= set(since):
         raise LakeError(
             f"The log of {place.root} lacks commits between version {checkpoint} and {version}, "
-            "so what is in the lake cannot be said. Restore them, or ask for a later version."
+            "so the state of the lake is unknown. Restore them, or ask for a later version."
         )
     found: dict[str, int] = {}
     for path in log.checkpoints.get(checkpoint, ()):

@@ -1,19 +1,19 @@
-"""Upkeep: many small files become few large ones, and files that no version needs are removed.
+"""Upkeep: merge many small files into few large ones, and remove files that no version needs.
 
     before   stream=s/date=d   a.parquet b.parquet c.parquet     (each micro-batch left one)
     commit   remove a b c, add x; the rows are the same
     after    stream=s/date=d   x.parquet       a b c stay on disk until vacuum
 
-Each partition is a commit of its own, made while jobs go on.  The library has a compaction too,
-but of two at once (1.6) it does not notice that both replace the same files, and rows are there
-twice.  So files are merged here, and a commit that replaces files is made only right after the
+Each partition is its own commit, made while jobs continue.  The library has a compaction too, but
+(1.6) if two run at once, it does not notice that both replace the same files, and rows are there
+twice.  So files are merged here, and a commit that replaces files is made only directly after the
 version in which they were seen (``Lake.commit``).  Vacuum is the library's: it removes files that
-no version of the last week names, those of writers that were killed too.  Readers of an older
-version keep their files until then.
+no version of the last week names, also those of killed writers.  Readers of an older version keep
+their files until then.
 
-Files are merged within a partition.  Where partitions are tiny (thousands of streams with a few
-entries a day), let the lake be split by fewer columns when it is made: ``partitions = ["date"]``,
-or none; then files hold many streams and days, and compaction goes across them.
+Files are merged within a partition.  If partitions are tiny (thousands of streams with a few
+entries a day), create the lake with fewer partition columns: ``partitions = ["date"]``, or none.
+Then files hold many streams and days, and compaction merges across them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ WEEK_MS = 7 * 24 * HOUR_MS
 
 
 class Compaction(NamedTuple):
-    """What a compaction did."""
+    """The result of a compaction."""
 
     files_before: int
     files_after: int
@@ -50,7 +50,7 @@ class Compaction(NamedTuple):
 
 
 def compact(lake: Lake, target_mb: int = 128, keep_ms: int = WEEK_MS) -> Compaction:
-    """Compact a lake and remove what is older than ``keep_ms`` and in no version."""
+    """Compact a lake and remove files that are older than ``keep_ms`` and in no version."""
     before = lake.snapshot()
     for group in plans(before.files, target_mb * MEBIBYTE):
         merge(lake, before, group)
@@ -89,7 +89,7 @@ def _age(file: DataFile) -> tuple[str, str]:
 
 
 def merge(lake: Lake, snapshot: Snapshot, old: Sequence[DataFile]) -> None:
-    """Write the rows of some files as one, and put it in their place."""
+    """Write the rows of some files into one file, and replace them with it."""
     files = rewritten(snapshot, old)
 
     def decide(now: Snapshot) -> Change | None:
@@ -116,7 +116,7 @@ def rewritten(snapshot: Snapshot, old: Sequence[DataFile]) -> list[NewFile]:
 
 
 def vacuum(lake: Lake, keep_ms: int = WEEK_MS, *, dry_run: bool = False) -> list[str]:
-    """Remove files that no version of the last while names; their names."""
+    """Remove files that no version younger than ``keep_ms`` names; return their names."""
     table = lake.snapshot().table
     with in_words(lake.place):
         gone = table.vacuum(
@@ -131,7 +131,7 @@ def vacuum(lake: Lake, keep_ms: int = WEEK_MS, *, dry_run: bool = False) -> list
 
 
 def _remove_empty_folders(place: Place) -> None:
-    """Folders from which the last file went; one that fills meanwhile stays."""
+    """Remove empty folders; a folder that gets a file meanwhile stays."""
     kept = (CHECKPOINTS, LOG)
     folders = [path for path in place.folder.rglob("*") if path.is_dir()]
     for folder in sorted(folders, key=_depth, reverse=True):

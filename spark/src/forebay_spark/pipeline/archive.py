@@ -1,15 +1,15 @@
-"""The archive job: streams to a lake, every entry once, and then off the server.
+"""The archive job: streams to a lake, every entry once, and then removed from the server.
 
     stream --> micro-batch --> files of the lake --> commit with the new cuts --> trim
 
-Files are written by the tasks that read the entries (direct_write.py).
+The tasks that read the entries also write the files (direct_write.py).
 
-Rows are the entries as the source delivers them: the plain columns, or those of a schema
-with what tells about the entry (``_stream``, ``_id``, ``_timestamp``, ``_seq``) always among
-them.  They are split by stream and by day (UTC), or by other columns.  The lake remembers how
-entries were read, so that a table can read hot ones alike.
+Rows are the entries as the source delivers them: the plain columns, or those of a schema, always
+with the columns about the entry itself (``_stream``, ``_id``, ``_timestamp``, ``_seq``).  They are
+split by stream and by day (UTC), or by other columns.  The lake remembers how entries were read, so
+that a table can read hot ones in the same way.
 
-The lake is the truth about what is archived, not the checkpoint: see ranges.py.
+The lake decides what is archived, not the checkpoint: see ranges.py.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ READING = (
 
 @dataclass(frozen=True)
 class Trim:
-    """Whether and how to remove what is archived."""
+    """Whether and how to remove archived entries."""
 
     keep_ms: int | None = None
 
@@ -80,7 +80,7 @@ class Archive(Job):
     """Streams to a lake."""
 
     lake: str = setting(settings.text, "the folder or URL of the lake")
-    name: str = setting(settings.text, "how the job is called", default="archive")
+    name: str = setting(settings.text, "name of the job", default="archive")
     trim: Trim | None = setting(_trim, "true, or how long archived entries stay", default=None)
     partitions: tuple[str, ...] | None = setting(
         settings.texts, "columns to split by; stream and date if not given", default=None
@@ -93,14 +93,14 @@ class Archive(Job):
     )
 
     def start(self, spark: SparkSession) -> Flow:
-        """Begin; the flow can be waited for and stopped."""
+        """Start; the returned flow can be waited for and stopped."""
         return Archiver(spark, self).start()
 
 
 def about_archive(
     source: Source, partitions: tuple[str, ...] | None = None, evolution: str = FIXED
 ) -> About:
-    """What an archive is."""
+    """The description of an archive."""
     entry = entry_schema(source.schema)
     if evolution == ADD:
         entry = roomy(entry)
@@ -140,13 +140,13 @@ class Archiver:
         )
 
     def _refuse_loss(self) -> None:
-        """OptionError if the lake would not have all of what is trimmed."""
+        """OptionError if trimming could remove entries that the lake lacks."""
         why = refuses_loss(self._entry, self._options.mode) if self._job.trim else None
         if why:
             raise OptionError(why)
 
     def start(self) -> Flow:
-        """Make the lake if it is not there, see that nothing is lost, and begin at the cuts."""
+        """Create the lake if needed, check that nothing is lost, and start at the cuts."""
         made = self._lake.create(self._about, may_have_grown=self._grows)
         self._entry = made.about.entry or self._entry
         # Other jobs may keep other streams in the same lake.
@@ -162,7 +162,7 @@ class Archiver:
         return Flow(frame, self.write, common, at_end=self.trim)
 
     def write(self, frame: DataFrame, batch: int) -> int:
-        """One micro-batch: files, commit, trim; how many rows it has."""
+        """Write one micro-batch: files, commit, trim; return its number of rows."""
         spans = self._checkpoint.spans_of(batch)
         cuts = self._lake.snapshot().cuts
         todo = ranges.plan(cuts, spans, allow_gaps=not self._job.source.fail_on_data_loss)
@@ -186,7 +186,7 @@ class Archiver:
         return land(spark, tasks, plan)
 
     def _has_grown(self, landed: Landed) -> bool:
-        """Whether the table has columns now for values that had none; then all is written anew."""
+        """Whether the table has new columns for values that had none; then all is written again."""
         fields = new_fields(self._entry, landed.samples)
         if not fields:
             return False
@@ -211,7 +211,7 @@ class Archiver:
         self._tell(landed.left)
 
     def _tell(self, left: Counter[str]) -> None:
-        """Say for each name once that the schema has no place for its values."""
+        """Report for each name once that the schema has no column for its values."""
         news = [f"{name} ({count})" for name, count in left.items() if name not in self._told]
         if news:
             _LOG.warning(
@@ -234,7 +234,7 @@ class Archiver:
             trim_streams(server, bounds, self._job.source.group, oldest_kept_ms)
 
     def _check_loss(self, cuts: Mapping[str, Cut]) -> None:
-        """A new checkpoint knows no counts, but the lake does: is all after the cut there?"""
+        """A new checkpoint has no counts, but the lake does: is all after the cut still there?"""
         with closing(Server(self._options)) as server:
             found = state.fetch_all(server, cuts)
         for stream, cut in cuts.items():

@@ -1,11 +1,11 @@
-"""What Spark writes down about a query, read by us: its name, and what each batch covers.
+"""Spark's record of a query, read by us: its name, and the range of each batch.
 
     checkpoint/metadata      the name that Spark gave the query when the checkpoint was made
     checkpoint/offsets/N     the end of batch N, written before the batch runs
     checkpoint/commits/N     written when it is done
 
-Spark keeps a checkpoint through Hadoop's file systems, so one that is not on this machine is
-read through them too, with the user's own settings.
+Spark writes a checkpoint through Hadoop's file systems, so a checkpoint that is not on this machine
+is read through them too, with the user's own settings.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 OFFSETS, COMMITS, METADATA = "offsets", "commits", "metadata"
 HEAD_LINES = 2
-#: What Spark writes in place of an offset that a source does not have yet.
+#: Spark's mark for an offset that a source does not have yet.
 NO_OFFSET = "-"
 
 
 class Files(Protocol):
-    """What is needed of a file system."""
+    """The operations of a file system that we need."""
 
     def read(self, path: str) -> bytes | None:
         """The content, or None if there is no such file."""
 
     def names(self, folder: str) -> list[str]:
-        """What is directly in a folder; nothing if there is no such folder."""
+        """The names directly in a folder; none if there is no such folder."""
 
 
 class LocalFiles:
@@ -112,7 +112,7 @@ class Checkpoint:
         self._files = files
 
     def query_id(self) -> str:
-        """The name of the query: it survives restarts, and a new checkpoint is a new writer."""
+        """The name of the query: it survives restarts; a new checkpoint has a new name."""
         content = self._files.read(METADATA)
         if content is None:
             raise OptionError(f"The checkpoint {self.root} has lost its metadata. Use a new one.")
@@ -124,7 +124,7 @@ class Checkpoint:
         if record is None:
             raise OptionError(
                 f"The checkpoint {self.root} has no offsets of batch {batch}. Remove it: an "
-                "archive goes on where its lake ends."
+                "archive continues where its lake ends."
             )
         before = self._offsets(batch - 1) or {}
         spans = {}
@@ -136,7 +136,7 @@ class Checkpoint:
         return spans
 
     def committed(self) -> dict[str, EntryId]:
-        """Up to where Spark has noted each stream as done; it never asks for that again."""
+        """How far Spark has recorded each stream as done; it never asks for that again."""
         done = [int(name) for name in self._files.names(COMMITS) if name.isdigit()]
         record = self._offsets(max(done)) if done else None
         return {stream: offsets.position(entry).id for stream, entry in (record or {}).items()}
@@ -152,7 +152,7 @@ class Checkpoint:
 
 
 def open_checkpoint(spark: SparkSession, path: str) -> Checkpoint:
-    """The checkpoint at a path or URL, which need not be there yet."""
+    """The checkpoint at a path or URL; it need not exist yet."""
     place = place_of(path)
     if place.is_local:
         return Checkpoint(place.root, LocalFiles(place.folder))

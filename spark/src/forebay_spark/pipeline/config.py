@@ -11,7 +11,7 @@
 
 The settings of a job are the fields of its dataclass (see archive.py, jobs.py, replay.py);
 nothing here knows any of them.  ``${NAME}`` is taken from the environment, so that secrets
-need not stand in the file.
+need not be in the file.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 @dataclass(frozen=True, kw_only=True)
 class Compact:
-    """Small files of a lake become large ones."""
+    """Merges small files of a lake into large ones."""
 
     lake: str = setting(settings.text, "the folder or URL of the lake")
     target_mb: int = setting(settings.whole, "size of a file", default=128)
     grace: int = setting(settings.duration, "how long old files stay", default=WEEK_MS)
-    name: str = setting(settings.text, "how the job is called", default="compact")
+    name: str = setting(settings.text, "name of the job", default="compact")
     lake_options: Mapping[str, str] = setting(
         settings.mapping, "keys and endpoints of an object store", default_factory=dict
     )
@@ -57,7 +57,7 @@ class Compact:
         return compact(Lake(self.lake, self.lake_options), self.target_mb, self.grace)
 
     def told(self, done: Compaction) -> str:
-        """What a run did, for a person."""
+        """The result of a run, for a person."""
         return (
             f"{done.files_before} files became {done.files_after}; "
             f"{done.deleted_files} old files deleted"
@@ -77,7 +77,7 @@ JOBS: dict[str, type[AnyJob]] = {
 }
 
 
-#: Settings that are tables of their own: the heads under which they stand in a file.
+#: Settings that are tables: the headers that they have in a file.
 PARTS: dict[str, dict[str, type[Any]]] = {
     "source": {"[source]": Source},
     "transform": {"[[transform]]": Transform},
@@ -94,12 +94,12 @@ def load(path: str | Path) -> AnyJob:
     except OSError as error:
         raise OptionError(f"The file {file} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
-        raise OptionError(f"The file {file} is not text in UTF-8. Save it as such.") from None
+        raise OptionError(f"The file {file} is not UTF-8 text. Save it as UTF-8.") from None
     return checked(from_mapping(_parse(file, content), str(file.name)))
 
 
 def checked(job: AnyJob) -> AnyJob:
-    """The job, if all holds that can be seen without Spark and without a server."""
+    """The job, after all checks that need neither Spark nor a server."""
     if isinstance(job, Stream):
         job.source.checked()
     if isinstance(job, SinkJob):
@@ -165,7 +165,7 @@ def settings_of(job: type[Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def parts_of(job: type[Any]) -> Iterator[tuple[str, type[Any]]]:
-    """The tables inside a job's file, as TOML heads them, and what each may say."""
+    """The tables of a job's file, by their TOML headers, and their settings."""
     for field in dataclasses.fields(job):
         yield from PARTS.get(field.name, {}).items()
 

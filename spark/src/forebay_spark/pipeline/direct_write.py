@@ -1,11 +1,11 @@
-"""Entries into the files of a lake by the tasks that read them; none passes through the JVM.
+"""The tasks that read entries write them into files of a lake; none passes through the JVM.
 
     Spark's way      server --> worker --> JVM --> rows --> Parquet
-    directly         server --> worker --> Parquet          the JVM only says which task runs
+    directly         server --> worker --> Parquet          the JVM only starts the tasks
 
-A task has its entries as Arrow columns, and Arrow writes Parquet (lake/parquet.py).  Handing
-them to Spark costs more than fetching and writing them together.  A task answers with the
-names of its files when they are safe on disk; the driver commits them.
+A task has its entries as Arrow columns, and Arrow writes Parquet (lake/parquet.py).  Passing
+them to Spark would cost more than fetching and writing them together.  A task returns the names of
+its files when they are safe on disk; the driver commits them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ US_PER_DAY = MS_PER_DAY * 1000
 
 
 class Landing(NamedTuple):
-    """What every task of a batch has to know."""
+    """The settings for every task of a batch."""
 
     schema: StructType
     options: Options
@@ -44,9 +44,9 @@ class Landing(NamedTuple):
 
 
 class Landed(NamedTuple):
-    """What tasks have written, and how many values of each name no column could take.
+    """The files of tasks, and how many values of each name no column could take.
 
-    ``samples`` has some of these values, if they were asked for.
+    ``samples`` has some of these values, if the caller wants them.
     """
 
     files: list[NewFile]
@@ -55,13 +55,13 @@ class Landed(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """How many entries that is."""
+        """The number of entries."""
         return sum(file.rows for file in self.files)
 
 
 def land(spark: SparkSession, tasks: list[Task], landing: Landing) -> Landed:
-    """Run the tasks of a batch; the files that they have written."""
-    # Not mapInArrow, which wants pandas to be there without using it.
+    """Run the tasks of a batch; return the files that they have written."""
+    # Not mapInArrow, which needs pandas installed without using it.
     pieces = spark.sparkContext.parallelize(tasks, max(len(tasks), 1))
     parts = pieces.map(partial(land_task, landing)).collect()
     return Landed(
@@ -72,7 +72,7 @@ def land(spark: SparkSession, tasks: list[Task], landing: Landing) -> Landed:
 
 
 def land_task(landing: Landing, task: Task) -> Landed:
-    """In a worker: the entries of one task, in a file for each of their folders."""
+    """In a worker: write the entries of one task, one file for each folder."""
     names = EntryColumns(landing.schema)
     files = PartitionedFiles(landing.place, landing.partitions, differences(landing.schema))
     left: Counter[str] = Counter()
@@ -93,10 +93,10 @@ def land_task(landing: Landing, task: Task) -> Landed:
 
 
 def unsaid_by_folders(batch: pa.RecordBatch, partitions: tuple[str, ...]) -> pa.Array:
-    """Rows with a field that the table is split by, and whose value no folder can say.
+    """Rows with a partition field whose value a folder name cannot express exactly.
 
-    For a folder, nothing and an empty text are the same, and some days have no text.  Text is
-    safe for whole numbers and the like; of other types no reader's way back is relied on.
+    In a folder name, null and an empty text are the same, and some days have no text.  Text is
+    safe for whole numbers and the like; for other types we do not rely on readers' conversions.
     """
     unsaid = pa.repeat(pa.scalar(False), batch.num_rows)
     fields = set(partitions) - set(SPECIAL) if RAW in batch.schema.names else set()
@@ -116,7 +116,7 @@ def _is_sure(kind: pa.DataType) -> bool:
 
 
 def dated(batch: pa.RecordBatch, names: EntryColumns) -> pa.RecordBatch:
-    """With the day of each entry in UTC; one after the year 9999 has none."""
+    """Add the day of each entry in UTC; an entry after the year 9999 has none."""
     days = pc.divide(batch.column(names.timestamp).view(pa.int64()), US_PER_DAY)
     known = pc.less_equal(days, LAST_DAY)
     dates = pc.if_else(known, days, pa.scalar(None, pa.int64())).cast(pa.int32()).cast(pa.date32())

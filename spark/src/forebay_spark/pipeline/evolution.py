@@ -4,14 +4,14 @@
     landed    item, price, _rest = {coupon: C1}        files that no commit names yet
     grown     the table gets a column coupon, the files are written again with it
 
-A new field gets the type that all its values of the batch have.  A type that later values could
-outgrow is taken wide at once: whole numbers are ``bigint`` and fractions ``double``, also those
-that the schema calls int or float.  So an int that grows needs no other column and no other
-file; Delta has no way to widen a column that every reader knows.
+A new field gets the type that fits all its values of the batch.  A type that later values could
+outgrow is made wide at once: whole numbers are ``bigint`` and fractions ``double``, also those
+that the schema calls int or float.  So growing numbers need no new column and no new file; Delta
+has no way to widen a column that every reader supports.
 
-What cannot be a column stays in ``_rest``, and ``_reason`` says why a value did not fit its
-column: names that Parquet cannot spell, names that differ in letter case only, and all beyond
-``MOST_COLUMNS``, which are data rather than names.
+Some fields cannot be columns and stay in ``_rest``: names that Parquet cannot spell, names that
+differ only in letter case, and all beyond ``MOST_COLUMNS``, which are data rather than names.
+``_reason`` says why a value did not fit its column.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from forebay_spark.read.infer import types_of
 from forebay_spark.values.schema import REASON, REST, SPECIAL
 
 FIXED, ADD = "none", "add"
-#: So many values of a name say what it is.
+#: How many values of a name decide its type.
 SAMPLED = 200
 MOST_COLUMNS = 500
 
@@ -54,7 +54,7 @@ _WIDE: dict[type[DataType], DataType] = {
 
 
 def roomy(entry: StructType) -> StructType:
-    """A schema with room to grow: wide numbers, and a reason where a value does not fit."""
+    """A schema with room to grow: wide numbers, and a column for reasons."""
     wide = [StructField(f.name, _wide(f.dataType), f.nullable) for f in entry]
     if REST not in entry.fieldNames() or REASON in entry.fieldNames():
         return StructType(wide)

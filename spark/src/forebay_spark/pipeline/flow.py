@@ -1,15 +1,16 @@
 """A streaming query that runs a function of ours for each micro-batch.
 
-Spark calls the function on the driver with the rows and the number of a batch, and notes
-the batch as done when it returns (foreachBatch).  A batch may come again after a crash;
+Spark calls the function on the driver with the rows and the number of a batch, and records
+the batch as done when it returns (foreachBatch).  A batch may be repeated after a crash;
 the function must make that harmless.
 
-``stop`` interrupts what runs, and Spark prints long complaints.  ``finish`` lets the
-batch that runs be committed, and turns the next one away before it has done anything.  What runs
-may be a look that finds nothing, after which no batch comes; so ``wait`` asks again.
+``stop`` interrupts the running batch, and Spark prints long complaints.  ``finish`` lets the
+running batch be committed, and turns the next one away before it has done anything.  Perhaps no
+batch runs, only a look for new entries that finds none; then no further batch comes, so ``wait``
+asks again.
 
-Errors take a detour: what the function raises travels through the JVM and comes back as
-pages of text.  So the flow keeps the original and ``wait`` raises that.
+Errors take a detour: an error of the function travels through the JVM and comes back as pages of
+text.  So the flow keeps the original, and ``wait`` raises it.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from forebay_spark.errors import ConnectorError, OptionError, explain, first_sen
 from forebay_spark.pipeline.settings import duration, wrong
 
 AVAILABLE_NOW = "available now"
-#: Reports come soon after their batch; a query may run for years.
+#: How many counts to keep: reports come soon after their batch, and a query may run for years.
 KEPT_COUNTS = 1000
 FINISH_EVERY_S = 1
 
-#: What is done with a batch; the answer is its number of rows, where Spark cannot know it.
+#: Handles a batch; returns its number of rows if Spark cannot know it.
 BatchFunction = Callable[[DataFrame, int], int | None]
 
 
@@ -42,7 +43,7 @@ class TurnedAwayError(Exception):
 
 
 class Settings(NamedTuple):
-    """What all streaming jobs have in common."""
+    """The common settings of all streaming jobs."""
 
     name: str
     checkpoint: str
@@ -64,7 +65,7 @@ class Flow:
         self._failure: Exception | None = None
         self._finishing = False
         self._write = write
-        #: Rows of the last batches that were counted by the function.
+        #: Rows of the last batches, as counted by the function.
         self.counted: dict[int, int] = {}
         self.settings = settings
         writer = frame.writeStream.queryName(settings.name).outputMode(settings.output_mode)
@@ -88,7 +89,7 @@ class Flow:
             raise TurnedAwayError
 
     def wait(self, timeout_s: int | None = None) -> bool:
-        """Until the query ends, or so long; whether it has ended.  Its failure is raised."""
+        """Wait until the query ends, or for a time; whether it has ended.  Its error is raised."""
         try:
             ended = self._has_ended(timeout_s)
         except StreamingQueryException as error:
@@ -109,18 +110,18 @@ class Flow:
         return True
 
     def finish(self) -> None:
-        """End the query after the batch that runs; ``wait`` tells when."""
+        """End the query after the running batch; ``wait`` returns when it has ended."""
         self._finishing = True
         if not self.query.status["isTriggerActive"]:
             self.query.stop()
 
     def stop(self) -> None:
-        """End the query; what the current batch has not committed comes again next time."""
+        """End the query at once; an uncommitted batch is repeated next time."""
         self.query.stop()
 
 
 def readable(error: Exception) -> Exception:
-    """An error in words for a person; ours as it is, Spark's without the JVM."""
+    """An error for a person: ours as it is, Spark's without the JVM."""
     if isinstance(error, ConnectorError):
         return error
     ours = explain(error)
@@ -128,7 +129,7 @@ def readable(error: Exception) -> Exception:
 
 
 def trigger_of(text: str) -> dict[str, str | bool]:
-    """The trigger that a person wrote, as Spark takes it."""
+    """A trigger from its text, as Spark takes it."""
     if " ".join(text.lower().split()) == AVAILABLE_NOW:
         return {"availableNow": True}
     try:

@@ -1,11 +1,11 @@
-"""Three jobs of one shape: streams, what happens to the rows, sinks.
+"""Three jobs of the same form: streams, transformations of the rows, sinks.
 
     process       any transformation, any sinks
     aggregate     windows of event time, closed by a watermark
     quarantine    rows that do not fit the schema to a dead-letter stream, with the reason
 
-Event time: a window is written when the newest time seen is past its end by more than the
-watermark; what comes later than that is dropped and counted.  With ``emit = "updates"`` a
+Event time: a window is written when the newest time seen is later than its end by more than the
+watermark; rows that arrive after that are dropped and counted.  With ``emit = "updates"`` a
 window is sent each time it changes, which only a stream can take.
 """
 
@@ -52,13 +52,13 @@ class SinkJob(Job):
         return self.sink
 
     def check(self) -> None:
-        """OptionError for what cannot work, as far as it can be seen before Spark starts."""
+        """OptionError for settings that cannot work, as far as known before Spark starts."""
         self.checkpoint_path()
         for sink in self.every_sink():
             refuse_loop(self, sink, "sink")
 
     def checkpoint_path(self) -> str:
-        """Where the progress is kept; OptionError if nobody has said, or nothing is to be kept."""
+        """Where the progress is kept; OptionError if it is not given, or there is no sink."""
         if not self.every_sink():
             raise OptionError(
                 f"The job {self.name} has no sink, so nothing would be kept. Add a [[sink]]."
@@ -88,7 +88,7 @@ def _all(sinks: Sinks | None) -> BatchFunction:
 class Process(SinkJob):
     """Streams through transformations to sinks."""
 
-    name: str = setting(settings.text, "how the job is called", default="process")
+    name: str = setting(settings.text, "name of the job", default="process")
 
     def start(self, spark: SparkSession) -> Flow:
         """Begin."""
@@ -101,19 +101,19 @@ class Process(SinkJob):
 class Aggregate(SinkJob):
     """Windows of event time."""
 
-    name: str = setting(settings.text, "how the job is called", default="aggregate")
+    name: str = setting(settings.text, "name of the job", default="aggregate")
     time: str | None = setting(
         settings.text, "column of the event time; else the time of the entry", default=None
     )
     window: str = setting(settings.text, "length of a window, as in '1 minute'")
-    slide: str | None = setting(settings.text, "begin one so often", default=None)
-    watermark: str = setting(settings.text, "how late rows may come", default="10 seconds")
+    slide: str | None = setting(settings.text, "start a window this often", default=None)
+    watermark: str = setting(settings.text, "how late rows may arrive", default="10 seconds")
     keys: tuple[str, ...] = setting(settings.texts, "columns to group by", default=())
     values: Mapping[str, str] = setting(settings.mapping, "name to SQL, as in {n = 'count(*)'}")
     emit: str = setting(settings.one_of(FINAL, UPDATES), "final or updates", default=FINAL)
 
     def check(self) -> None:
-        """Also: updates can be taken back by nobody but the reader of a stream."""
+        """Also: updates may go only to streams; their readers can replace earlier results."""
         super().check()
         if self.emit == UPDATES and any(not isinstance(s, StreamSink) for s in self.sink):
             raise OptionError(
@@ -145,7 +145,7 @@ class Aggregate(SinkJob):
         return result.select(*ends, *self.keys, *self.values)
 
     def _sorted(self, sinks: Sinks | None) -> BatchFunction:
-        """Windows leave in their order, also when a batch is repeated, as a stream wants it."""
+        """Write windows in their order, also when a batch is repeated; streams need this."""
         write = _all(sinks)
         order = ["window_start", "window_end", *self.keys]
         return lambda frame, batch: write(frame.repartition(1).sortWithinPartitions(*order), batch)
@@ -155,11 +155,11 @@ class Aggregate(SinkJob):
 class Quarantine(SinkJob):
     """Rows that fit the schema go to the sinks, the others to a dead-letter stream."""
 
-    name: str = setting(settings.text, "how the job is called", default="quarantine")
+    name: str = setting(settings.text, "name of the job", default="quarantine")
     dead_letter: StreamSink = setting(settings.nested(StreamSink), "where bad rows go")
 
     def check(self) -> None:
-        """Also: there must be something to judge rows by."""
+        """Also: a schema is required to judge rows."""
         if self.source.schema is None:
             raise OptionError(
                 "A quarantine needs source.schema to tell good rows from bad ones. Add it, as in "
@@ -202,10 +202,10 @@ class Quarantine(SinkJob):
 
 
 def judged_schema(schema: str) -> StructType:
-    """A schema with the columns that tell what did not fit, and without "not null".
+    """A schema with the columns that say what did not fit, and without "not null".
 
-    Spark trusts that a column is never null where the schema says so, and breaks on the
-    very rows that a quarantine is for.  ``judged`` looks at those columns instead.
+    Spark trusts a "not null" in a schema, and would break on exactly the rows that a quarantine
+    is for.  ``judged`` checks those columns instead.
     """
     entry = [StructField(field.name, field.dataType) for field in row_schema(schema)]
     names = [field.name for field in entry]
@@ -214,7 +214,7 @@ def judged_schema(schema: str) -> StructType:
 
 
 def judged(rows: DataFrame, entry: StructType) -> DataFrame:
-    """With a reason also for rows that lack a field which must be there."""
+    """Rows, with a reason also for those that lack a required field."""
     lacking = [
         F.when(F.col(f"`{field.name}`").isNull(), F.lit(f"{field.name}: missing"))
         for field in entry
@@ -224,10 +224,10 @@ def judged(rows: DataFrame, entry: StructType) -> DataFrame:
 
 
 def dead_letters(frame: DataFrame) -> DataFrame:
-    """The bad rows as a person, or a program that repairs them, wants them.
+    """The bad rows in a form for a person, or for a program that corrects them.
 
-    ``payload`` is JSON, for a person.  JSON knows no bytes and no name twice; where an entry
-    has such things, ``original`` has it exactly: names and values in turns, each in base64.
+    ``payload`` is JSON, for a person.  JSON has no bytes and no repeated names; if an entry has
+    such things, ``original`` has it exactly: names and values, alternating, each in base64.
     """
     bad = frame.where(F.col(REASON).isNotNull())
     return bad.select(
@@ -240,7 +240,7 @@ def dead_letters(frame: DataFrame) -> DataFrame:
 
 
 def _original() -> Column:
-    """The entry as it came, null if the payload says it; see exact.py for what is in ``_raw``."""
+    """The entry as it came, null if the payload has it exactly; ``_raw`` is from exact.py."""
 
     def pair(field: Column) -> Column:
         text = F.try_element_at(F.col(FIELDS), field["name"].cast("string"))

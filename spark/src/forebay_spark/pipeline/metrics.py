@@ -1,9 +1,9 @@
 """Numbers of a running pipeline for Prometheus, at ``http://host:port/metrics``.
 
 The format is lines of text, so it is written here and needs no library.  Counters count from
-the start of the process, as Prometheus expects; a gauge that is not known is left out.
+the start of the process, as Prometheus expects; an unknown gauge is left out.
 
-A job that waits for its server cannot say so: Spark plans in processes of its own.  So each
+A job that waits for its server cannot report it: Spark plans in separate processes.  So each
 request for the page asks the server.
 """
 
@@ -22,14 +22,14 @@ from forebay_spark.pipeline.watch import Report
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 DEFAULT_HOST = "127.0.0.1"
 
-#: Name, kind and meaning of each number, in the order in which they are told.
+#: Name, kind and meaning of each number, in the order of the page.
 TABLE = (
     ("rows_total", "counter", "Rows that were processed."),
     ("batches_total", "counter", "Micro-batches that had rows."),
     ("late_rows_total", "counter", "Rows that came after their window was closed."),
     ("failures_total", "counter", "How often the pipeline failed."),
     ("running", "gauge", "1 while the query runs."),
-    ("waiting", "gauge", "1 while the server of the source does not answer and is waited for."),
+    ("waiting", "gauge", "1 while the job waits for the server of its source."),
     ("lag_entries", "gauge", "Entries that were not read yet when the last batch was planned."),
     ("lag_seconds", "gauge", "Time between the newest entry and the last one that was read."),
     ("last_batch_duration_seconds", "gauge", "How long the last batch took."),
@@ -39,7 +39,7 @@ TABLE = (
 
 @dataclass
 class Numbers:
-    """What is known of one pipeline."""
+    """The known numbers of one pipeline."""
 
     rows_total: int = 0
     batches_total: int = 0
@@ -54,7 +54,7 @@ class Numbers:
 
 
 class Metrics:
-    """Takes reports and notes as the other reporters do, and shows them on its page."""
+    """Takes reports and notes like the other reporters, and shows them on its page."""
 
     def __init__(self, is_away: Callable[[], bool] = lambda: False) -> None:
         """``is_away`` says whether the server of the source does not answer now."""
@@ -76,7 +76,7 @@ class Metrics:
                 numbers.last_batch_timestamp_seconds = _seconds(report.at)
 
     def note(self, pipeline: str, event: str, text: str) -> None:
-        """A pipeline began, ended or failed."""
+        """A pipeline started, ended or failed."""
         with self._lock:
             numbers = self._numbers.setdefault(pipeline, Numbers())
             numbers.running = int(event not in ("stopped", "failed"))
@@ -115,7 +115,7 @@ def _escaped(label: str) -> str:
 
 
 class Page:
-    """The page, served by a thread of its own until it is closed."""
+    """The page, served by its own thread until it is closed."""
 
     def __init__(self, address: str, metrics: Metrics) -> None:
         host, port = address_of(address)
@@ -125,7 +125,7 @@ class Page:
                 _answer(self, metrics)
 
             def log_message(self, *_: Any) -> None:
-                """Nobody wants a line for each visit."""
+                """Do not log each request."""
 
         try:
             self._server = ThreadingHTTPServer((host, port), Handler)

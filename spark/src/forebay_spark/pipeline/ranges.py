@@ -1,13 +1,13 @@
 """Which entries of a micro-batch the lake has already, and which it lacks.
 
     lake      ==================| cut
-    batch A             |-------|                 there already: pass over
+    batch A             |-------|                 already there: skip
     batch B                     |-------|         new: write all
-    batch C                |------------|         a checkpoint was lost: write what is new
+    batch C                |------------|         a checkpoint was lost: write the new part
     batch D                       |-----|         entries are missing in between
 
-Spark's record of the batch (checkpoint.py), and not the rows, says what the batch covers: a
-batch may have no rows of a stream because they were deleted, and still the cut moves.
+Spark's record of the batch (checkpoint.py), not the rows, says what the batch covers: a batch may
+have no rows of a stream because they were deleted, but the cut still moves.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from forebay_spark.read.offsets import Piece, Position, Span
 
 
 class Todo(NamedTuple):
-    """What of a batch is to be written."""
+    """The part of a batch that must be written."""
 
     cuts: Mapping[str, Cut]
-    """How far the lake will be."""
+    """How far the lake will be afterwards."""
     spans: Mapping[str, Span]
-    """What is left of the spans of the batch without entries that the lake has already."""
+    """The spans of the batch without entries that the lake already has."""
 
 
 def plan(cuts: Mapping[str, Cut], spans: Mapping[str, Span], *, allow_gaps: bool) -> Todo | None:
@@ -40,7 +40,7 @@ def plan(cuts: Mapping[str, Cut], spans: Mapping[str, Span], *, allow_gaps: bool
         if cut is not None and low > cut.id and not allow_gaps:
             raise LakeError(
                 f"The lake has stream {stream!r} up to {cut.id}, but this batch begins after "
-                f"{low}: entries in between were never archived. Remove the checkpoint to go on "
+                f"{low}: entries in between were never archived. Remove the checkpoint to continue "
                 "at the end of the lake, or set fail_on_data_loss to false."
             )
         ahead[stream] = Cut(high, span.end.n)
@@ -49,7 +49,7 @@ def plan(cuts: Mapping[str, Cut], spans: Mapping[str, Span], *, allow_gaps: bool
 
 
 def _after(cut: Cut | None, span: Span) -> Span:
-    """What of a span lies after a cut; a piece that is cut has an unknown number of entries."""
+    """The part of a span after a cut; a divided piece has an unknown number of entries."""
     if cut is None or cut.id <= span.start.id:
         return span
     pieces = tuple(

@@ -1,18 +1,18 @@
-"""Redrive: dead letters, mended or as they are, back into a stream, each once.
+"""Redrive: dead letters, corrected or unchanged, back into a stream, each once.
 
     dead letters --> mend --> chunks --> MULTI  XADD ... XADD  SET position  EXEC --> stream
 
 The position is the ID of the last dead letter that was put back.  It changes in the same
-transaction as the entries (replay.Writer), and it stays: a redrive that was killed goes on
-where it stopped, and one that is started again takes only letters that came since.  What is
-wrong once more comes back from the quarantine as a new letter.
+transaction as the entries (replay.Writer), and it stays: a killed redrive continues where it
+stopped, and a second run takes only newer letters.  A letter that is still wrong comes back from
+the quarantine as a new letter.
 
 A run ends at the letter that was the last one when it began; otherwise letters that a running
-quarantine sends back at once would go round for ever.
+quarantine sends back at once would circulate for ever.
 
-A server that is away is waited for, as replay.py does.
+If the server is away, a redrive waits for it, as replay.py does.
 
-Without a mend the entry is what it was, byte for byte: ``original`` has it where JSON cannot.
+Without a correction the entry is the same, byte for byte: ``original`` has it where JSON cannot.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from forebay_spark.servers import state
 from forebay_spark.servers.connect import Server
 
 Fields = list[tuple[bytes, bytes]]
-#: Bytes that are no text survive the way through text and back.
+#: Bytes that are not text survive the conversion to text and back.
 ODD_BYTES = "surrogateescape"
 
 
 class Letter(NamedTuple):
-    """A dead letter: where it stands, where it came from, why it is dead, what it was."""
+    """A dead letter: its ID, its origin, the reason, its fields."""
 
     id: str
     stream: str | None
@@ -60,7 +60,7 @@ class Destination(NamedTuple):
 
 @dataclass
 class Redriven:
-    """What a run did."""
+    """The result of a run."""
 
     written: int = 0
     before: int = 0
@@ -69,7 +69,7 @@ class Redriven:
 
 
 def letter_of(entry: list[Any]) -> Letter:
-    """A dead letter as it stands in its stream."""
+    """A dead letter from its entry."""
     entry_id, flat = entry[0].decode(), entry[1] or []
     told = dict(zip(flat[0::2], flat[1::2], strict=True))
     stream = told.get(b"source_stream")
@@ -90,13 +90,13 @@ def _fields(entry_id: str, told: Mapping[bytes, bytes]) -> Fields:
         return [(name.encode(), value.encode()) for name, value in payload.items()]
     except (KeyError, ValueError, TypeError, AttributeError):
         raise OptionError(
-            f"The entry {entry_id} is no dead letter: it has neither payload nor original as a "
+            f"The entry {entry_id} is not a dead letter: it has neither payload nor original as a "
             "quarantine writes them. Name the stream of a quarantine with --from."
         ) from None
 
 
 def with_values(values: Mapping[str, str]) -> Mend:
-    """Set fields: where they are, or else at the end."""
+    """Set fields: existing ones in place, new ones at the end."""
     wanted = {name.encode(): value.encode() for name, value in values.items()}
 
     def mend(letter: Letter) -> Fields:
@@ -108,7 +108,7 @@ def with_values(values: Mapping[str, str]) -> Mend:
 
 
 def with_function(text: str) -> Mend:
-    """A function of the user's: pairs of text and the reason in, pairs or a dictionary out."""
+    """A function of the user: it gets pairs of text and the reason, and returns pairs or a dict."""
     function = function_of(text)
 
     def mend(letter: Letter) -> Fields | None:
@@ -139,19 +139,19 @@ def _bytes_of(mended: Mapping[str, str] | Iterable[tuple[str, str]]) -> Fields:
 
 
 def shown(data: bytes) -> str:
-    """Bytes for a person: text as it is if it is one word, and quoted otherwise."""
+    """Bytes for a person: one word as it is, other text quoted."""
     text = data.decode("utf-8", "backslashreplace")
     return text if text and text.isprintable() and " " not in text else json.dumps(text)
 
 
 def as_it_was(letter: Letter) -> Fields:
-    """No mend."""
+    """No correction."""
     return letter.fields
 
 
 @dataclass(frozen=True, kw_only=True)
 class Redrive:
-    """Dead letters of one stream back into another, or each into the one it came from."""
+    """Puts dead letters of one stream into another, or each into the stream it came from."""
 
     dead: str
     to: str | None = None
@@ -161,7 +161,7 @@ class Redrive:
     dry_run: bool = False
 
     def run(self) -> Redriven:
-        """Put back what was not put back yet; what was done."""
+        """Put back letters that were not put back yet; return the result."""
         if self.to == self.dead:
             raise OptionError(f"{self.dead!r} would be filled with its own letters. Change --to.")
         options = target(self.url, self.dead, self.retry_for)
@@ -192,7 +192,7 @@ class Redrive:
         chunks: dict[str, list[Entry]],
         done: Redriven,
     ) -> None:
-        """Put a letter where it goes: to the others of its stream, or among those passed over."""
+        """Add a letter to the chunk of its stream, or count it as skipped."""
         letter_id = ids.parse(letter.id)
         if position is not None and letter_id <= position:
             done.before += 1
@@ -221,7 +221,7 @@ class Redrive:
         return letter.stream
 
     def _pages(self, server: Server) -> Iterator[list[Any]]:
-        """The letters that are there now."""
+        """The letters that exist now, page by page."""
         now = state.fetch(server, self.dead)
         if now is None:
             raise OptionError(
@@ -239,9 +239,9 @@ class Redrive:
 
 
 def told(job: Redrive, done: Redriven) -> str:
-    """What a run did, for a person."""
+    """The result of a run, for a person."""
     verb = "would be put back" if job.dry_run else "put back"
     into = f"into {job.to}" if job.to else "where they came from"
     more = [f"{done.before} were put back before"] if done.before else []
-    more += [f"{done.passed_over} passed over"] if done.passed_over else []
+    more += [f"{done.passed_over} skipped"] if done.passed_over else []
     return "; ".join([f"{done.written} dead letters of {job.dead} {verb} {into}", *more])

@@ -1,23 +1,24 @@
-"""Replay: a stretch of the lake back into a stream, at the pace at which it came, or another.
+"""Replay: a period of the lake back into a stream, at its original speed, or another.
 
     lake, in order --> chunks --> MULTI  XADD ... XADD  SET position  EXEC --> stream
 
-The position of the replay is a key beside the stream that changes in the same transaction
-as the entries, so that a replay which was killed goes on where it stopped, with nothing
-lost or doubled, on any server of the family.  When it is done the key is removed: asked
-for again, it replays again.  The key is watched: of two runs at once, one stops.  It also says
-whether a transaction whose answer was lost took place: a server that is away is waited for.
+The position of the replay is a key next to the stream that changes in the same transaction
+as the entries.  So a killed replay continues where it stopped, with nothing lost or doubled, on
+any server of the family.  When it is done, the key is removed: the next run replays everything
+again.  The key is watched: of two runs at once, one stops.  The key also says whether a
+transaction with a lost reply took place, so a replay can wait for a server that is away.
 
 A transaction of Redis is not undone if one of its commands fails: the position would move
-although entries are missing.  So what can fail is asked before, under WATCH where the
+although entries are missing.  So everything that can fail is checked before, under WATCH if the
 answer could change: whether the key is a stream, and whether kept IDs still fit.
 
-Entries are what they were, to the byte (exact.py); rows of lakes from before that was kept give
-what their columns say.  They are made again by Spark's tasks, and come here one by one.
+Entries are the original ones, byte for byte (exact.py); rows of older lakes, without that
+information, give what their columns have.  Spark's tasks rebuild them, and they arrive here one by
+one.
 
-One writer, in order: a stream is a log, and order is what is replayed.  Entries get new IDs
-(the old ones lie in the past of the stream); with ``ids = "keep"`` they keep theirs, which
-needs a stream that ends before them.
+One writer, in order: a stream is a log, and its order is replayed.  Entries get new IDs (the old
+ones lie in the past of the stream); with ``ids = "keep"`` they keep theirs, which needs a stream
+that ends before them.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ INFO = ("XINFO", "STREAM")
 
 
 class Entry(NamedTuple):
-    """An entry of the lake: its ID, its time, names and values in turns."""
+    """An entry of the lake: its ID, its time, names and values, alternating."""
 
     id: str
     ms: int
@@ -65,33 +66,33 @@ class Entry(NamedTuple):
 
 def _speed(value: object, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        raise settings.wrong(where, value, "a number above 0: 1 is the original pace, 10 ten times")
+        raise settings.wrong(where, value, "a number above 0: 1 is original speed, 10 ten times")
     return float(value)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """A stretch of an archive into a stream."""
+    """Writes a period of an archive into a stream."""
 
     lake: str = setting(settings.text, "the folder of the lake")
-    stream: str = setting(settings.text, "the stream as the lake knows it")
+    stream: str = setting(settings.text, "the name of the stream in the lake")
     to: str = setting(settings.text, "the stream to write to")
     url: str = setting(settings.text, "the server to write to", default=DEFAULT_URL)
     since: str | None = setting(settings.text, "first moment", default=None)
     until: str | None = setting(settings.text, "first moment not to replay", default=None)
-    speed: float | None = setting(_speed, "1 is the original pace; none is at once", default=None)
+    speed: float | None = setting(_speed, "1 is the original speed; none: no pauses", default=None)
     ids: str = setting(settings.one_of(NEW, KEEP), "new or keep", default=NEW)
     lake_options: Mapping[str, str] = setting(
         settings.mapping, "keys and endpoints of an object store", default_factory=dict
     )
     retry_for: str | None = setting(settings.text, WAIT, default=None)
-    name: str = setting(settings.text, "how the job is called", default="replay")
+    name: str = setting(settings.text, "name of the job", default="replay")
 
     def __post_init__(self) -> None:
         target(self.url, self.to, self.retry_for)
 
     def run(self, spark: SparkSession, told: Callable[[int], None] = lambda _: None) -> int:
-        """Replay to the end; how many entries were written now."""
+        """Replay to the end; return how many entries this run wrote."""
         server = Server(target(self.url, self.to, self.retry_for), patient=True)
         writer = Writer(server, self)
         try:
@@ -112,7 +113,7 @@ class Replay:
             server.close()
 
     def told(self, total: int) -> str:
-        """What a run did, for a person."""
+        """The result of a run, for a person."""
         return f"replayed {total} entries of {self.stream} to {self.to}"
 
 
@@ -123,14 +124,14 @@ def target(url: str, stream: str, retry_for: str | None) -> Options:
 
 
 def entries_of(frame: DataFrame, entry: StructType, timestamp_format: str = ISO) -> DataFrame:
-    """Columns ``id, ms, seq`` and ``fields``: names and values of each entry in turns, as bytes."""
+    """Columns ``id, ms, seq`` and ``fields``: names and values of each entry, as bytes."""
 
     def rebuild(rows: pa.Array) -> pa.Array:
         entries = exact.rebuilt(pa.RecordBatch.from_struct_array(rows), timestamp_format)
         flat = [[part for field in fields for part in field] for fields in entries]
         return pa.array(flat, pa.list_(pa.binary()))
 
-    # In the order in which entries were read: Spark has columns that split a table at the end.
+    # In the order of reading: Spark moves partition columns to the end.
     names = [name for name in entry.fieldNames() if name in frame.columns]
     entry_id = F.col(EntryColumns(entry).id)
     ms, seq = (F.split(entry_id, "-")[at].cast("decimal(20,0)") for at in (0, 1))
@@ -152,7 +153,7 @@ def read_after(frame: DataFrame, position: str | None) -> Iterator[Entry]:
 
 
 class Pace:
-    """When an entry is due: as long after the first one as it was then, by the speed."""
+    """When an entry is due: its original distance from the first one, divided by the speed."""
 
     def __init__(
         self,
@@ -166,7 +167,7 @@ class Pace:
         self._began: tuple[float, int] | None = None
 
     def due_in_s(self, ms: int) -> float:
-        """Seconds until an entry of this time is due; 0 if it is."""
+        """Seconds until an entry of this time is due; 0 if it is due now."""
         if self._speed is None:
             return 0.0
         if self._began is None:
@@ -175,12 +176,12 @@ class Pace:
         return max(0.0, began_s + (ms - began_ms) / 1000 / self._speed - self._clock())
 
     def wait(self, seconds: float) -> None:
-        """Until an entry is due."""
+        """Wait until an entry is due."""
         self._sleep(seconds)
 
 
 def chunks(entries: Iterable[Entry], pace: Pace) -> Iterator[list[Entry]]:
-    """Entries that are due together; what is complete goes out before a wait."""
+    """Entries that are due together; a chunk is sent before a wait."""
     chunk: list[Entry] = []
     for entry in entries:
         wait_s = pace.due_in_s(entry.ms)
@@ -196,7 +197,7 @@ def chunks(entries: Iterable[Entry], pace: Pace) -> Iterator[list[Entry]]:
 
 
 class Destination(Protocol):
-    """What a writer must know of a job that puts entries into a stream."""
+    """The facts that a writer needs of a job that puts entries into a stream."""
 
     @property
     def to(self) -> str: ...
@@ -229,7 +230,7 @@ class Writer:
 
         def attempt() -> None:
             nonlocal was_sent
-            # The answer to an attempt before may have been lost on its way.
+            # The reply to an earlier attempt may have been lost.
             if was_sent and self._link.ask("GET", self.key) == last:
                 return
             self._check(chunk[0])
@@ -243,10 +244,10 @@ class Writer:
         self._known = last
 
     def _check(self, first: Entry) -> None:
-        """See that no command of the transaction can fail."""
+        """Check that no command of the transaction can fail."""
         to = self._job.to
         watched = (self.key, to) if self._job.ids == KEEP else (self.key,)
-        # Not ``call``: on a new connection nothing would be watched.
+        # Not ``call``: a new connection would watch nothing.
         self._link.send(("WATCH", *watched), ("GET", self.key), (*INFO, to))
         self._link.receive()
         known, reply = self._link.receive(), self._link.reply()
@@ -273,12 +274,12 @@ class Writer:
         self._link.send(("MULTI",), *adds, ("SET", self.key, last), ("EXEC",))
         *queued, results = [self._link.reply() for _ in range(len(adds) + 3)]
         if results is None:
-            raise redis.exceptions.TryAgainError(f"somebody else writes to {self._job.to}")
+            raise redis.exceptions.TryAgainError(f"another program writes to {self._job.to}")
         done = [] if isinstance(results, Exception) else results
         for reply in (*queued, results, *done):
             if isinstance(reply, Exception):
                 raise reply
 
     def finish(self) -> None:
-        """The replay is complete; the next one begins at the beginning."""
+        """Mark the replay as complete; the next one starts at the beginning."""
         self._link.call("DEL", self.key)

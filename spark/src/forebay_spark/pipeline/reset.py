@@ -1,16 +1,16 @@
-"""Moving the progress of a job: it begins anew at a moment, and what it knew is kept aside.
+"""Moving the progress of a job: it starts again at a given time; its old checkpoint is kept.
 
     checkpoint/                           checkpoint.before-20261116T120000Z/   as it was
       offsets/ commits/ state/   -->      checkpoint/start.json                 where to begin
 
-Spark's record of a query cannot be rewritten: it holds the state of windows, and sinks know the
-query by it.  So the job gets a new checkpoint.  ``start.json`` names the first ID of each
-stream; it counts as long as the checkpoint is new, which is until Spark has planned a batch.
+Spark's record of a query cannot be rewritten: it holds the state of windows, and sinks identify
+the query by it.  So the job gets a new checkpoint.  ``start.json`` names the first ID of each
+stream; it counts while the checkpoint is new, that is, until Spark has planned a batch.
 
-What that means for results: a new checkpoint is a new writer.  Going back, entries after the
-moment are processed again and their results are written again; going forward, entries before
-it are never seen.  Windows begin empty.  An archive does not have this choice: its lake says
-what it has, whatever a checkpoint says.
+For results this means: a new checkpoint is a new writer.  After a reset to an earlier time, entries
+after that time are processed again and their results are written again; after a reset to a later
+time, entries before it are never seen.  Windows start empty.  An archive cannot be reset: its lake
+decides what it has, not a checkpoint.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OFFSETS = "offsets"
 
 
 class Plan(NamedTuple):
-    """What a reset does."""
+    """The effect of a reset."""
 
     job: SinkJob
     checkpoint: Path
@@ -54,11 +54,11 @@ class Plan(NamedTuple):
         if self.aside is not None:
             lines.append(f"{self.checkpoint} is kept as {self.aside}")
         again = " and ".join(map(_of, self.job.every_sink()))
-        return [*lines, f"what is processed again is written again to {again}"]
+        return [*lines, f"entries that are processed again are written again to {again}"]
 
 
 def plan(job: AnyJob, moment: str, now: datetime) -> Plan:
-    """What it would do; OptionError if that cannot be done."""
+    """The effect that it would have; OptionError if it is not possible."""
     kept = _resettable(job)
     ms = moment_ms(moment, "--to-time")
     checkpoint = kept.checkpoint_path()
@@ -74,22 +74,22 @@ def plan(job: AnyJob, moment: str, now: datetime) -> Plan:
 
 
 def _resettable(job: AnyJob) -> SinkJob:
-    """The job, if its checkpoint says where it begins."""
+    """The job, if its checkpoint decides where it starts."""
     if isinstance(job, Archive):
         raise OptionError(
-            f"The archive {job.name} goes on where its lake ends, whatever its checkpoint says: "
-            "that is how no entry is there twice. To copy entries again, archive to a new lake."
+            f"The archive {job.name} continues where its lake ends, whatever its checkpoint says: "
+            "so no entry is there twice. To copy entries again, archive to a new lake."
         )
     if not isinstance(job, SinkJob):
         raise OptionError(
             f"The job {job.name} keeps no checkpoint, so there is nothing to reset. "
-            "Start it again; its settings say where it begins."
+            "Start it again; its settings say where it starts."
         )
     return job
 
 
 def _streams(job: SinkJob) -> list[str]:
-    """The streams of a job; those of a pattern are asked for."""
+    """The streams of a job; for a pattern, the server lists them."""
     if job.source.pattern is None:
         return list(job.source.streams)
     with closing(Server(job.source.checked())) as server:
@@ -110,7 +110,7 @@ def was_at(checkpoint: Path) -> dict[str, str]:
 
 
 def carry_out(plan: Plan) -> None:
-    """Keep the old checkpoint aside and leave word where to begin."""
+    """Keep the old checkpoint aside and write down where to start."""
     if plan.aside is not None:
         plan.checkpoint.rename(plan.aside)
     plan.checkpoint.mkdir(parents=True)
@@ -118,7 +118,7 @@ def carry_out(plan: Plan) -> None:
 
 
 def begun(job: AnyJob) -> AnyJob:
-    """The job as it is to start: where a reset has left word, at that place."""
+    """The job to start: after a reset, at the place that the reset wrote down."""
     if not isinstance(job, SinkJob) or "://" in (checkpoint := job.checkpoint_path()):
         return job
     try:

@@ -1,8 +1,8 @@
-"""Running a job in front of a person: reports while it runs, Ctrl-C that ends it cleanly.
+"""Running a job at a terminal: reports while it runs, Ctrl-C that ends it cleanly.
 
-The first Ctrl-C lets the batch that is under way finish and be committed; a second one
-stops at once, which is safe as well, only that the batch is done again at the next start.
-While the server is away no batch can finish, so then the first one stops at once too.
+The first Ctrl-C lets the current batch finish and be committed; a second one stops at once, which
+is safe as well, but the next start repeats the batch.  While the server is away no batch can
+finish, so then the first one stops at once too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Interrupt:
         self.times = 0
 
     def __call__(self, *_: Any) -> None:
-        """The signal has come."""
+        """Handle the signal."""
         self.times += 1
         patience.ENOUGH.set()
         if self.times == 1:
@@ -72,7 +72,7 @@ def interruptible() -> Iterator[Interrupt]:
 def run_streaming(
     spark: SparkSession, job: StreamJob, tell: tuple[Tell, ...], reporter: Reporter | None
 ) -> Watcher:
-    """Run a query until it ends or is interrupted; what it told last."""
+    """Run a query until it ends or is interrupted; return its watcher."""
     watcher = Watcher(job.name, *tell, *([reporter] if reporter else []))
 
     def note(event: str, text: str) -> None:
@@ -99,7 +99,7 @@ def run_streaming(
 
 
 def nothing_new(source: Source) -> str:
-    """What to say when no entry came: is there nothing, or is a name wrong?"""
+    """The message if no entry came: nothing new, or perhaps a wrong name."""
     with closing(Server(source.checked())) as server:
         there = state.fetch_all(server, source.streams)
         missing = [stream for stream in source.streams if stream not in there]
@@ -115,7 +115,7 @@ def is_away(source: Source) -> bool:
 
 
 def wait(flow: Flow, interrupt: Interrupt, away: Callable[[], bool]) -> None:
-    """Until the query ends, by itself or after Ctrl-C."""
+    """Wait until the query ends, by itself or after Ctrl-C."""
     while not flow.wait(LOOK_EVERY_S):
         if interrupt.times > 1 or (interrupt.times and away()):
             flow.stop()

@@ -4,8 +4,8 @@ A setting is a field of a dataclass with a reader and a line of documentation:
 
     trigger: str = setting(text, "when to run a batch", default="available now")
 
-``build`` fills a dataclass from what TOML or YAML gave.  Unknown names, missing ones and
-values of the wrong kind become one sentence that says where and what to do; the list of
+``build`` fills a dataclass from values of TOML or YAML.  Unknown names, missing ones and
+values of the wrong type become one sentence that says where and what to do; the list of
 settings in the documentation comes from the same fields.
 """
 
@@ -20,7 +20,7 @@ from forebay_spark import durations
 from forebay_spark.errors import OptionError
 
 T = TypeVar("T")
-#: A value as TOML or YAML gives it, and where it stands, to what the job wants.
+#: Converts a value of TOML or YAML, with its place in the file, for the job.
 Reader = Callable[[object, str], T]
 
 
@@ -31,7 +31,7 @@ def setting(read: Reader[T], doc: str, **default: Any) -> T:
 
 
 def build(kind: type[T], given: object, where: str) -> T:
-    """Fill a dataclass; OptionError names what is wrong."""
+    """Fill a dataclass; OptionError names the wrong setting."""
     if not isinstance(given, Mapping):
         raise OptionError(f"{where} is not a table of settings. Write it as [{where}].")
     fields = {f.name: f for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
@@ -56,7 +56,7 @@ def _unknown(name: str, known: list[str], where: str) -> str:
 
 
 def wrong(where: str, value: object, wanted: str) -> OptionError:
-    """What to say about a value of the wrong kind."""
+    """The error for a value of the wrong type."""
     return OptionError(f"{where} cannot be {value!r}. Give it {wanted}.")
 
 
@@ -85,7 +85,7 @@ def whole(value: object, where: str) -> int:
 
 
 def texts(value: object, where: str) -> tuple[str, ...]:
-    """A list of texts; one alone may stand without the list."""
+    """A list of texts; a single one needs no list."""
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list | tuple) or not all(isinstance(i, str) and i for i in items):
         raise wrong(where, value, "a list of texts")
@@ -124,7 +124,7 @@ def nested(kind: type[T]) -> Reader[T]:
 
 
 def each(read: Reader[T]) -> Reader[tuple[T, ...]]:
-    """A list of what another reader takes; one alone may stand without the list."""
+    """A list of values of another reader; a single one needs no list."""
 
     def read_all(value: object, where: str) -> tuple[T, ...]:
         items = value if isinstance(value, list | tuple) else [value]

@@ -1,17 +1,17 @@
 """Where the rows of a micro-batch go, each sink once per batch.
 
-    lake      files and the number of the batch in one commit of a Delta table; the batch that
-              the lake has already is passed over
-    stream    the connector's sink, told a name for this write (query and batch); it fences
-              repeated rows off in the server itself
-    format    any other format of Spark: as that format does it.  Delta is told query and
-              batch in its own words, which makes it exactly once too
+    lake      files and the number of the batch in one commit of a Delta table; a batch that
+              the lake already has is skipped
+    stream    the connector's sink, with a name for this write (query and batch); it keeps
+              repeated rows out in the server itself
+    format    any other format of Spark, with that format's guarantees.  Delta gets query and
+              batch in its own options, which makes it exactly once too
 
-Spark repeats at most its last batch.  One before that means that the checkpoint is an old
-copy, whose batches may be cut differently: it is refused rather than guessed at.
+Spark repeats at most its last batch.  A repeated earlier batch means that the checkpoint is an old
+copy, whose batches may be cut differently: it is refused.
 
-The query's name for itself is the ID that Spark keeps in the checkpoint: it survives
-restarts, and a new checkpoint is a new writer.
+The name of the query is the ID that Spark keeps in the checkpoint: it survives restarts, and a new
+checkpoint is a new writer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from forebay_spark.servers.connect import Server
 from forebay_spark.write.delivery import MARKER_TTL_MS
 from forebay_spark.write.sink import MARKER_GRACE_MS, MARKER_PREFIX, hash_tag, write_name
 
-#: How many partitions of a batch are cleaned up after; further ones expire by themselves.
+#: How many partitions of a batch are cleaned up; the fences of further ones expire.
 FENCES = 256
 
 
@@ -40,7 +40,7 @@ def checkpoint_of(given: str | None, name: str, sinks: tuple[Sink, ...]) -> str:
     lakes = [sink.path for sink in sinks if isinstance(sink, LakeSink)]
     if not lakes:
         raise OptionError(
-            f"The job {name} has no checkpoint, without which it would begin anew at each start. "
+            f"The job {name} has no checkpoint, so it would forget its progress at each start. "
             "Add checkpoint = 'some/folder' (for a cluster, one that all machines see)."
         )
     return f"{lakes[0]}/{CHECKPOINTS}/{name}"
@@ -55,7 +55,7 @@ class Sinks:
         self._checkpoint = open_checkpoint(spark, checkpoint)
 
     def write(self, frame: DataFrame, batch: int) -> None:
-        """Hand the rows of one batch to every sink."""
+        """Write the rows of one batch to every sink."""
         writer = self._checkpoint.query_id()
         if len(self._sinks) > 1:
             frame = frame.persist()
@@ -104,15 +104,15 @@ def refuse_old_copy(newest: int, batch: int, where: str) -> None:
 
 
 def write_id(writer: str, batch: int) -> str:
-    """The name of one batch, under which the connector's sink knows it again."""
+    """The name of one batch, by which the connector's sink recognises it."""
     return f"{writer}-{batch}"
 
 
 def forget_fences(server: Server, stream: str, name: str) -> None:
-    """Let go of what fenced off the batch before this one, which Spark has noted as done.
+    """Let the fences of the previous batch expire soon: Spark has recorded that batch as done.
 
-    They would expire by themselves, but only after a month.  A copy of a task that Spark
-    has given up may still run, so they stay a while.
+    Otherwise they would expire only after a month.  A copy of a task that Spark has given up may
+    still run, so they stay a while.
     """
     tag = [f"{{{hash_tag(stream)}}}"] if server.is_cluster else []
     fence = ":".join((MARKER_PREFIX, *tag, write_name(name, stream)))
@@ -139,8 +139,8 @@ def write_lake(frame: DataFrame, sink: LakeSink, writer: str, batch: int) -> Non
 
 
 def about_results(schema: StructType, sink: LakeSink) -> About:
-    """What a lake of results is."""
-    # Spark marks event times in the metadata of a column, which is not ours to keep.
+    """The description of a lake of results."""
+    # Spark marks event times in the metadata of a column; the lake must not keep that.
     columns = StructType([StructField(field.name, field.dataType) for field in schema])
     missing = [name for name in sink.partitions if name not in columns.fieldNames()]
     if missing:

@@ -1,9 +1,9 @@
-"""What jobs are made of: where rows come from, what happens to them, where they go.
+"""The parts of jobs: where rows come from, what happens to them, where they go.
 
     Source --> Transform --> ... --> Sink, Sink ...
 
-These are plain values: made in Python, or filled from a file by ``settings.build``.  What
-a sink does with a batch is in sinks.py; this file only says what may be asked for.
+These are plain values: created in Python, or filled from a file by ``settings.build``.  sinks.py
+writes batches to sinks; this file only says what a user may ask for.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Source:
     )
 
     def texts(self) -> dict[str, str]:
-        """The options of the connector that this source means."""
+        """The options of the connector for this source."""
         named = {
             "url": self.url,
             "streams": ",".join(self.streams),
@@ -94,7 +94,7 @@ class Source:
         return (reader if wanted is None else reader.schema(wanted)).load()
 
     def _own(self, start: str | None) -> str | None:
-        """Starting offsets without those of streams that others read; None if none is left."""
+        """Starting offsets without those of streams that other jobs read; None if none is left."""
         if start is None or not start.startswith("{"):
             return start
         options, given = self.checked(), json.loads(start)
@@ -126,7 +126,7 @@ class Transform:
         return result
 
     def _failed(self, error: Exception) -> Exception:
-        """A fault in the user's own code, with the line that a person has to look at."""
+        """An error in the user's own code, with its line."""
         if isinstance(error, ConnectorError | PySparkException):
             return error
         last = extract_tb(error.__traceback__)[-1]
@@ -150,7 +150,7 @@ def function_of(text: str) -> Any:
 
 @dataclass(frozen=True)
 class LakeSink:
-    """Rows go to files of a lake, once each."""
+    """Rows go to files of a lake, each once."""
 
     path: str = setting(settings.text, "the folder or URL of the lake")
     partitions: tuple[str, ...] = setting(settings.texts, "columns to split by", default=())
@@ -175,7 +175,7 @@ class StreamSink:
     )
 
     def texts(self) -> dict[str, str]:
-        """The options of the connector that this sink means."""
+        """The options of the connector for this sink."""
         named = {"url": self.url, "stream": self.stream or "", "retryFor": self.retry_for}
         return {**{name: value for name, value in named.items() if value}, **self.options}
 
@@ -185,7 +185,7 @@ class StreamSink:
 
 @dataclass(frozen=True)
 class FormatSink:
-    """Rows go wherever another format of Spark writes; it gives what that format gives."""
+    """Rows go to another format of Spark, with the guarantees of that format."""
 
     format: str = setting(settings.text, "a format whose jar Spark has")
     path: str | None = setting(settings.text, "where to", default=None)
@@ -219,10 +219,10 @@ def _trigger(value: object, where: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What every job of streams has."""
+    """The settings of every job on streams."""
 
     source: Source = setting(source_reader, "the streams to read")
-    name: str = setting(settings.text, "how the job is called")
+    name: str = setting(settings.text, "name of the job")
     trigger: str = setting(_trigger, "'available now' or an interval", default=AVAILABLE_NOW)
     checkpoint: str | None = setting(settings.text, "where Spark keeps its progress", default=None)
 

@@ -1,11 +1,11 @@
 """The state of all pipelines of a server, from their reports in ``forebay:pipelines``.
 
-    started, batch, idle    running: a job that has nothing to do says so once a minute
+    started, batch, idle    running: an idle job reports that once a minute
     stopped, failed         as it ended
-    running, but no word for five minutes        silent: killed, or busy with one long batch
+    running, but no report for five minutes      silent: killed, or busy with one long batch
 
-Times are those of the server, which gave the reports their IDs; no clock of this machine
-takes part.
+Times are those of the server, which gave the reports their IDs; the clock of this machine is not
+used.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Entry = tuple[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Status:
-    """The last that is known of one pipeline."""
+    """The last known state of one pipeline."""
 
     pipeline: str
     state: str
@@ -55,12 +55,12 @@ class Status:
 
     @property
     def at(self) -> str:
-        """When it was heard of last, in UTC."""
+        """The time of its last report, in UTC."""
         return datetime.fromtimestamp(self.at_ms / 1000, UTC).isoformat(timespec="seconds")
 
 
 def fold(entries: Iterable[Entry], now_ms: int) -> list[Status]:
-    """What the reports say together, by the name of the pipeline."""
+    """The states from all reports, by the name of the pipeline."""
     known: dict[str, Status] = {}
     for entry_id, told in entries:
         name, event = told.get("pipeline"), told.get("event", "")
@@ -86,7 +86,7 @@ def _judged(status: Status) -> Status:
 
 
 def _numbers(told: Mapping[str, str]) -> dict[str, Any]:
-    """The numbers of a batch; one that is not there is not known."""
+    """The numbers of a batch; a missing one is unknown."""
     whole = ("batch", "rows", "duration_ms", "lag_entries")
     return {
         name: (int if name in whole else float)(told[name]) if name in told else None

@@ -1,7 +1,7 @@
 """The lakes that a job fills, in a few numbers: for its reports, and so for the console.
 
-The log of a table is read for them, so they are asked for now and then, after a batch and outside
-of it, and never for each one.
+They need a read of the table's log, so they are read only now and then, after a batch and outside
+it, never for each batch.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from forebay_spark.pipeline.jobs import SinkJob
 from forebay_spark.pipeline.spec import Job, LakeSink
 
 Numbers = dict[str, Any]
-#: How far each stream is in a lake is told, unless there are more: a report is small.
+#: With more streams than this, a report leaves out how far each is: a report is small.
 MOST_CUTS = 100
 
 
 class Tables:
-    """The lakes of one job; called, it tells each."""
+    """The lakes of one job; a call gives the numbers of each."""
 
     def __init__(self, job: Job) -> None:
         self._lakes = list(lakes_of(job))
@@ -41,7 +41,7 @@ class Tables:
 
 
 def lakes_of(job: Job) -> Iterator[Lake]:
-    """Where the rows of a job go, as far as that is a lake."""
+    """The lakes that a job writes to."""
     if isinstance(job, Archive):
         yield Lake(job.lake, job.lake_options)
     elif isinstance(job, SinkJob):

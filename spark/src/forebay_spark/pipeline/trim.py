@@ -1,4 +1,4 @@
-"""What may be trimmed: archived, acknowledged by every group, and old enough.
+"""Which entries may be trimmed: archived, acknowledged by every group, and old enough.
 
     archived      ====================================| cut of the lake, and done for Spark
     group a       delivered ===================|
@@ -7,17 +7,17 @@
     keep          older than an hour ===================|
     may go        ======================|
 
-Each bound can only grow between asking and trimming: a cut never goes back, and an entry
-that was acknowledged does not become pending again.  So separate commands are enough, and
-an old answer is at worst too careful.  The group that mirrors the archive job itself is
-left out, because the cut of the lake is newer and is the truth.
+Each bound can only grow between asking and trimming: a cut never goes back, and an acknowledged
+entry does not become pending again.  So separate commands are enough, and an old answer is at
+worst too careful.  The group that mirrors the archive job itself is left out, because the cut of
+the lake is newer and decides.
 
-A server does nothing else while it trims, so a long stretch goes in slices:
+A server does nothing else while it trims, so a long range is removed in slices:
 
     stream    [ node ][ node ][ node ][ node ][ node ]
     may go    ==============================|
     1         slices of whole nodes           (~)  cheap, the server finds their ends
-    2                                 slices  (=)  of what is left, by IDs that were asked for
+    2                                 slices  (=)  of the rest, by IDs read from the server
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def now_ms() -> int:
 def safe_bound(
     link: Link, stream: str, archived: EntryId, own_group: str | None, oldest_kept_ms: int | None
 ) -> EntryId:
-    """The newest entry that may go, with all before it."""
+    """The newest entry that may be removed, with all before it."""
     bounds = [archived]
     if oldest_kept_ms is not None:
         bounds.append(EntryId(max(oldest_kept_ms, 0), 0).before())
@@ -66,16 +66,16 @@ def _after(bound: EntryId) -> EntryId:
 
 
 def _before_pending(link: Link, stream: str, group: bytes) -> EntryId:
-    """The ID before the oldest pending entry; the pending may be gone by now."""
+    """The ID before the oldest pending entry; perhaps none is pending by now."""
     oldest = link.call("XPENDING", stream, group)[1]
     return LAST if oldest is None else ids.parse(oldest).before()
 
 
 def trim_to(link: Link, stream: str, bound: EntryId) -> int:
-    """Remove all entries up to ``bound``, a bounded number a call; how many went."""
+    """Remove all entries up to ``bound``, a bounded number per call; return how many."""
     gone: int = _trim_whole_nodes(link, stream, bound)
     while True:
-        # One more than a slice: if it is there, it is where the next slice begins.
+        # One more than a slice: if it exists, the next slice begins there.
         left = link.call("XRANGE", stream, "-", str(bound), "COUNT", SLICE_ENTRIES + 1)
         if not left:
             return gone
@@ -87,7 +87,7 @@ def trim_to(link: Link, stream: str, bound: EntryId) -> int:
 
 
 def _trim_whole_nodes(link: Link, stream: str, bound: EntryId) -> int:
-    """Remove what the server can drop without looking inside; a node with the bound in it stays."""
+    """Remove whole nodes, which is cheap for the server; the node with the bound in it stays."""
     gone = 0
     while True:
         removed: int = link.call(
@@ -101,7 +101,7 @@ def _trim_whole_nodes(link: Link, stream: str, bound: EntryId) -> int:
 def trim_streams(
     server: Server, bounds: Mapping[str, EntryId], own_group: str | None, oldest_kept_ms: int | None
 ) -> int:
-    """Remove what may go of every stream; how many entries went."""
+    """Trim every stream as far as allowed; return how many entries were removed."""
     gone = 0
     for stream, archived in bounds.items():
         link = server.link(stream)
@@ -109,7 +109,7 @@ def trim_streams(
             bound = safe_bound(link, stream, archived, own_group, oldest_kept_ms)
             gone += trim_to(link, stream, bound)
         except ServerError as error:
-            # Somebody has deleted the whole stream; the source will tell if that matters.
+            # The whole stream was deleted; the source reports it if that matters.
             if "no such key" not in str(error):
                 raise
     return gone

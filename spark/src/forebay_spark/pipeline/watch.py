@@ -5,8 +5,8 @@
                                 --> XADD          the stream forebay:pipelines, for all
 
 Lag is what the source could still read when the batch was planned: in entries, by the
-counters of the server, and in seconds, by the time between the newest entry and the last
-one read.  Where the server does not count (Redis before 7.0) the entries are not known.
+counters of the server, and in seconds, as the time between the newest entry and the last
+one read.  If the server does not count (Redis before 7.0), the entries are unknown.
 
 Nothing here may stop a query: a report that cannot be written is dropped.
 """
@@ -31,12 +31,12 @@ from forebay_spark.servers.connect import Server
 PIPELINES = "forebay:pipelines"
 KEPT_REPORTS = 10_000
 LINE_WIDTH = 100
-#: Spark hands events over in the background; a busy machine may be a few seconds behind.
+#: Spark delivers events in the background; on a busy machine a few seconds late.
 LAST_REPORT_S = 20.0
 FOLLOW_S = 5.0
-#: A query that has nothing to do says so as often, so that silence means something.
+#: An idle query reports this often, so that silence means something.
 IDLE_EVERY_S = 60.0
-#: How often the lakes of a job are looked at, and what such a report is called.
+#: How often the lakes of a job are read, and the name of such a report.
 LAKE_EVERY_S = 30.0
 LAKE = "lake"
 
@@ -68,9 +68,9 @@ class Report:
 
 
 def report_of(progress: Mapping[str, Any], counted: int = 0) -> Report:
-    """Spark's progress, as its JSON says it, in our words.
+    """A report from the JSON of Spark's progress.
 
-    ``counted`` are rows of which Spark does not know, since they did not pass through it.
+    ``counted`` are rows that Spark does not know, since they did not pass through it.
     """
     rows = progress["numInputRows"] or counted
     duration_ms = progress.get("batchDuration") or 0
@@ -124,7 +124,7 @@ Tell = Callable[[Report], None]
 
 
 class LiveLine:
-    """A line that is written over by the next one, or lines where there is no terminal."""
+    """A line that the next one overwrites; separate lines if there is no terminal."""
 
     def __init__(self, out: TextIO = sys.stderr) -> None:
         self._out = out
@@ -139,7 +139,7 @@ class LiveLine:
         self._out.flush()
 
     def close(self) -> None:
-        """Leave the cursor on a line of its own."""
+        """Move the cursor to a new line."""
         if self._live:
             self._out.write("\n")
 
@@ -155,7 +155,7 @@ def json_lines(out: TextIO) -> Tell:
 
 
 class Reporter(Protocol):
-    """An object that is told of batches, and of a pipeline that begins, ends or fails."""
+    """Gets reports of batches, and of a pipeline that starts, ends or fails."""
 
     def __call__(self, report: Report) -> None: ...
     def note(self, pipeline: str, event: str, text: str) -> None: ...
@@ -169,12 +169,12 @@ class Reporters:
         self._reporters = reporters
 
     def __call__(self, report: Report) -> None:
-        """Tell all of a report."""
+        """Pass a report to all."""
         for reporter in self._reporters:
             reporter(report)
 
     def note(self, pipeline: str, event: str, text: str) -> None:
-        """Tell all of an event."""
+        """Pass an event to all."""
         for reporter in self._reporters:
             reporter.note(pipeline, event, text)
 
@@ -187,8 +187,8 @@ class Reporters:
 class StreamReporter:
     """Reports as entries of ``forebay:pipelines``, where the console reads them.
 
-    ``tables`` tells of each lake that the job fills: after a batch, each LAKE_EVERY_S, and at the
-    end of the job.
+    ``tables`` gives the numbers of each lake that the job fills: after a batch, each LAKE_EVERY_S,
+    and at the end of the job.
     """
 
     def __init__(
@@ -210,7 +210,7 @@ class StreamReporter:
             self._tell_lakes(report.pipeline)
 
     def note(self, pipeline: str, event: str, text: str) -> None:
-        """Say that a pipeline began, ended or failed."""
+        """Report that a pipeline started, ended or failed."""
         if event == "stopped":
             self._tell_lakes(pipeline)
         self._add({"pipeline": pipeline, "event": event, "text": text})
@@ -229,12 +229,12 @@ class StreamReporter:
             return
 
     def close(self) -> None:
-        """Drop the connection."""
+        """Close the connection."""
         self._server.close()
 
 
 class Watcher(StreamingQueryListener):
-    """Listens to one query of a session and tells all its reporters."""
+    """Listens to one query of a session and passes its reports on."""
 
     def __init__(self, name: str, *tell: Tell) -> None:
         self._name = name
@@ -249,12 +249,12 @@ class Watcher(StreamingQueryListener):
         self._told_s = time.monotonic()
 
     def follow(self, counted: Mapping[int, int]) -> None:
-        """Take the rows of a batch from here where Spark has not seen them."""
+        """Take the rows of a batch from here if Spark has not seen them."""
         self._counted = counted
         self._follows.set()
 
     def onQueryStarted(self, event: Any) -> None:
-        """Nothing to tell yet."""
+        """Nothing to report yet."""
         if event.name == self._name:
             self._run = str(event.runId)
 
@@ -275,13 +275,13 @@ class Watcher(StreamingQueryListener):
             tell(report)
 
     def onQueryIdle(self, event: Any) -> None:
-        """There was nothing to do; Spark does not say whose query it is but by its run."""
+        """There was nothing to do; Spark identifies the query only by its run."""
         is_due = time.monotonic() - self._told_s >= IDLE_EVERY_S
         if str(event.runId) == self._run and is_due:
             self._tell_all(self._idle(str(event.timestamp)))
 
     def _idle(self, at: str) -> Report:
-        """That nothing was done, with the lag as it was known last."""
+        """A report that nothing was done, with the last known lag."""
         last = self.last
         batch, entries, seconds = (
             (-1, None, None) if last is None else (last.batch, last.lag_entries, last.lag_s)
@@ -289,12 +289,12 @@ class Watcher(StreamingQueryListener):
         return Report(self._name, "idle", batch, at, 0, 0.0, 0, entries, seconds, 0)
 
     def onQueryTerminated(self, event: Any) -> None:
-        """A query has ended, and all its reports came before."""
+        """A query has ended; all its reports came before."""
         with self._end:
             self._ended.add(str(event.runId))
             self._end.notify_all()
 
     def wait_for_last(self, run_id: str, timeout_s: float = LAST_REPORT_S) -> bool:
-        """Until a query that has ended has also told everything; Spark tells later."""
+        """Wait until all reports of an ended query have arrived; Spark delivers them later."""
         with self._end:
             return self._end.wait_for(lambda: run_id in self._ended, timeout_s)

@@ -1,6 +1,6 @@
 """Rows as text: a table for a person, CSV or JSON lines for a program.
 
-Nothing is rounded, and nothing that differs looks the same:
+Nothing is rounded, and different values never look the same:
 
     decimal          its own digits, 2.50 and not 2.5; in JSON a number
     NaN, infinity    NaN, Infinity, -Infinity; in JSON as strings, since JSON has no such numbers
@@ -10,8 +10,8 @@ Nothing is rounded, and nothing that differs looks the same:
     map, struct      a JSON object; list: a JSON array
     null             in CSV nothing at all; an empty text is "" there; in JSON null
 
-Spark hands over a timestamp in the zone of this process and without saying so: only the type
-of the column tells it from a timestamp that has no zone.  So values are read by their types.
+Spark passes a timestamp in the zone of this process, without the zone: only the type of the column
+distinguishes it from a timestamp that has no zone.  So values are read by their types.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Read = Callable[[Any], Any]
 
 
 class Number(NamedTuple):
-    """A number with digits of its own, which a float would not keep."""
+    """A number with its exact digits, which a float would not keep."""
 
     digits: str
 
@@ -71,7 +71,7 @@ def _in_utc(value: datetime | None) -> str | None:
 
 
 def _single(value: float | None) -> Any:
-    """A number of 32 bits with the fewest digits that say it: 0.1 and not 0.10000000149011612."""
+    """A 32-bit number with as few digits as possible: 0.1 and not 0.10000000149011612."""
     if value is None or not math.isfinite(value):
         return plain(value)
     exact = pack("f", value)
@@ -99,7 +99,7 @@ def _struct_reader(names: Sequence[str], reads: Sequence[Read]) -> Read:
 
 
 def plain(value: Any) -> Any:
-    """A value without its type: what JSON can say, or a number with its digits."""
+    """A value without its type: a JSON value, or a number with its digits."""
     if isinstance(value, Decimal):
         return Number(format(value, "f"))
     if isinstance(value, float):
@@ -120,7 +120,7 @@ def _not_finite(value: float) -> str:
 
 
 def json_text(value: Any) -> str:
-    """What a reader has read, as JSON."""
+    """A value from a reader, as JSON."""
     if isinstance(value, Number):
         return value.digits
     if isinstance(value, dict):
@@ -137,34 +137,34 @@ def json_object(names: Iterable[str], values: Iterable[Any]) -> str:
 
 
 def text(value: Any) -> str:
-    """What a reader has read, as a person reads it."""
+    """A value from a reader, as text for a person."""
     if isinstance(value, str):
         return value
     return json_text(value)
 
 
 class Result(NamedTuple):
-    """Rows with the names and, where they are known, the types of their columns."""
+    """Rows with the names and, if known, the types of their columns."""
 
     columns: Sequence[str]
     rows: Iterable[Row]
     kinds: Sequence[DataType | None] | None = None
 
     def read(self) -> Iterator[list[Any]]:
-        """The rows as JSON would know them."""
+        """The rows as values of JSON."""
         reads = [reader_of(kind) for kind in self.kinds or [None] * len(self.columns)]
         for row in self.rows:
             yield [read(value) for read, value in zip(reads, row, strict=True)]
 
 
 def write_result(result: Result, kind: str, out: TextIO, most_rows: int) -> int:
-    """Write a result; how many rows were written."""
+    """Write a result; return the number of rows written."""
     if kind == CSV:
         return write_csv(result, out)
     if kind == JSON:
         return write_json(result, out)
     if kind != TABLE:
-        raise OptionError(f"A result cannot be written as {kind!r}. Say table, csv or json.")
+        raise OptionError(f"A result cannot be written as {kind!r}. Use table, csv or json.")
     shown = list(islice(result.read(), most_rows + 1))
     out.write(render(result.columns, shown[:most_rows]))
     if len(shown) > most_rows:
@@ -173,7 +173,7 @@ def write_result(result: Result, kind: str, out: TextIO, most_rows: int) -> int:
 
 
 def write_csv(result: Result, out: TextIO) -> int:
-    """Comma-separated values with a head."""
+    """Comma-separated values with a header line."""
     out.write(",".join(map(_csv_cell, result.columns)) + "\n")
     total = 0
     for total, row in enumerate(result.read(), 1):  # noqa: B007
@@ -182,7 +182,7 @@ def write_csv(result: Result, out: TextIO) -> int:
 
 
 def _csv_cell(cell: str) -> str:
-    """Quoted where it must be; an empty text too, which tells it from null."""
+    """Quoted if necessary; an empty text is quoted too, to distinguish it from null."""
     if cell and not any(mark in cell for mark in ',"\r\n'):
         return cell
     return '"' + cell.replace('"', '""') + '"'
@@ -197,10 +197,10 @@ def write_json(result: Result, out: TextIO) -> int:
 
 
 def render(columns: Sequence[str], rows: Sequence[Row], widest: int | None = WIDEST_CELL) -> str:
-    """A table with aligned columns; numbers stand to the right.
+    """A table with aligned columns; numbers are right-aligned.
 
     A single text of several lines is a text and not a table: EXPLAIN is printed as it is.
-    Long cells are cut, unless there is nothing beside them.
+    Long cells are cut, unless the table has only one column.
     """
     cells = [[text(value) for value in row] for row in rows]
     if len(cells) == 1 and len(columns) == 1 and "\n" in cells[0][0]:

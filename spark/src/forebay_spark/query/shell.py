@@ -1,17 +1,17 @@
-"""The shell of ``forebay sql``: statements by hand, on one Spark.
+"""The shell of ``forebay sql``: typed statements, on one Spark.
 
     sql> SELECT count(*)            a statement may take several lines,
       -> FROM orders;               its semicolon ends it
     .tables  .refresh  .help  .quit
 
-A mistake is told and the shell goes on.  Ctrl-D leaves the shell.  Ctrl-C leaves a statement and
-never the shell, whatever the moment:
+The shell reports a mistake and continues.  Ctrl-D leaves the shell.  Ctrl-C ends a statement and
+never the shell, at any time:
 
     while a line is typed       its text is dropped          a new line
     from Enter to the result    the statement is stopped     "stopped"
     after the result            nothing                      a new line
 
-Text that the shell has not read yet is dropped too, so nothing runs that the person has given up.
+Text that the shell has not read yet is dropped too, so nothing runs that the user has given up.
 The shell remembers lines in the folder of the XDG rules, ``~/.local/state/forebay/sql_history``.
 """
 
@@ -34,9 +34,9 @@ KEPT_LINES = 5000
 HELP = """\
 A statement ends with a semicolon and may take several lines.
   .tables    the tables and what they are
-  .refresh   read streams and lake anew: tables show the moment at which they were opened
+  .refresh   read streams and lake again: tables show the time at which they were opened
   .help      this
-  .quit      leave, as Ctrl-D does; Ctrl-C leaves a statement only
+  .quit      leave, as Ctrl-D does; Ctrl-C only ends a statement
 """
 
 Command = Callable[[], None]
@@ -63,7 +63,7 @@ class Shell:
         self._typed = ""
 
     def run(self) -> None:
-        """Until .quit or the end of the input."""
+        """Run until .quit or the end of the input."""
         while True:
             try:
                 line = self._ctrl_c.read(self._read, MORE if self._typed else PROMPT)
@@ -88,7 +88,7 @@ class Shell:
                 return
 
     def _try(self, do: Command) -> bool:
-        """Do it; whether it went well.  Nothing that goes wrong ends the shell."""
+        """Do it; whether it succeeded.  No error ends the shell."""
         try:
             self._ctrl_c.check()
             do()
@@ -101,13 +101,13 @@ class Shell:
         return False
 
     def _give_up(self, words: str) -> None:
-        """Drop all that was typed, and say so."""
+        """Drop everything typed, and say so."""
         self._typed = ""
         drop_typed()
         self._tell(words)
 
     def _unknown(self, word: str) -> None:
-        self._tell(f"there is no {word}; .help says what there is\n")
+        self._tell(f"there is no {word}; .help lists the commands\n")
 
     def _tell(self, words: str) -> None:
         self._out.write(words)
@@ -115,20 +115,20 @@ class Shell:
 
 
 def drop_typed() -> None:
-    """Have the terminal, if there is one, forget keys that nobody has read."""
+    """Let the terminal, if there is one, drop unread input."""
     with suppress(OSError, ValueError, termios.error):
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
 def history_file() -> Path:
-    """Where lines are remembered."""
+    """The file of remembered lines."""
     state = os.environ.get("XDG_STATE_HOME")
     return (Path(state) if state else Path.home() / ".local" / "state") / "forebay" / "sql_history"
 
 
 @contextmanager
 def history() -> Iterator[None]:
-    """Arrow keys find earlier lines, also those of earlier days, where Python has readline."""
+    """Arrow keys find earlier lines, also from earlier days, if Python has readline."""
     try:
         readline: Any = import_module("readline")
     except ImportError:
@@ -138,7 +138,7 @@ def history() -> Iterator[None]:
     try:
         readline.read_history_file(file)
     except OSError:
-        pass  # the first time, or not readable: begin with nothing
+        pass  # the first time, or not readable: start empty
     readline.set_history_length(KEPT_LINES)
     try:
         yield

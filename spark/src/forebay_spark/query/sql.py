@@ -1,17 +1,17 @@
 """``forebay sql``: which tables a query may use, and running it.
 
-    entries            all streams that were asked for, hot and cold
-    `<stream>`         one of them by its exact name, in backticks if it is no plain word
-    <stream_name>      the easy name: what is no letter or digit is _; where two streams would
-                       share one, neither has it
+    entries            all chosen streams, hot and cold
+    `<stream>`         one of them by its exact name, in backticks if it is not a plain word
+    <stream_name>      the easy name: _ for each character that is not a letter or digit; if two
+                       streams would share one, neither has it
     <name>             a lake of results, as --table name=path
 
-Names count without regard to case, as Spark has it.  A stream called ``entries`` beside others
-is the table `stream:entries`.  Streams that differ in case alone have no table of their own;
-``entries WHERE stream = '...'`` tells them apart.
+Names are not case-sensitive, as in Spark.  A stream called ``entries`` among others is the table
+`stream:entries`.  Streams that differ only in case have no table of their own; use
+``entries WHERE stream = '...'`` to distinguish them.
 
-Tables show the moment at which they were opened.  ``Asked.check`` finds mistakes without
-Spark, so nobody waits for Java because of a typing error.
+Tables show the time at which they were opened.  ``Asked.check`` finds mistakes without Spark, so a
+typing error costs no start of Java.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from forebay_spark.servers import glob, state
 from forebay_spark.servers.connect import Server
 
 ENTRIES = "entries"
-#: A pattern may match very many streams; beyond these only ``entries`` has them.
+#: A pattern may match very many streams; with more than this, only ``entries`` has them.
 MOST_TABLES = 500
 MOST_NAMED = 20
 #: Python has no value for these; Spark writes them as text.
@@ -52,7 +52,7 @@ AS_TEXT = (CalendarIntervalType, DayTimeIntervalType, YearMonthIntervalType, Var
 
 
 class Asked(NamedTuple):
-    """Which tables a query may use.  Without ``url`` no server is asked: a lake by itself."""
+    """Which tables a query may use.  Without ``url`` no server is asked: the lake alone."""
 
     streams: Sequence[str] = ()
     lake: str | None = None
@@ -68,11 +68,11 @@ class Asked(NamedTuple):
 
     @property
     def has_entries(self) -> bool:
-        """Whether streams are asked for, and not results alone."""
+        """Whether streams are asked for, not only results."""
         return bool(self.lake or self.streams or self.pattern)
 
     def travel(self) -> dict[str, Any]:
-        """Which state of the lake, where that is said."""
+        """Which state of the lake, if the user chose one."""
         given = {"as_of": self.as_of, "version": self.version}
         return {name: value for name, value in given.items() if value is not None}
 
@@ -113,18 +113,18 @@ class Asked(NamedTuple):
 
 
 def easy_name(stream: str) -> str:
-    """A name that SQL can say without backticks."""
+    """A name that SQL can use without backticks."""
     name = re.sub(r"\W", "_", stream)
     return f"_{name}" if name[:1].isdigit() else name
 
 
 def quoted(name: str) -> str:
-    """A name as SQL takes any name."""
+    """A quoted name for SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def names_of(streams: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
-    """The tables of streams: the name of each, to its stream."""
+    """The tables of streams: table name -> stream."""
     known = list(dict.fromkeys(streams))
     reserved = {name.lower() for name in (ENTRIES, *taken)}
     exact = Counter(stream.lower() for stream in known)
@@ -143,7 +143,7 @@ def names_of(streams: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str
 
 
 def open_tables(spark: SparkSession, asked: Asked, on_server: Sequence[str] = ()) -> dict[str, str]:
-    """Make the tables that a query may use: the name of each, to what it is."""
+    """Create the tables that a query may use: table name -> description."""
     told = {}
     for name, path in asked.results.items():
         open_lake(spark, name, path)
@@ -184,7 +184,7 @@ def _stream_column(frame: DataFrame) -> str:
 
 
 def _in_lake(asked: Asked) -> list[str]:
-    """The streams of the lake that were asked for."""
+    """The chosen streams of the lake."""
     known = sorted(Lake(asked.lake).snapshot().cuts) if asked.lake else []
     if not asked.streams and asked.pattern is None:
         return known
@@ -196,7 +196,7 @@ def _matches(pattern: str | None, stream: str) -> bool:
 
 
 def open_lake(spark: SparkSession, name: str, path: str) -> None:
-    """A lake as a table of its own, as it is on disk."""
+    """A lake as its own table, as it is on disk."""
     frame_of(spark, Lake(path).snapshot()).createOrReplaceTempView(quoted(name))
 
 
@@ -206,16 +206,16 @@ class Tables:
     def __init__(self, spark: SparkSession, asked: Asked, on_server: Sequence[str] = ()) -> None:
         self._spark = spark
         self._asked = asked
-        #: The name of each table, to what it is.
+        #: Table name -> description.
         self.opened = open_tables(spark, asked, on_server)
         self._has_written = False
 
     def refresh(self) -> None:
-        """Open them anew, as things are now."""
+        """Open the tables again, with the current data."""
         self.opened = open_tables(self._spark, self._asked, self._asked.check())
 
     def execute(self, statement: str, kind: str, out: TextIO, most_rows: int) -> None:
-        """Run a statement and write its result, apart from the one before."""
+        """Run a statement and write its result, separated from the previous one."""
         try:
             frame = self._spark.sql(statement)
             if frame.columns and self._has_written and kind != results.JSON:
@@ -235,7 +235,7 @@ class Tables:
 
 
 def write(frame: DataFrame, kind: str, out: TextIO, most_rows: int) -> None:
-    """Write the result of a statement.  What is no query has nothing to write."""
+    """Write the result of a statement.  Only queries have one."""
     if not frame.columns:
         return
     columns, kinds = frame.columns, [field.dataType for field in frame.schema]

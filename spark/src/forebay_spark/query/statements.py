@@ -1,13 +1,13 @@
-"""SQL text cut into statements at its semicolons, as Spark reads it.
+"""SQL text split into statements at its semicolons, as Spark reads it.
 
-A semicolon does not end a statement inside of
+A semicolon does not end a statement inside
 
     'text'  "text"     with \\' as an escape, which a raw text r'...' does not have
     `name`
     -- to the end of the line
     /* comments, /* also nested */ */
 
-A script in Spark's own language, BEGIN ... END, has semicolons of its own: a text that begins
+A script in Spark's own language, BEGIN ... END, has its own semicolons: a text that begins
 with BEGIN is one statement.
 """
 
@@ -37,7 +37,7 @@ class Cut(NamedTuple):
 
 
 def cut(text: str) -> Cut:
-    """Cut a text; what has no semicolon yet is the rest, empty if it says nothing."""
+    """Split a text; the part without a semicolon is the rest, empty if it has only comments."""
     if _SCRIPT.match(_without_comments(text)):
         return Cut([text.strip()], "") if _SCRIPT_END.search(text) else Cut([], text)
     statements, start, at = [], 0, 0
@@ -59,7 +59,7 @@ def statements_of(text: str) -> list[str]:
 
 
 def _next(text: str, at: int) -> int:
-    """The place after what stands here: a literal, a comment or one character."""
+    """The place after the literal, the comment or the single character here."""
     if text.startswith("/*", at):
         return _comment_end(text, at)
     found = _SKIPPED.match(text, at)

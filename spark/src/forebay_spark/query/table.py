@@ -7,20 +7,20 @@
 
 In this order, so that neither a commit nor a trim in between makes a gap or an overlap:
 
-    1  load the lake: the cuts             what they cover need not be copied
+    1  load the lake: the cuts             entries up to them need not be copied
     2  copy the hot entries after them     some may be trimmed before they are read
-    3  look at the server: what is gone
+    3  ask the server what is gone
     4  load the lake again: files and cuts
 
-Only what is in the lake is trimmed.  So what the copy has missed was in the lake by 3, and the
-cut of 4 covers it: the table is the files of 4, and of the copy what comes after the cuts of 4.
-A stream that is in the lake by 4 and was in no copy is copied in another round.
+Only entries in the lake are trimmed.  So entries that the copy has missed were in the lake at 3,
+and the cut of 4 covers them: the table is the files of 4, and the part of the copy after the cuts
+of 4.  A stream that is in the lake at 4 and was in no copy is copied in another round.
 
-If more is gone at 3 than the lake has at 4, another program has trimmed the stream or made it
-anew; then the table would have a hole, and is refused.
+If more is gone at 3 than the lake has at 4, another program has trimmed the stream or created it
+again; then the table would have a hole, and is refused.
 
-The copy makes the table a snapshot: it can be queried later and more than once.  Nothing
-of it stays on the server, and Spark drops it with the DataFrame.
+The copy makes the table a snapshot: it can be queried later and more than once.  Nothing of it
+stays on the server, and Spark drops it with the DataFrame.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ class Stretch(NamedTuple):
 
 
 class How(TypedDict, total=False):
-    """What may be asked of a table.
+    """The options of a table.
 
-    Without ``streams`` and ``pattern`` it has all streams of the lake.  Without ``lake`` it
-    has what is on the server; without ``url`` (None), and of an older ``version`` or moment
-    (``as_of``) of the lake, what is in the lake.  ``schema`` is for a table without a lake; a
-    lake knows its own.
+    Without ``streams`` and ``pattern`` it has all streams of the lake.  Without ``lake`` it has the
+    entries on the server; without ``url`` (None), or with an older ``version`` or time (``as_of``)
+    of the lake, only the entries in the lake.  ``schema`` is for a table without a lake; a lake
+    has its own.
     """
 
     lake: str | Lake | None
@@ -121,7 +121,7 @@ class Entries(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """Which streams a table is to have: by name, by pattern, or all that there are."""
+    """The streams of a table: by name, by pattern, or all that exist."""
 
     names: tuple[str, ...]
     pattern: str | None
@@ -134,7 +134,7 @@ class Wanted(NamedTuple):
 
 
 def _window(since: Moment, until: Moment) -> Stretch:
-    """The IDs between two moments; the connector's own options read and judge them."""
+    """The IDs between two times; the connector's own options read and check them."""
     given = {"startingTimestamp": since, "endingTimestamp": until}
     texts = {name: _text(moment) for name, moment in given.items() if moment is not None}
     read = read_options({"streams": "any", **texts}, BATCH)
@@ -172,7 +172,7 @@ class _Maker:
         self._server.close()
 
     def make(self) -> Entries:
-        """Copy what is hot, round by round, until the lake has no stream that was not looked at."""
+        """Copy hot entries, round by round, until no stream of the lake is left out."""
         cold = self._lake.snapshot() if self._lake is not None else None
         streams = self._on_server(cold)
         while streams:
@@ -192,7 +192,7 @@ class _Maker:
         return sorted(names | set(filter(self._wanted.takes, cold.cuts if cold else ())))
 
     def _copy_round(self, streams: Sequence[str], cold: Snapshot | None) -> None:
-        """Copy what some streams have after their cuts, and look what is gone then."""
+        """Copy the entries of some streams after their cuts, then check what is gone."""
         cuts = cold.cuts if cold else {}
         now = state.fetch_all(self._server, streams)
         ranges = {}
@@ -238,7 +238,7 @@ class _Maker:
                 )
 
     def _refuse_loss(self, cuts: Mapping[str, Cut]) -> None:
-        """Is anything gone that is not in the lake, or is a stream not the one of the lake?"""
+        """Refuse if entries are gone that the lake lacks, or a stream is not that of the lake."""
         now = state.fetch_all(self._server, [s for s in self._seen if s in cuts])
         for stream, at in now.items():
             cut = Position(*cuts[stream])
@@ -252,7 +252,7 @@ class _Maker:
                 )
 
     def _joined(self, cold: Snapshot | None, cuts: Mapping[str, Cut]) -> Entries:
-        """The files, and of the copies what comes after them."""
+        """The files, and the parts of the copies after them."""
         schema = self._schema(cold)
         columns, left_out = EntryColumns(schema), self._left_out(cuts)
         hot = [
@@ -262,9 +262,9 @@ class _Maker:
         return Entries(self._spark, schema, cold, self._wanted, self._window, hot)
 
     def _left_out(self, cuts: Mapping[str, Cut]) -> dict[str, EntryId]:
-        """Up to where each copy is left out: the lake has it by now, or it has a hole.
+        """How much of each copy is left out: the lake has it by now, or it has a hole.
 
-        A stream that no lake has may be trimmed by anybody.  Then the table has what was
+        Any program may trim a stream that no lake has.  Then the table has the entries that were
         still there at the end.
         """
         left_out = {}
@@ -278,7 +278,7 @@ class _Maker:
 
 
 class Seen(NamedTuple):
-    """A stream that was copied: from where, and the server before and after."""
+    """A copied stream: the start, and its state on the server before and after."""
 
     cut: EntryId
     before: StreamState | None
@@ -307,7 +307,7 @@ def cold_table(
 
 
 def entry_of(snapshot: Snapshot) -> StructType:
-    """How an archive reads entries; LakeError if the lake is none."""
+    """How an archive reads entries; LakeError if the lake is not an archive."""
     if snapshot.about.entry is None:
         raise LakeError(
             "This lake has results, not entries of streams. "
@@ -322,7 +322,7 @@ def _cold(
     wanted: Wanted,
     window: Stretch,
 ) -> DataFrame:
-    """The rows of some streams and some time."""
+    """The rows of some streams and a period."""
     names = EntryColumns(entry_of(snapshot))
     everything = not wanted.names and wanted.pattern is None
     streams = sorted(filter(wanted.takes, snapshot.cuts))

@@ -1,6 +1,6 @@
 """The way in: from positions in streams to Arrow batches.
 
-offsets.py, planning.py           from where to where, cut into tasks
+offsets.py, planning.py           ranges to read, split into tasks
 splitting.py, filters.py          where to cut; which part of a range a query needs
 loss.py                           is everything between two positions still there?
 reading.py, page_requests.py      a task fetches pages: XRANGE or FB.COLUMNS
@@ -8,5 +8,5 @@ pages.py, column_pages.py         a page of either kind, as Arrow columns
 decode.py                         a page becomes a record batch
 batch.py, micro_batch.py          what Spark calls to read
 group.py                          a consumer group that mirrors the progress of a query
-infer.py                          which schema a stream seems to have
+infer.py                          the schema that a stream seems to have
 """

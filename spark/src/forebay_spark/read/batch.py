@@ -1,10 +1,10 @@
 """The bounded read: everything between two positions, as the streams are now.
 
 Planning happens once, on the driver, when Spark makes a plan: one XINFO per stream
-says what there is, and the span is cut as that of a micro-batch.  Conditions on time, ID and
-stream make the span smaller before anything is read, if Spark hands them down (filters.py).  That
-must be asked for: Spark (4.3) plans a DataFrame's read once for all queries of it, so that one with
-conditions would leave its small span to the next one, which has none.
+gives its state, and the span is split like that of a micro-batch.  Conditions on time, ID and
+stream make the span smaller before anything is read, if Spark passes them down (filters.py).  This
+is off by default: Spark (4.3) plans a DataFrame's read once for all queries of it, so a query with
+conditions would leave its small span to the next query, which has none.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from forebay_spark.values.schema import columns_of
 
 
 def reader(schema: StructType, options: Options) -> DataSourceReader:
-    """A reader, which takes filters if it was asked to."""
+    """A reader; it takes filters if the option asks for it."""
     return FilteringReader(schema, options) if options.pushFilters else BatchReader(schema, options)
 
 
 class BatchReader(DataSourceReader):
-    """Reads what is there."""
+    """Reads the existing entries."""
 
     def __init__(self, schema: StructType, options: Options) -> None:
         self._columns = columns_of(schema)
@@ -61,7 +61,7 @@ class BatchReader(DataSourceReader):
         return read_task(self._schema, self._options, partition)
 
     def narrow(self, conditions: Iterable[Filter]) -> None:
-        """Leave out what no row can come of that meets the conditions."""
+        """Leave out the parts in which no row can meet the conditions."""
         names = {column.special: column.name for column in self._columns if column.special}
         self._bounds = filters.bounds_of(conditions, names)
 
@@ -91,12 +91,12 @@ class BatchReader(DataSourceReader):
 
 
 class Taker:
-    """What stands for ``pushFilters`` of a reader, whether Spark hands filters down or not.
+    """Replaces ``pushFilters`` of a reader, whether Spark passes filters down or not.
 
     Spark has a switch for it (spark.sql.python.filterPushdown.enabled), off by default, and
-    refuses a reader with a ``pushFilters`` of its own while it is off; nothing here can see
-    the switch.  It tells by ``__func__`` whether the method is the reader's own.  So this shows
-    the inherited one: where the switch is off nothing is asked, and where it is on this is called.
+    refuses a reader with its own ``pushFilters`` while it is off; code here cannot see the
+    switch.  Spark checks ``__func__`` to see whether the method is the reader's own.  So this shows
+    the inherited one: while the switch is off nothing is called, while it is on this is called.
     """
 
     def __init__(self, reader: BatchReader) -> None:
@@ -104,13 +104,13 @@ class Taker:
         self.__func__ = DataSourceReader.pushFilters
 
     def __call__(self, filters_: list[Filter]) -> Iterable[Filter]:
-        """Take what narrows the span; every condition is left to Spark to check as well."""
+        """Take conditions that narrow the span; Spark checks every condition as well."""
         self._reader.narrow(filters_)
         return filters_
 
 
 class FilteringReader(BatchReader):
-    """The same, with conditions that Spark hands down."""
+    """The same, with conditions that Spark passes down."""
 
     @property
     def pushFilters(self) -> Taker:  # type: ignore[override]

@@ -7,9 +7,9 @@
     + pair offsets, key offsets, keys,                MapPage: the schema wants all of them
       value offsets, values
 
-Nothing is copied and no row is touched.  Where all entries have the same fields in the
-same order, the server sends the keys once and no pair offsets; what Arrow wants to have
-in their place is made once and used for every page of that length.
+Nothing is copied and no row is touched.  If all entries have the same fields in the same
+order, the server sends the keys once and no pair offsets; the offsets that Arrow needs are
+made once and used for every page of that length.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BINARY = pa.binary()
 
 
 def parts_of(block: pa.Buffer) -> tuple[int, list[pa.Buffer]]:
-    """How many entries an answer has, and its parts, where they are."""
+    """The number of entries of a reply, and its parts, not copied."""
     rows, number = unpack_from("<2Q", block)
     parts, at = [], (2 + number) * WORD_BYTES
     for size in unpack_from(f"<{number}Q", block, 2 * WORD_BYTES):
@@ -46,7 +46,7 @@ def texts(
     valid: pa.Buffer | None = None,
     kind: pa.DataType = BINARY,
 ) -> pa.Array:
-    """A column of the server, checked as far as that costs nothing."""
+    """A column of the server, with checks that cost nothing."""
     array = pa.Array.from_buffers(
         kind, rows, [valid if valid is not None and valid.size else None, offsets, data]
     )
@@ -55,7 +55,7 @@ def texts(
 
 
 class IdColumns(NamedTuple):
-    """How many entries a reply has, and what it says about their IDs."""
+    """The number of entries of a reply, and their IDs."""
 
     rows: int
     last: pa.Buffer
@@ -64,7 +64,7 @@ class IdColumns(NamedTuple):
 
 
 class ColumnPage:
-    """What both kinds have: the IDs."""
+    """The common part of both kinds: the IDs."""
 
     def __init__(self, ids: IdColumns, parts: list[pa.Buffer]) -> None:
         self.rows = ids.rows
@@ -78,7 +78,7 @@ class ColumnPage:
         return parse(self._ids.last.to_pybytes())
 
     def ids(self) -> pa.Array:
-        """IDs as text; made here if they did not come, which only an error message needs."""
+        """IDs as text; made here if the reply has none, which only an error message needs."""
         if self._ids.texts is None:
             ms, seq = (half.cast(pa.string()) for half in self.halves)
             return pc.binary_join_element_wise(ms, seq, "-")
@@ -96,7 +96,7 @@ class ColumnPage:
 
 
 class Kind(NamedTuple):
-    """What a field is asked for as; ``type`` is that of the numbers."""
+    """The form in which a field is requested; ``type`` is that of the numbers."""
 
     letter: str
     type: pa.DataType | None = None
@@ -106,9 +106,9 @@ TEXT, WHOLE, DOUBLE = Kind("t"), Kind("i", pa.int64()), Kind("d", pa.float64())
 
 
 class FieldsPage(ColumnPage):
-    """Entries of which some fields were asked for.
+    """Entries with some fields, as requested.
 
-    Numbers come as such if all values of the field are, and then without offsets.
+    A field arrives as numbers if all its values are numbers, and then without offsets.
     """
 
     def __init__(self, ids: IdColumns, parts: list[pa.Buffer], kinds: Mapping[str, Kind]) -> None:
@@ -124,7 +124,7 @@ class FieldsPage(ColumnPage):
         return texts(self.rows, *self._columns[name])
 
     def numbers(self, name: str) -> pa.Array | None:
-        """The values of a field that came as numbers: whole ones, or doubles."""
+        """The values of a field that arrived as numbers: whole ones, or doubles."""
         offsets, data, valid = self._columns[name]
         if offsets.size:
             return None
@@ -169,7 +169,7 @@ class MapPage(ColumnPage):
         return self._pairs.without_repeats().as_map()
 
     def pairs(self) -> Pairs:
-        """The same, exactly as they came."""
+        """The same, exactly as they arrived."""
         return self._pairs
 
 

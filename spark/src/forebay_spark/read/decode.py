@@ -2,9 +2,9 @@
 
 The Arrow schema must be Spark's own for the columns, to the letter (microseconds,
 UTC, plain strings), or Spark refuses the batch.  ``mode`` says what happens to an
-entry with a field that does not fit, in the words of Spark's own readers:
+entry with a field that does not fit, with the words of Spark's own readers:
 
-    PERMISSIVE      the field is null; _corrupt and _reason tell, if the schema has them
+    PERMISSIVE      the field is null; _corrupt and _reason say why, if the schema has them
     DROPMALFORMED   the entry is left out
     FAILFAST        the query fails and names the entry
 """
@@ -77,7 +77,7 @@ class Decoder:
         return batch
 
     def _kept(self, page: Page, reads: list[Read]) -> dict[str, pa.Array]:
-        """The columns that have all fields of an entry, or what the others do not say."""
+        """The columns with all fields of an entry, or with those that the other columns lack."""
         has = self._special.keys()
         kept: dict[str, pa.Array] = {}
         if REST in has or (RAW in has and FIELDS not in has):
@@ -111,14 +111,14 @@ def _read(
 
 
 def _ready(page: Page, column: Column, kind: pa.DataType) -> Read | None:
-    """The same if the field came as numbers, all of which fit the type."""
+    """The same if the field arrived as numbers, all of which fit the type."""
     numbers = page.numbers(column.name)
     if numbers is None:
         return None
     try:
         return Read(column.name, numbers, numbers.cast(kind), ())
     except pa.ArrowInvalid:
-        return None  # one is too large: as a text it is named and judged
+        return None  # one is too large: read as text, it is reported
 
 
 def _corrupt(page: Page, bad: dict[int, str]) -> pa.Array:
@@ -131,7 +131,7 @@ def _corrupt(page: Page, bad: dict[int, str]) -> pa.Array:
 
 
 def _reason(page: Page, bad: dict[int, str]) -> pa.Array:
-    """Why they are bad."""
+    """The reasons of the bad entries."""
     return pa.array([bad.get(row) for row in range(page.rows)], pa.string())
 
 

@@ -28,7 +28,7 @@ _EQUAL = (spark.EqualTo, spark.EqualNullSafe)
 
 
 class Bounds:
-    """What the conditions leave of the streams."""
+    """The parts of the streams that the conditions leave."""
 
     def __init__(self) -> None:
         self.streams: set[str] | None = None
@@ -58,7 +58,7 @@ class Bounds:
 
 
 def bounds_of(filters: Iterable[spark.Filter], names: Mapping[str, str]) -> Bounds:
-    """Bounds from the conditions that are understood; ``names`` maps special columns to names."""
+    """Bounds from the supported conditions; ``names`` maps special columns to names."""
     bounds = Bounds()
     for condition in filters:
         attribute = getattr(condition, "attribute", None)

@@ -1,8 +1,8 @@
 """The consumer group that mirrors the progress of a query.
 
-With the option ``group``, the group's last-delivered ID follows what Spark has
-committed.  Then XINFO GROUPS shows the lag, and trimming that respects groups keeps
-what the query has not read.  The group belongs to the query alone.  A group with
+With the option ``group``, the group's last-delivered ID follows the commits of Spark.
+Then XINFO GROUPS shows the lag, and trimming that respects groups keeps entries that
+the query has not read.  The group belongs to the query alone.  A group with
 consumers is refused, because moving it would disturb them.
 """
 
@@ -27,7 +27,7 @@ class Mirror:
         self._told: dict[str, Position] = {}
 
     def move(self, committed: Json) -> None:
-        """Bring the group of each stream to what is committed, where that is news."""
+        """Move the group of each stream to the committed position, if it has changed."""
         if self._group is None:
             return
         for stream, record in committed.items():
@@ -38,7 +38,7 @@ class Mirror:
                 self._told[stream] = position
 
     def _refuse_shared(self, stream: str) -> None:
-        """OptionError if somebody reads through the group: moving it would skip their entries."""
+        """OptionError if the group has consumers: moving it would skip their entries."""
         replies = self._server.link(stream).call_all([("XINFO", "GROUPS", stream)])
         for reply in replies[0] if isinstance(replies[0], list) else ():
             group = dict(zip(reply[0::2], reply[1::2], strict=True))
@@ -49,7 +49,7 @@ class Mirror:
                 )
 
     def _set(self, stream: str, position: Position) -> bool:
-        """Create or move the group; a failure is said and does not stop the query."""
+        """Create or move the group; a failure is logged and does not stop the query."""
         place = [str(position.id)]
         if position.n is not None:
             place += ["ENTRIESREAD", str(position.n)]

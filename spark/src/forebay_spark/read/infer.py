@@ -1,11 +1,11 @@
-"""Which schema a stream seems to have: proposed from its last entries, without Spark.
+"""The schema that a stream seems to have: proposed from its last entries, without Spark.
 
     entries --by name--> values --which type takes all of them--> DDL, to paste as a schema
 
-A type is proposed only if the connector reads every value seen as that type (its own judge
-says so), and if nothing is lost: 007 stays a string, a number with more digits than a
-double holds is a decimal, ``N/A`` among numbers makes the field a string, and the remark
-says how many would have been numbers.
+A type is proposed only if the connector reads every value seen as that type (the same code checks
+it), and if nothing is lost: 007 stays a string, a number with more digits than a double holds is a
+decimal, ``N/A`` among numbers makes the field a string, and the remark says how many would have
+been numbers.
 
     boolean        true, false
     int, bigint    whole numbers; decimal(n,0) past 64 bits
@@ -16,7 +16,7 @@ says how many would have been numbers.
     string         any other text
     binary         what is not UTF-8
 
-``wider`` is the lattice under it: the narrowest type that holds all values of two others.
+``wider`` is the lattice below it: the narrowest type that holds all values of two others.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ _WHOLE_DIGITS: dict[type[DataType], int] = {
     LongType: 19,
 }
 _MOST_DIGITS = 38
-#: An object with more names than this has no members, but is a map.
+#: An object with more names than this is a map, without members.
 _MOST_MEMBERS = 100
-#: A remark names the type that most values have, from so many on.
+#: A remark names the type of most values, from this share on.
 _MOST = 0.5
 
 
@@ -87,7 +87,7 @@ class Seen(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """What was seen in so many entries."""
+    """The proposal, and how many entries it is based on."""
 
     entries: int
     fields: tuple[Seen, ...]
@@ -118,7 +118,7 @@ class Proposal(NamedTuple):
 
 
 def infer_schema(entries: Iterable[Entry]) -> Proposal:
-    """The schema that takes every value of these entries; of a name twice the last counts."""
+    """The schema that takes every value of these entries; of a repeated name the last counts."""
     columns: dict[bytes, list[bytes]] = {}
     count = 0
     for entry in entries:
@@ -130,12 +130,12 @@ def infer_schema(entries: Iterable[Entry]) -> Proposal:
 
 
 def _seen(raw: bytes, found: list[bytes], known: dict[str, str]) -> Seen:
-    """One field; ``known`` are the columns so far, which Spark tells apart by letters only."""
+    """One field; ``known`` are the columns so far, which Spark compares without case."""
     name = raw.decode("utf-8", "backslashreplace")
     if not is_text(raw):
         return Seen(name, None, len(found), "the name is not UTF-8")
     if name in SPECIAL:
-        return Seen(name, None, len(found), "the name tells about the entry itself")
+        return Seen(name, None, len(found), "the name describes the entry itself")
     twin = known.setdefault(name.lower(), name)
     if twin != name:
         return Seen(name, None, len(found), f"differs from {twin} by letter case alone")
@@ -183,7 +183,7 @@ def _boolean(text: str) -> DataType | None:
 
 
 def _number(text: str) -> DataType | None:
-    """The type that keeps all digits of a number; None if it is none."""
+    """The type that keeps all digits of a number; None if it is not a number."""
     if _WHOLE.fullmatch(text):
         return _integer(int(text))
     if not _NUMBER.fullmatch(text):
@@ -262,7 +262,7 @@ def _merged(kinds: Iterable[DataType]) -> DataType:
 
 
 def _settled(kind: DataType) -> DataType:
-    """Without what nothing was seen of, and objects with all kinds of names as maps."""
+    """The type without members that had no values, and with maps for objects of many names."""
     if isinstance(kind, ArrayType):
         return ArrayType(_settled(kind.elementType))
     if isinstance(kind, StructType) and len(kind) > _MOST_MEMBERS:
@@ -278,7 +278,7 @@ def wider(a: DataType, b: DataType) -> DataType | None:
 
 
 def _join(a: DataType, b: DataType, otherwise: DataType | None) -> DataType | None:
-    """The same; ``otherwise`` is what members become that cannot be one."""
+    """The same; ``otherwise`` is the type of members that have no common type."""
     if a == b or isinstance(b, NullType):
         return a
     if isinstance(a, NullType):
@@ -315,7 +315,7 @@ def _join_scalars(a: DataType, b: DataType) -> DataType | None:
     return _join_numbers(a, b) or StringType()
 
 
-#: Which numbers a type holds to the last digit, beside its own.
+#: Which other numbers a type holds to the last digit.
 _HOLDS: dict[type[DataType], tuple[type[DataType], ...]] = {
     ShortType: (ByteType,),
     IntegerType: (ByteType, ShortType),
@@ -326,7 +326,7 @@ _HOLDS: dict[type[DataType], tuple[type[DataType], ...]] = {
 
 
 def _join_numbers(a: DataType, b: DataType) -> DataType | None:
-    """None where one of them is no number, or no number type holds both to the last digit."""
+    """None if one of them is not a number, or no number type holds both to the last digit."""
     for narrow, wide in ((a, b), (b, a)):
         if type(narrow) in _HOLDS.get(type(wide), ()):
             return wide
@@ -345,7 +345,7 @@ def _digits(kind: DataType) -> tuple[int, int] | None:
 
 
 def ddl(kind: DataType) -> str:
-    """A type as Spark's DDL, with names quoted where they must be."""
+    """A type as Spark's DDL, with names quoted if necessary."""
     if isinstance(kind, StructType):
         members = (f"{_quoted(field.name)}: {ddl(field.dataType)}" for field in kind)
         return f"struct<{', '.join(members)}>"

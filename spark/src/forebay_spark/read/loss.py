@@ -11,8 +11,8 @@ A position ``(id, n)`` was true once.  Against the stream as it is now:
    which rule 2 cannot see while older entries remain.  A pipeline that deletes on
    purpose switches this rule off (``failOnDeletes``).
 
-Rules 2 and 3 need a server that counts: Redis 7.0 or later, Valkey, Forebay.  On one that
-does not, a position whose own entry is gone proves nothing, and that is said once.
+Rules 2 and 3 need a server that counts: Redis 7.0 or later, Valkey, Forebay.  On other servers a
+position whose own entry is gone proves nothing, and a warning says so once.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from forebay_spark.servers.state import StreamState
 
 _LOG = logging.getLogger("forebay_spark")
 
-#: For a query; an archive begins where its lake ends, whatever its checkpoint says.
+#: For a query; an archive starts where its lake ends, whatever its checkpoint says.
 GO_ON = (
-    "Set failOnDataLoss to false (fail_on_data_loss in a pipeline) to go on with what is left. A "
-    "query, but not an archive, can also begin anew: a new checkpoint, startingOffsets earliest."
+    "Set failOnDataLoss to false (fail_on_data_loss in a pipeline) to continue with what is left. "
+    "A query, but not an archive, can also start again: new checkpoint, startingOffsets earliest."
 )
 READ_AGAIN = "Read again, or set failOnDataLoss to false to take what is left."
 
@@ -51,13 +51,13 @@ def went_back(stream: str, start: Position, now: StreamState | None) -> str | No
     if now.added < start.n:
         return (
             f"Stream {stream!r} has counted {now.added} entries but {start.n} were read: "
-            "it was deleted and made anew."
+            "it was deleted and created again."
         )
     all_unread = now.first_id is not None and now.first_id > start.id
     if all_unread and now.length > now.added - start.n:
         return (
             f"Stream {stream!r} has {now.length} entries after {start.id}, but {start.n} of "
-            f"the {now.added} ever added were read: it was deleted and made anew."
+            f"the {now.added} ever added were read: it was deleted and created again."
         )
     return None
 
@@ -88,7 +88,7 @@ def deleted(stream: str, start: Position, now: StreamState) -> str | None:
 def check(
     stream: str, start: Position, end: Position, now: StreamState | None, options: Options
 ) -> bool:
-    """Raise or report a loss between positions; whether the counts can still be relied on."""
+    """Raise or report a loss between positions; whether the counts are still reliable."""
     gone = went_back(stream, end, now)
     if gone or now is None:
         report(gone or f"Stream {stream!r} is gone.", options)
@@ -106,7 +106,7 @@ def check(
 
 @cache
 def say_unknown(stream: str) -> None:
-    """Once for a stream: trimming has passed what was read, and the server cannot say how far."""
+    """Warn once for a stream: it was trimmed at least up to the reader, perhaps further."""
     _LOG.warning(
         "Stream %r was trimmed at least as far as it was read. This server (Redis before 7.0) "
         "does not count entries, so unread ones may be gone unnoticed. Use Redis 7.0 or later.",
@@ -115,8 +115,8 @@ def say_unknown(stream: str) -> None:
 
 
 def report(loss: str, options: Options) -> None:
-    """Fail the query, or say it in the log and go on, as the options want."""
+    """Fail the query, or log a warning and continue, as the options say."""
     if options.failOnDataLoss:
         raise DataLossError(f"{loss} {GO_ON if options.where == STREAM else READ_AGAIN}")
     if options.reportDataLoss:
-        _LOG.warning("%s Going on, as failOnDataLoss is false.", loss)
+        _LOG.warning("%s Continuing, as failOnDataLoss is false.", loss)

@@ -2,7 +2,7 @@
 
 Spark drives one ``MicroBatchReader`` in a process that lives as long as the query:
 
-    initialOffset            where a new query begins; asked again and again until a batch is done
+    initialOffset            where a new query starts; asked repeatedly until a batch is done
     latestOffset(start)      plan the next batch; the record of its end says how (offsets.py)
     partitions(start, end)   the tasks of a batch, new or replayed, after a check for loss
     read(task)               in a worker: the entries of one task
@@ -48,7 +48,7 @@ DISCOVERY_SHARE = 10
 
 
 class MicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads streams batch by batch, each batch as often as Spark likes."""
+    """Reads streams batch by batch, each batch as often as Spark asks."""
 
     def __init__(self, schema: StructType, options: Options) -> None:
         columns_of(schema)  # a schema that cannot be read fails here, on the driver
@@ -62,28 +62,28 @@ class MicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @property
     def driver(self) -> _Driver:
-        """What only the driver's process has: connections, and what it saw last."""
+        """State of the driver's process only: connections, and the last known streams."""
         if self._driver is None:
             self._driver = _Driver(self._options, self._wishes)
         return self._driver
 
     def initialOffset(self) -> Json:
-        """Where a query without a checkpoint begins."""
+        """Where a query without a checkpoint starts."""
         return self.driver.initial()
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """The options in Spark's words, as far as it has words for them: it knows one at a time."""
+        """The limit as a type of Spark, as far as possible: Spark takes one at a time."""
         if self._options.maxEntriesPerTrigger:
             return ReadMaxRows(self._options.maxEntriesPerTrigger)
         most_bytes = self._options.maxBytesPerTrigger
         return ReadMaxBytes(most_bytes) if most_bytes else ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Remember what is there now; the query ends when that is read."""
+        """Remember the current ends of streams; the query ends when they are reached."""
         self.driver.stop_at_present()
 
     def latestOffset(self, start: Json, limit: ReadLimit) -> Json:
-        """Plan the next batch; Spark may want everything in spite of the options."""
+        """Plan the next batch; Spark may ask for everything in spite of the options."""
         return self.driver.plan(start, everything=limit != self.getDefaultReadLimit())
 
     def reportLatestOffset(self) -> Json | None:
@@ -128,7 +128,7 @@ class _Driver:
         """A position for every stream that exists.
 
         Spark asks again at every trigger until there is a first batch; if ``latest`` meant
-        something else each time, what came in between would never be read.
+        something else each time, entries added in between would never be read.
         """
         if self._initial is None:
             self._look({})
@@ -149,7 +149,7 @@ class _Driver:
         return {s: offsets.at_rest(offsets.latest(now)) for s, now in self._states.items()} or None
 
     def plan(self, start: Json, *, everything: bool) -> Json:
-        """The record of the next batch's end; ``start`` itself if there shall be none yet."""
+        """The record of the next batch's end; ``start`` itself if there is no batch yet."""
         self.mirror.move(start)
         news = {}
         for stream in self._look(start):
@@ -165,7 +165,7 @@ class _Driver:
         return {**resting, **{stream: offsets.encode(span) for stream, span in spans.items()}}
 
     def _is_due(self, news: Mapping[str, planning.Wanted]) -> bool:
-        """Whether enough is there, or what is there has waited long enough."""
+        """Whether there are enough entries, or they have waited long enough."""
         fewest: int | None = self._options.minEntriesPerTrigger
         if fewest is None or self._present is not None:
             return True
@@ -175,7 +175,7 @@ class _Driver:
         return 1000 * (time.monotonic() - self._planned_s) >= longest_ms
 
     def _most(self, news: Mapping[str, planning.Wanted]) -> int | None:
-        """How many entries a batch may have; bytes are counted by the size of some entries."""
+        """How many entries a batch may have; bytes are estimated from the size of some entries."""
         entries: int | None = self._options.maxEntriesPerTrigger
         size: int | None = self._options.maxBytesPerTrigger
         if size is None:
@@ -186,7 +186,7 @@ class _Driver:
         return by_size if entries is None else min(entries, by_size)
 
     def _news(self, stream: str, record: Json | None) -> planning.Wanted | None:
-        """What there is to read of one stream after a record."""
+        """The unread part of one stream after a record."""
         now = self._states.get(stream)
         begin = offsets.position(record) if record else None
         if begin is not None:
@@ -204,12 +204,12 @@ class _Driver:
         return planning.wanted(stream, begin or offsets.earliest(now), end, now)
 
     def _begin_of_new(self, stream: str, now: StreamState) -> Position:
-        """Where a stream begins that did not exist at first: all of it is later than latest."""
+        """The start of a stream that did not exist at first: all of it is later than latest."""
         wish = offsets.wish_for(stream, self._wishes, offsets.EARLIEST)
         return offsets.start_of(offsets.EARLIEST if wish == offsets.LATEST else wish, now)
 
     def _end(self, stream: str, now: StreamState) -> Position | None:
-        """How far this batch may go: to the newest, or to what was there at the start."""
+        """How far this batch may go: to the newest entry, or to the end at the start."""
         if self._present is None:
             return offsets.latest(now)
         end = self._present.get(stream)
@@ -223,10 +223,10 @@ class _Driver:
         return tasks_of(spans, self._server, self._helper, self._options)
 
     def _look(self, known: Json) -> list[str]:
-        """Fetch the state of every stream that is wanted; their names.
+        """Fetch the state of every stream to read; return their names.
 
-        With a pattern those known from before are wanted too: one that is gone is a loss.
-        Of named streams, one that is no longer named is left where it is.
+        With a pattern, streams known from before are included: one that is gone is a loss.  With
+        names, a stream that is no longer named keeps its position.
         """
         names = {*self._discovered(), *(known if self._options.streamsPattern else ())}
         self._states = state.fetch_all(self._server, sorted(names))

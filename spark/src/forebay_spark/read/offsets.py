@@ -1,8 +1,8 @@
-"""Where a query is in each stream, and how its last batch was cut: the offset.
+"""The offset: where a query is in each stream, and how its last batch was split.
 
 Spark writes the end of a batch to its log before the batch runs, and after a crash
-it runs the same batch again from that record.  So all that makes a batch what it is
-stands in the record of its end:
+it runs the same batch again from that record.  So the record of its end holds
+everything that defines a batch:
 
     {"orders": {"id": "1700-5", "n": 4000,           the last entry, and its position
                 "from": {"id": "1600-0", "n": 2000}, the entry before the first one
@@ -13,14 +13,14 @@ A replay then reads the same ranges in the same tasks, even if options, the numb
 cores or the stream have changed meanwhile; sinks that count rows rely on that.  A
 stream without news in a batch has only ``id`` and ``n``.
 
-``n`` counts the entries ever added up to ``id``; it is how trimmed entries are found
-missing.  It is left out where it is not known.  ``"seen": false`` marks a start that
-somebody asked for and no server has confirmed (it may lie in the future).
+``n`` counts the entries ever added up to ``id``; with it, missing entries are detected
+after a trim.  It is left out if it is unknown.  ``"seen": false`` marks a start that
+the user asked for and no server has confirmed (it may lie in the future).
 ``deleted`` is the newest ID that was deleted before the query began; those entries do not
 count as lost.
 
-Rule: a batch begins at its own ``from``, or at Spark's start if that is earlier.  It is
-later when Spark asks for the initial offset ``latest`` a second time, and earlier
+Rule: a batch begins at its own ``from``, or at Spark's start if that is earlier.  Spark's
+start is later when Spark asks for the initial offset ``latest`` a second time, and earlier
 when Spark skipped records (asynchronous progress).
 """
 
@@ -54,9 +54,9 @@ class Position(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """What is read at once: ``(start, end]``, how many entries that must give, and by which task.
+    """A range to read: ``(start, end]``, its number of entries, and the number of its task.
 
-    Pieces with the same number share a task; one without a number has a task of its own.
+    Pieces with the same number share a task; one without a number has its own task.
     """
 
     start: EntryId
@@ -66,14 +66,14 @@ class Piece(NamedTuple):
 
 
 class Span(NamedTuple):
-    """What one batch reads of one stream."""
+    """The range that one batch reads of one stream."""
 
     start: Position
     end: Position
     pieces: tuple[Piece, ...]
 
     def uncounted(self) -> Span:
-        """The same where the number of entries cannot be relied on."""
+        """The same without the numbers of entries, which are not reliable."""
         return self._replace(pieces=tuple(p._replace(entries=None) for p in self.pieces))
 
 
@@ -114,7 +114,7 @@ def position(record: Json) -> Position:
 
 
 def decode(start: Position | None, record: Json) -> Span:
-    """What to read of a stream between Spark's start and a recorded end."""
+    """The range to read of a stream between Spark's start and a recorded end."""
     end = position(record)
     own = position(record["from"]) if "from" in record else end
     pieces = _pieces(own.id, record.get("cuts", []))
@@ -142,7 +142,7 @@ def entries_between(start: Position, end: Position) -> int | None:
     return _difference(start.n, end.n)
 
 
-# Where a query begins and ends, as a person says it.
+# Where a query begins and ends, by the user's options.
 
 
 def starts(options: Options) -> dict[str, str] | str:
@@ -158,7 +158,7 @@ def starts(options: Options) -> dict[str, str] | str:
 
 
 def ends(options: Options) -> dict[str, str] | str:
-    """Where to end, in the same way; an ending moment itself is not read."""
+    """Where to end, in the same way; an ending time itself is not read."""
     if options.endingTimestamp is not None:
         return f"({EntryId(options.endingTimestamp, 0)}"
     if options.endingOffsetsByTimestamp is not None:
@@ -169,7 +169,7 @@ def ends(options: Options) -> dict[str, str] | str:
 
 
 def _known(option: str, wishes: dict[str, str] | str, options: Options) -> dict[str, str] | str:
-    """The wishes, if each is for a stream that is read; else a name is misspelt."""
+    """The wishes, if each is for a stream that is read; otherwise a name is misspelt."""
     pattern = options.streamsPattern
     for stream in wishes if isinstance(wishes, dict) else ():
         if not is_read(options, stream):
@@ -186,7 +186,7 @@ def _list(options: Options) -> str:
 
 
 def wish_for(stream: str, wishes: dict[str, str] | str, default: str) -> str:
-    """What was wished for one stream."""
+    """The wish for one stream."""
     return wishes if isinstance(wishes, str) else wishes.get(stream, default)
 
 
@@ -214,13 +214,13 @@ def _check_wish(option: str, stream: str, wish: str) -> None:
         ids.parse(wish.removeprefix("("))
     except ValueError:
         raise OptionError(
-            f"Option {option} gives stream {stream!r} the offset {wish!r}, which is no ID. "
+            f"Option {option} gives stream {stream!r} the offset {wish!r}, which is not an ID. "
             "Write earliest, latest, ms-seq as in 1700000000000-0, or (ms-seq to leave it out."
         ) from None
 
 
 def start_of(wish: str, state: StreamState) -> Position:
-    """The position before the first entry that a wish asks for."""
+    """The position before the first entry of a wish."""
     if wish == EARLIEST:
         return earliest(state)
     if wish == LATEST:
@@ -231,7 +231,7 @@ def start_of(wish: str, state: StreamState) -> Position:
 
 
 def end_of(wish: str, state: StreamState) -> Position:
-    """The position of the last entry that a wish asks for, not past the newest."""
+    """The position of the last entry of a wish, not after the newest."""
     if wish == EARLIEST:
         return earliest(state)
     if wish == LATEST:
@@ -242,7 +242,7 @@ def end_of(wish: str, state: StreamState) -> Position:
 
 
 def earliest(state: StreamState) -> Position:
-    """Just before the oldest entry that is still there."""
+    """The position before the oldest existing entry."""
     if state.first_id is None:
         return latest(state)
     return Position(state.first_id.before(), state.removed, True, state.max_deleted_id)

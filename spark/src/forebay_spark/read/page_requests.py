@@ -1,10 +1,10 @@
-"""How a server is asked for a page of entries, and what its answer means.
+"""How to ask a server for a page of entries, and how to read its reply.
 
     RangeForm      XRANGE        every server of the family; entries become columns here
-    ColumnsForm    FB.COLUMNS    Forebay; the answer is columns, only those of the schema
+    ColumnsForm    FB.COLUMNS    Forebay; the reply is columns, only those of the schema
 
-Both give pages of the same content (tests/read/test_page_requests.py), so which one is used
-changes the speed and nothing else.
+Both give pages of the same content (tests/read/test_page_requests.py), so the choice changes only
+the speed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from forebay_spark.read.pages import EntryPage, Page
 from forebay_spark.servers.connect import Command
 from forebay_spark.values.schema import CORRUPT, FIELDS, RAW, REST, Column
 
-#: Types whose fields may come as numbers.
+#: Types whose fields may arrive as numbers.
 _KINDS: dict[type, Kind] = {
     **dict.fromkeys((ByteType, ShortType, IntegerType, LongType), WHOLE),
     DoubleType: DOUBLE,
@@ -43,10 +43,10 @@ class Form(Protocol):
         """The command for some entries of ``(after, end]``, from its beginning."""
 
     def page(self, reply: Any) -> Page:
-        """What was answered."""
+        """The page of a reply."""
 
     def is_last(self, page: Page, entries: int, end: EntryId) -> bool:
-        """Whether nothing comes after a page that was asked for with these words."""
+        """Whether a page that was requested like this is the last one."""
 
 
 class RangeForm:
@@ -69,7 +69,7 @@ class ColumnsForm:
     """Columns, cut to what a schema needs."""
 
     def __init__(self, columns: tuple[Column, ...], *, names_entries: bool = False) -> None:
-        """``names_entries``: an error names the entry, so that IDs are needed in any case."""
+        """``names_entries``: errors name the entry, so IDs are always needed."""
         special = {column.special for column in columns}
         self._as_map = bool(special & {FIELDS, CORRUPT, REST, RAW})
         fields = [column for column in columns if column.special is None]
@@ -96,5 +96,5 @@ class ColumnsForm:
         return MapPage(ids, rest) if self._as_map else FieldsPage(ids, rest, self._kinds)
 
     def is_last(self, page: Page, entries: int, end: EntryId) -> bool:
-        """See Form; a long answer may end early, so only the last ID tells."""
+        """See Form; a long reply may end early, so only the last ID decides."""
         return page.rows == 0 or page.last_id >= end

@@ -1,13 +1,13 @@
-"""A page of entries as columns: what every way of reading delivers.
+"""A page of entries as columns: the result of every way of reading.
 
-``Page`` is the seam between fetching and decoding.  XRANGE replies become an
-``EntryPage`` here, those of FB.COLUMNS are wrapped by column_pages.py, and everything
-after this point is shared: one reading, one result.
+``Page`` is the interface between fetching and decoding.  XRANGE replies become an
+``EntryPage`` here, column_pages.py wraps those of FB.COLUMNS, and both share everything
+after this point.
 
 Values are bytes until the schema says otherwise, so columns are Arrow ``binary``.
-Entries written by one producer have the same fields in the same order; then columns
-are strides of one flat list and no row is touched in Python.  Entries that differ become
-pairs (pairs.py); of a field named twice the last one counts.
+Entries of one producer have the same fields in the same order; then columns are strides
+of one flat list and no row is touched in Python.  Entries that differ become pairs
+(pairs.py); of a repeated field the last one counts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Page(Protocol):
 
     @property
     def last_id(self) -> EntryId:
-        """The ID of the last entry, of which there must be one."""
+        """The ID of the last entry; the page must not be empty."""
 
     def ids(self) -> pa.Array:
         """IDs as text."""
@@ -53,18 +53,18 @@ class Page(Protocol):
         """The values of one field as binary, null where an entry lacks it."""
 
     def numbers(self, name: str) -> pa.Array | None:
-        """The same as numbers, if the server has sent it so: whole ones, or doubles."""
+        """The same as numbers, if the server has sent numbers: whole ones, or doubles."""
 
     def fields(self) -> pa.MapArray:
         """All fields of each entry, as a map from binary or text to binary."""
 
     def pairs(self) -> Pairs:
-        """The same, exactly as they came."""
+        """The same, exactly as they arrived."""
 
 
 @lru_cache(maxsize=16)
 def repeated(names: tuple[bytes, ...], rows: int) -> pa.Array:
-    """The same names for every row, as text if they are; pages of a stream ask again and again."""
+    """The same names for every row, as text if they are text; cached, since pages repeat them."""
     array = pa.array(names * rows, pa.binary())
     try:
         return array.cast(pa.string())
@@ -74,7 +74,7 @@ def repeated(names: tuple[bytes, ...], rows: int) -> pa.Array:
 
 @lru_cache(maxsize=16)
 def even_edges(rows: int, width: int) -> pa.Array:
-    """Offsets of entries that all have as many pairs."""
+    """Offsets of entries that all have the same number of pairs."""
     return pa.array(range(0, rows * width + 1, width), pa.int32())
 
 
@@ -129,7 +129,7 @@ class EntryPage:
         return self.pairs().without_repeats().as_map()
 
     def pairs(self) -> Pairs:
-        """The same, exactly as they came."""
+        """The same, exactly as they arrived."""
         return self._pairs
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What the next batch reads, and which task reads what.
+"""The range of the next batch, and the part of each task.
 
     per stream        start ---------------------> newest entry
     limit             start ------> end            share of maxEntriesPerTrigger
@@ -6,10 +6,10 @@
     tasks             a long stream has several, many short streams share one
 
 Nothing here talks to a server or knows Spark: states of streams go in, spans come out.
-The one thing that only the server can do, finding the n-th entry after an ID, is
-left to a ``Splitter``: a server with FB.SPLIT answers it in one call, on others the
-entries are walked (see splitting.py).  Walking is not worth it where there is no
-limit; then pieces are cut by time, and only one that is the whole span has a count.
+Only the server can find the n-th entry after an ID; this is left to a ``Splitter``: a
+server with FB.SPLIT answers in one call, on others the entries are walked (see
+splitting.py).  Without a limit, walking is not worth it; then pieces are cut by time,
+and only a piece that is the whole span has a count.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from forebay_spark.servers.state import StreamState
 
 #: A task streams its entries in pages, so this bounds its time (seconds), not its memory.
 PIECE_ENTRIES = 500_000
-#: What a stream costs beside its entries, in entries: asking, decoding a page of its own.
+#: The fixed cost of a stream, in entries: a request, and decoding its own page.
 PART_COST = 200
 
 
@@ -42,12 +42,12 @@ class Splitter(Protocol):
     ) -> list[Piece]:
         """Cut the first ``limit`` entries of ``(start, end]`` into about equal pieces.
 
-        If there are fewer, the last piece ends at ``end`` all the same.
+        If there are fewer, the last piece still ends at ``end``.
         """
 
 
 class Wanted(NamedTuple):
-    """A stream with news: from where, to where, and about how much that is."""
+    """A stream with unread entries: start, end, and about how many."""
 
     start: Position
     end: Position
@@ -56,14 +56,14 @@ class Wanted(NamedTuple):
 
 
 def wanted(stream: str, start: Position, end: Position, now: StreamState) -> Wanted | None:
-    """What there is to read of a stream, or None if nothing is new."""
+    """The unread part of a stream, or None if nothing is new."""
     if end.id <= start.id:
         return None
     count = offsets.entries_between(start, end)
     if deleted(stream, start, now):
         count = None
     elif count is None and end.id == now.last_id and (now.first_id or end.id) > start.id:
-        # Nothing of what is there was read yet, so its length is the count on any server.
+        # No existing entry was read yet, so the length is the count on any server.
         count = now.length
     backlog = now.length if count is None else count
     return Wanted(start, end, backlog, count is not None)
@@ -72,8 +72,8 @@ def wanted(stream: str, start: Position, end: Position, now: StreamState) -> Wan
 def shares(backlogs: Mapping[str, Wanted], limit: int | None) -> dict[str, int]:
     """Divide a limit among streams by their backlog; each gets one entry if it can.
 
-    A stream whose start is oldest comes first where there is not one for each, so
-    that a small stream never waits for a large one for ever.
+    If there is not one entry for each, the stream with the oldest start comes first, so that a
+    small stream never waits for a large one for ever.
     """
     by_age = sorted(backlogs, key=lambda stream: (backlogs[stream].start.id, stream))
     total = sum(item.backlog for item in backlogs.values())
@@ -117,8 +117,8 @@ def bundle(
 ) -> dict[str, Span]:
     """The same spans, with pieces of short streams that share tasks of about equal work.
 
-    The streams that share a task are written down with the pieces, so that a replay has the same
-    tasks whatever the options say by then.
+    The pieces record which streams share a task, so that a replay has the same tasks, also with
+    other options.
     """
     costs = {
         stream: [
@@ -146,7 +146,7 @@ def _all_fits(item: Wanted, share: int) -> bool:
 
 
 def _span(stream: str, item: Wanted, limit: int | None, parts: int, splitter: Splitter) -> Span:
-    """One stream: to its end by the numbers alone, or by counting up to a limit."""
+    """One stream: to its end without counting, or by counting up to a limit."""
     start, end = item.start, item.end
     if limit is None and parts == 1 and item.counted:
         whole = Piece(start.id, end.id, item.backlog)
@@ -165,7 +165,7 @@ def _span(stream: str, item: Wanted, limit: int | None, parts: int, splitter: Sp
 
 
 def interpolate(start: EntryId, end: EntryId, parts: int) -> list[Piece]:
-    """Cut ``(start, end]`` into equal stretches of time, without counts.
+    """Cut ``(start, end]`` into equal periods, without counts.
 
     IDs are times, so this needs no look at the entries; bursts make uneven pieces.
     """
@@ -180,5 +180,5 @@ def interpolate(start: EntryId, end: EntryId, parts: int) -> list[Piece]:
 
 
 def recover(record: offsets.Json, start: offsets.Json | None) -> Span:
-    """The span of a batch that Spark wants read, from its record and Spark's start."""
+    """The span of a batch to read, from its record and Spark's start."""
     return offsets.decode(offsets.position(start) if start else None, record)

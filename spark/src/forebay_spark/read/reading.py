@@ -1,25 +1,25 @@
 """Reading the entries of a task, page after page, in bounded memory.
 
-A task has one part or many: a stretch of a long stream, or many short streams, which share a
-task because a task alone costs more than a short stream.  Parts are read one after the other,
-in their order, so that a task that is run again gives the same rows in the same order.
+A task has one part or many: a range of a long stream, or many short streams, which share a task
+because a task alone costs more than a short stream.  Parts are read one after the other, in their
+order, so that a repeated task gives the same rows in the same order.
 
-How a page is asked for is the business of a form (page_requests.py); the driver has found out
-which one the server understands and says so in the task.
+A form (page_requests.py) asks for a page; the driver has found out which one the server
+understands, and the task says so.
 
 - Pages grow from a few entries towards ``pageBytes``, so that neither tiny nor huge
   entries hurt: the first page is small enough for entries of a megabyte.
 - The next page is asked for before this one is decoded, so that the server and this
-  task work at the same time.  Where a page is all that a part has, the first pages of the
+  task work at the same time.  If a part has only one page, the first pages of the
   parts after it are asked for as well:
 
       asked     a1 b1 c1 d1            a, b, c, d: parts;  1, 2: pages
       page      a1                     e1 is asked for before a1 is decoded
       page         b1                  and so on: one page decoded, one on its way
 
-- A piece whose count is known must give exactly that many entries.  One whose count is
-  not known asks, with each page, whether the stream was trimmed or lost its end meanwhile.
-- A connection that breaks is opened again and reading goes on after the last page:
+- A piece with a known count must give exactly that many entries.  A piece without one
+  asks, with each page, whether the stream was trimmed or lost its end meanwhile.
+- A broken connection is opened again and reading continues after the last page:
   ranges do not change, so this cannot repeat or skip an entry.
 """
 
@@ -55,7 +55,7 @@ MOST_FIRST_ENTRIES = 2000
 FIRST_PAGE_SHARE = 8
 MOST_PAGE_ENTRIES = 20_000
 GROWTH = 10
-#: How many pages are on their way at most, each of another part.
+#: The most pages on their way, each of another part.
 PAGES_AHEAD = 8
 #: Spark works on one record batch at a time; small ones of short streams become one of this size.
 BATCH_ROWS = 10_000
@@ -72,7 +72,7 @@ class Part(NamedTuple):
 
 
 class Task(InputPartition):
-    """What one task of Spark reads."""
+    """The parts that one task of Spark reads."""
 
     def __init__(self, parts: Sequence[Part], in_columns: bool = False) -> None:
         super().__init__(tuple(parts))
@@ -100,7 +100,7 @@ def tasks_of(
 def bundled(
     spans: Mapping[str, Span], states: Mapping[str, StreamState], helper: Helper
 ) -> list[Task]:
-    """The tasks of all pieces.  A piece says which others share its task; one that does not is
+    """The tasks of all pieces.  Pieces with the same number share a task; one without a number is
     alone."""
     tasks: dict[object, list[Part]] = {}
     for stream, span in spans.items():
@@ -116,7 +116,7 @@ def bundled(
 
 
 class _Ask:
-    """A page that was asked for, and what came."""
+    """A requested page, and its reply."""
 
     def __init__(self, link: Link, part: Part, at: EntryId, wanted: int) -> None:
         self.link = link
@@ -135,7 +135,7 @@ class _Ask:
         return entries is not None and seen + self.wanted > entries
 
     def commands(self, form: Form) -> list[Command]:
-        """The page, and the state of the stream where that tells whether all is there."""
+        """The page, and the state of the stream if it is needed to see whether all is there."""
         part = self.part
         page = form.ask(part.stream, self.at, part.piece.end, self.wanted)
         return [page] if self.is_counted else [page, ("XINFO", "STREAM", part.stream)]
@@ -148,11 +148,11 @@ class Reader:
         self._server = server
         self._options = options
         self._form = form
-        #: Asked for and not come yet, in the order in which their links will give them.
+        #: Requested pages that have not arrived yet, in the order of their links' replies.
         self._on_way: deque[_Ask] = deque()
 
     def pages(self, parts: Iterable[Part]) -> Iterator[tuple[Part, Page]]:
-        """All entries of all parts, in order, each once; raises or reports what is lost."""
+        """All entries of all parts, in order, each once; raises or reports losses."""
         todo = deque(parts)
         turns: deque[_Ask] = deque()
         while todo or turns:
@@ -196,14 +196,14 @@ class Reader:
         self._send(more)
 
     def _first(self, part: Part) -> _Ask:
-        """The first page of a part, by what the driver has seen of its entries."""
+        """The first page of a part, sized by the entries that the driver has seen."""
         small = self._options.pageBytes // FIRST_PAGE_SHARE // max(part.entry_bytes, 1)
         most = MOST_FIRST_ENTRIES if part.entry_bytes else FIRST_PAGE_ENTRIES
         wanted = max(min(small, most), FIRST_PAGE_ENTRIES)
         return _Ask(self._server.link(part.stream), part, part.piece.start, wanted)
 
     def _send(self, asks: Sequence[_Ask]) -> None:
-        """Send for pages, in one write to each link; what fails is sent again when it is due."""
+        """Request pages, in one write to each link; failed requests are sent again when due."""
         self._on_way.extend(asks)
         for link in {ask.link: None for ask in asks}:
             own = [c for ask in asks if ask.link is link for c in ask.commands(self._form)]
@@ -213,7 +213,7 @@ class Reader:
                 link.drop()
 
     def _fetch(self, ask: _Ask) -> Page | None:
-        """A page that was asked for, over a new connection if need be; None: no such stream."""
+        """A requested page, over a new connection if necessary; None: no such stream."""
         while ask.replies is None:
             self._receive_next(ask.link)
         for reply in ask.replies:
@@ -232,12 +232,12 @@ class Reader:
         loss.report(f"Stream {stream!r} is gone.", self._options)
 
     def _receive_next(self, link: Link) -> None:
-        """The next reply of a link belongs to the first caller that asked."""
+        """Receive the next reply of a link; it belongs to the first waiting request."""
         first = next(ask for ask in self._on_way if ask.link is link)
 
         def attempt() -> list[Any]:
             if not link.is_open:
-                # A new connection knows nothing of what the old one was asked.
+                # A new connection does not have the requests of the old one.
                 waiting = [ask for ask in self._on_way if ask.link is link]
                 link.send(*(command for ask in waiting for command in ask.commands(self._form)))
             return [link.reply(long=True) for _ in first.commands(self._form)]
@@ -246,12 +246,12 @@ class Reader:
         self._on_way.remove(first)
 
     def _settle(self, link: Link) -> None:
-        """Receive all that is on its way, so that the link can be asked something else."""
+        """Receive all pages on their way, so that the link is free for other commands."""
         while any(ask.link is link for ask in self._on_way):
             self._receive_next(link)
 
     def _check_trim(self, part: Part, at: EntryId, now: StreamState) -> None:
-        """After a page: is the end still there, and if nothing up to ``at`` is left, the rest?"""
+        """After a page: is the end still there, and, if nothing up to ``at`` is left, the rest?"""
         missing = loss.went_back(part.stream, Position(part.piece.end, None), now)
         if not missing and (now.first_id is None or now.first_id > at):
             missing = loss.trimmed(part.stream, part.batch_start, now)
@@ -266,7 +266,7 @@ class Reader:
         if seen > piece.entries:
             loss.report(
                 f"Stream {part.stream!r} gave {seen} entries after {piece.start} up to "
-                f"{piece.end}, but {piece.entries} were added: it was made anew, or a failover "
+                f"{piece.end}, but {piece.entries} were added: it was created again, or a failover "
                 "lost entries and others took their place.",
                 self._options,
             )
@@ -274,8 +274,8 @@ class Reader:
         self._settle(link)
         now = fetch_on(link, part.stream)
         gone = loss.went_back(part.stream, Position(piece.end, None), now)
-        # Redis before 7.0 does not tell deletes from trimming; there, an option for one allows
-        # both.
+        # Redis before 7.0 does not distinguish deletes from trimming; there, an option for one
+        # allows both.
         untold = now is not None and now.added is None
         on_purpose = untold or (now is not None and now.max_deleted_id > piece.start)
         if on_purpose and not gone and not self._options.failOnDeletes:
@@ -297,7 +297,7 @@ def next_page_entries(page: Page, page_bytes: int) -> int:
 def read_parts(
     schema: StructType, options: Options, task: Task
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Record batches of a task and their streams, over connections of its own."""
+    """Record batches of a task and their streams, over its own connections."""
     server = Server(options, met=True)
     form: Form = RangeForm()
     if task.in_columns:
@@ -322,7 +322,7 @@ def read_task(
 
 
 def joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in fewer batches: each costs Spark more than a few hundred rows do."""
+    """The same rows in fewer batches: a batch costs Spark more than a few hundred rows."""
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
@@ -338,7 +338,7 @@ def joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 @contextmanager
 def no_cycle_search() -> Iterator[None]:
-    """Entries of XRANGE are many small lists without cycles; to search them takes a third more."""
+    """XRANGE entries are many small lists without cycles; a search for cycles costs a third."""
     was_on = gc.isenabled()
     gc.disable()
     try:

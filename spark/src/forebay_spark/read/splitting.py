@@ -2,9 +2,8 @@
 
 Forebay cuts a range by count in one call, FB.SPLIT, without looking at the entries.
 Stock Redis cannot count entries between IDs without sending them, so there a limit
-costs a walk over the limited entries, of which only the IDs are kept.  Both know exact counts,
-and their cuts are at real entries, so tasks can check
-that they got all.
+costs a walk over the limited entries; only their IDs are kept.  Both know exact counts,
+and cut at real entries, so tasks can check that they got all.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ WALK_PAGE = 2000
 
 
 class AskingSplitter:
-    """Lets the server count, where it can, and walks where it cannot."""
+    """Lets the server count if it can, and walks if it cannot."""
 
     def __init__(self, server: Server, helper: Helper) -> None:
         self._server = server

@@ -4,19 +4,19 @@
                 |-- fork --> worker of a task                  begins at once
                 |-- fork --> worker of another one
 
-Spark lets a daemon fork a process for each task that runs at the same time, and ends one that had
-nothing to do for a minute.  PySpark's own daemon imports nothing that a worker needs, so each
-one begins with a second for PySpark, Arrow and the connector.  ``session()`` sets this module as
-``spark.python.daemon.module``.  Processes that plan a read are few and used again; Spark starts
+Spark lets a daemon fork a process for each task that runs at the same time, and ends a process that
+was idle for a minute.  PySpark's own daemon imports nothing that a worker needs, so each worker
+starts with a second for PySpark, Arrow and the connector.  ``session()`` sets this module as
+``spark.python.daemon.module``.  Processes that plan a read are few and are reused; Spark starts
 them in its own way.
 
-After each task a worker searches all its objects for garbage.  Those that were imported here are
-never garbage.  They are set aside from that search (``gc.freeze``), which is most of its time.
+After each task a worker searches all its objects for garbage.  Objects that were imported here are
+never garbage.  ``gc.freeze`` excludes them from that search, which saves most of its time.
 
-A fork copies one thread only, so a library that starts a thread when it is imported could leave
-a lock that no thread holds any more.  Arrow and deltalake start one for their allocator, which is
-made for that: it knows of forks and begins anew.  If there is any other thread, or no way to see,
-or something cannot be imported, this becomes PySpark's own daemon.
+A fork copies only one thread, so a library that starts a thread during its import could leave a
+lock that no thread holds any more.  Arrow and deltalake start one for their allocator, which is
+made for that: it notices a fork and starts again.  If there is any other thread, or threads cannot
+be listed, or an import fails, this becomes PySpark's own daemon.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-#: What a worker is going to need, besides the module that Spark names for it.
+#: The modules that a worker needs, besides the one that Spark names for it.
 NEEDED = (
     "forebay_spark.source",
     "forebay_spark.lake.source",
@@ -51,19 +51,19 @@ def main(given: list[str]) -> None:
 
 
 def is_ready(given: list[str]) -> bool:
-    """Import what workers need; whether that worked, and left nothing that a fork could break."""
+    """Import the modules of workers; whether that worked, and a fork is safe afterwards."""
     if not THREADS.is_dir():
         return False
     try:
         for name in (*given, *NEEDED):
             import_module(name)
         return only_safe_threads()
-    except Exception:  # noqa: BLE001 - whatever a library raises while it is imported
-        return False  # the worker that needs it says what is missing
+    except Exception:  # noqa: BLE001 - a library may raise anything during its import
+        return False  # the worker that needs it reports what is missing
 
 
 def only_safe_threads() -> bool:
-    """Whether a fork can break nothing; a thread that was just started has not said its name."""
+    """Whether a fork is safe; a thread that was just started may not have its name yet."""
     for _ in range(LOOKS):
         if not unsafe_threads():
             return True

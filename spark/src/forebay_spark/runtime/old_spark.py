@@ -10,11 +10,11 @@ from forebay_spark.runtime.versions import sentence
 
 
 class OldSparkSource(DataSource):
-    """Says why there is nothing to read or to write, as soon as Spark makes one."""
+    """Raises the reason as soon as Spark creates one."""
 
     @classmethod
     def name(cls) -> str:
-        """What stands in ``format(...)``."""
+        """The name for ``format(...)``."""
         return "forebay"
 
     def __init__(self, options: dict[str, str]) -> None:

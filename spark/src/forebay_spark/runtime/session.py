@@ -1,11 +1,10 @@
-"""A ready-to-use Spark session: Java found, waiting explained, noise kept away.
+"""A ready-to-use Spark session: finds Java, explains the wait, hides useless output.
 
-``session()`` is a convenience.  The connector works in any session; this one only
-spares the usual first hour: it finds Java (java.py), makes workers use this very Python
-(otherwise they take ``python3`` from the PATH, which may not have the connector), says
-why nothing happens for some seconds, lets queries start at once (start_race.py), lets workers
-start fast (daemon.py, spark_home.py), and turns the JVM's chatter off.  Every setting can be
-overridden.
+``session()`` is a convenience.  The connector works in any session; this one only saves the usual
+first hour: it finds Java (java.py), makes workers use this same Python (otherwise they take
+``python3`` from the PATH, which may not have the connector), says why nothing happens for some
+seconds, lets queries start at the same time (start_race.py), lets workers start fast (daemon.py,
+spark_home.py), and turns off useless output of the JVM.  Every setting can be overridden.
 """
 
 from __future__ import annotations
@@ -47,14 +46,14 @@ def session(
     quiet: bool = False,
     ui: bool = False,
 ) -> SparkSession:
-    """A Spark session; ``settings`` win over ours, ``quiet`` starts without a word.
+    """A Spark session; ``settings`` override ours, ``quiet`` starts without a message.
 
-    ``ui`` leaves Spark's own pages on, which show every query and task in a browser.
+    ``ui`` keeps Spark's own pages on, which show every query and task in a browser.
     """
     refuse_old_spark()
     ensure_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # Errors of the connector are sentences; the way through the worker adds nothing.
+    # Errors of the connector are sentences; a traceback of the worker adds nothing.
     os.environ.setdefault("SPARK_HIDE_TRACEBACK", "1")
     from pyspark.sql import SparkSession
 

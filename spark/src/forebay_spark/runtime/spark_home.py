@@ -1,16 +1,16 @@
-"""Workers import the PySpark that is installed, not the zip that lies beside it.
+"""Workers import the installed PySpark, not the zip next to it.
 
 Spark puts ``$SPARK_HOME/python/lib/pyspark.zip`` first on the path of every worker.  There is no
-bytecode in that zip, so each worker that starts compiles PySpark anew: 0.7 s of the 1.1 s of CPU
+bytecode in that zip, so each worker that starts compiles PySpark again: 0.7 s of the 1.1 s of CPU
 that the worker of a streaming query takes to start.  The installed package has its bytecode.
 
 So the JVM of a local session gets a home of links (homes.py) to everything but the folder with
-the zip.  Workers then find PySpark where this process has found it.  All stays as it was
+the zip.  Workers then find PySpark where this process has found it.  Nothing changes
 
-- if SPARK_HOME is set: somebody has chosen a Spark;
+- if SPARK_HOME is set: the user has chosen a Spark;
 - if workers run another Python, or PySpark was not installed for this one;
-- on a cluster: it sends the zip to nodes that may have no PySpark of their own;
-- if no home can be made: a start that takes longer is better than none.
+- on a cluster: it sends the zip to nodes that may have no PySpark;
+- if no home can be made: a slow start is better than none.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ORIGIN = Path(pyspark.__file__).parent
 def without_zip(
     master: str, python: str, environment: MutableMapping[str, str] | None = None
 ) -> Iterator[None]:
-    """Name such a home in SPARK_HOME while a JVM is started whose workers run ``python``."""
+    """Set SPARK_HOME to such a home while a JVM starts whose workers run ``python``."""
     environment = os.environ if environment is None else environment
     is_ours = master.startswith("local") and python == sys.executable and _is_installed()
     home = _linked_home(environment) if is_ours and SPARK_HOME not in environment else None
@@ -54,11 +54,11 @@ def _is_installed() -> bool:
 
 
 def _linked_home(environment: MutableMapping[str, str]) -> Path | None:
-    """The home made of the installed PySpark, made now if it is not there."""
+    """The home for the installed PySpark, made now if it does not exist."""
     home = homes.place_for(f"spark-{pyspark.__version__}", ORIGIN, environment)
     try:
         if not (home / "jars").is_dir():
             homes.make(ORIGIN, home, WITH_ZIP, lambda _: None)
     except OSError:
-        pass  # Somebody else was faster, or there is no place for it.
+        pass  # Another process was faster, or there is no room for it.
     return home if (home / "jars").is_dir() else None

@@ -1,12 +1,12 @@
-"""Queries that start at once do not trip over each other's variables.
+"""Queries that start at the same time do not break each other's variables.
 
 Spark keeps one function for a Python source, with one map of environment variables, for all
-queries of a session.  Each query that starts puts the same four into it, from a thread of its
-own and without a lock.  Two that do so at once break the map: the same entry counts twice, and
-from then on no task can be sent, with "Illegal size of collection" or OptionalDataException.
+queries of a session.  Each query that starts puts the same four into it, from its own thread and
+without a lock.  Two that do so at once break the map: the same entry counts twice, and from then
+on no task can be sent, with "Illegal size of collection" or OptionalDataException.
 
-Putting a key that is there changes no structure.  So the keys are put in beforehand, once, by
-one thread; the values are Spark's business and are written over by each query.
+Putting an existing key changes no structure.  So one thread puts the keys in beforehand, once; the
+values do not matter, because each query overwrites them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: What Spark's runner of streaming sources puts into the map.
+#: The keys that Spark's runner of streaming sources puts into the map.
 PUT_BY_SPARK = (
     "SPARK_LOCAL_DIRS",
     "SPARK_AUTH_SOCKET_TIMEOUT",
@@ -27,13 +27,13 @@ PUT_BY_SPARK = (
 
 
 def settle(spark: SparkSession, source: str = "forebay") -> None:
-    """Make queries on this source safe to start at once."""
+    """Make it safe to start queries on this source at the same time."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     if not hasattr(spark, "_jsparkSession"):
-        return  # Spark Connect: the map is in another process, and out of reach.
-    # A source that is not there is not our business: a read from it reports it.
+        return  # Spark Connect: the map is in another process, out of reach.
+    # A missing source is not reported here: a read from it reports it.
     with suppress(Py4JError, PySparkException):
         variables = shared_by_queries(spark, source)
         for name in PUT_BY_SPARK:

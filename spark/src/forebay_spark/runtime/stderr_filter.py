@@ -1,12 +1,12 @@
 """The stderr of the JVM and its workers, without useless lines.
 
 The JVM inherits our stderr when it starts.  For that moment stderr is a pipe; a thread
-passes on what comes through it, line by line, except
+passes its lines on, except
 
 - the lines in ``CHATTER``, which every start prints,
-- the traceback of a worker whose reader had enough (``show`` stops after 20 rows),
+- the traceback of a worker whose reader has stopped early (``show`` stops after 20 rows),
 - the frames of a traceback that ends in one of our own errors: the caller gets those,
-- the frames of the JVM's own stacks; what it has to say stands in the line above them.
+- the frames of the JVM's own stacks; the message is in the line above them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _pass_on(read_end: int, target: int) -> None:
 
 @contextmanager
 def filtered_stderr() -> Iterator[None]:
-    """Processes started in here get a stderr that is filtered, for as long as they live."""
+    """Processes started inside this context have a filtered stderr, as long as they live."""
     sys.stderr.flush()
     own = os.dup(2)
     read_end, write_end = os.pipe()

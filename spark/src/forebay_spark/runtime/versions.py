@@ -1,8 +1,8 @@
 """Which Spark the connector can work with.
 
 Sources in Python can limit a micro-batch and end it with Trigger.AvailableNow from Spark 4.2
-on.  An older Spark lacks names that the connector imports, ignores the connector without a word
-and reports DATA_SOURCE_NOT_FOUND; so code that can see the version explains it.
+on.  An older Spark lacks names that the connector imports, silently ignores the connector and
+reports DATA_SOURCE_NOT_FOUND; so code that can see the version explains it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def is_too_old(version: str) -> bool:
 
 
 def sentence(version: str) -> str:
-    """What to say about a version that is too old."""
+    """The message about a version that is too old."""
     return (
         f"The connector needs PySpark {'.'.join(map(str, OLDEST))} or later, but {version} is "
         "installed. Install a newer one, as in pip install -U forebay-spark; a cluster needs the "

@@ -1,8 +1,8 @@
 """Whether the server helps: cuts ranges by count and sends columns, as Forebay does.
 
-The driver asks once per query, with a real call; a server that does not know the command, and
-one that does not let this user call it, are read as any other Redis.  The answer decides how a
-range is cut (splitting.py) and, carried by each task, how it is read (page_requests.py).
+The driver asks once per query, with a real call.  If the server does not know the command, or does
+not let this user call it, it is read like any other Redis.  The answer decides how a range is split
+(splitting.py) and, through each task, how it is read (page_requests.py).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from forebay_spark.errors import OptionError
 from forebay_spark.options import COLUMNS, RANGE, Options
 from forebay_spark.servers.connect import Server
 
-#: Refusals that mean: go without. The second is a user whose rights do not include it.
+#: Refusals that mean: do without. The second and third are for users without the right.
 UNHELPFUL = ("unknown command", "NOPERM", "no permissions")
 
 
@@ -26,7 +26,7 @@ class Helper:
         self._helps: bool | None = False if self._wish == RANGE else None
 
     def helps(self, stream: str) -> bool:
-        """True if it does; OptionError if it does not but must."""
+        """Whether it helps; OptionError if it does not but the options demand it."""
         if self._helps is None:
             (reply,) = self._server.link(stream).call_all([("FB.SPLIT", stream, 1, 1, 1)])
             self._helps = not _is_refusal(reply)

@@ -4,14 +4,14 @@
     redis+sentinel://h1:26379,h2:26379/service/0     the primary that Sentinel names
     redis+cluster://h1:7000,h2:7001                  the node that holds the key
 
-A ``Link`` is one connection on which nothing is decoded: replies stay bytes and
-lists, because turning them into Arrow is done a page at a time and not a value at
-a time.  RESP2 is asked for, so that a reply has one shape on every server.
+A ``Link`` is one connection on which nothing is decoded: replies stay bytes and lists,
+because they become Arrow one page at a time, not one value at a time.  It uses RESP2, so
+that a reply has the same form on every server.
 
-What ``call`` and ``call_all`` send is safe to send twice (reads, and writes that only
-set), so they repeat it on a fresh connection when the old one broke or the primary
+Commands of ``call`` and ``call_all`` must be safe to send twice (reads, and writes that only
+set), so they are repeated on a new connection when the old one broke or the primary
 moved.  Code that sends anything else uses ``send`` and ``reply`` inside ``retry``, and makes
-sure that nothing is done twice.  patience.py says how long that goes on.
+sure that nothing is done twice.  patience.py says how long this continues.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SCHEMES = ("redis", "rediss", "unix")
 #: How much of a page is taken from a socket at once; redis-py takes 64 KB, which costs more.
 READ_BYTES = 256 << 10
 
-#: redis-py tells each server its version, for which it reads the disk: twice the CPU time of all
+#: redis-py sends its version to each server, for which it reads the disk: twice the CPU time of
 #: the rest of a connection.  These arguments turn that off; they have other names since 7.1.
 _ABOUT_REDIS_PY = ("driver_info",), ("lib_name", "lib_version")
 UNTOLD: dict[str, None] = next(
@@ -56,7 +56,7 @@ Command = tuple[Argument, ...]
 
 
 class Address(NamedTuple):
-    """A URL taken apart."""
+    """A parsed URL."""
 
     scheme: str
     kind: str
@@ -71,7 +71,7 @@ class Address(NamedTuple):
 
 
 def parse_url(url: str) -> Address:
-    """Take a URL apart; OptionError says what is wrong with it."""
+    """Parse a URL; OptionError says what is wrong with it."""
     parts = urlsplit(url)
     kind = next((k for k in (SENTINEL, CLUSTER) if parts.scheme.endswith(k)), "")
     scheme = parts.scheme.removesuffix(kind)
@@ -105,7 +105,7 @@ def _host(text: str, default_port: int, url: str) -> tuple[str, int]:
         return parts.hostname or "127.0.0.1", parts.port or default_port
     except ValueError:
         raise OptionError(
-            f"The url {_without_secret(url)!r} has a port that is no number. "
+            f"The url {_without_secret(url)!r} has a port that is not a number. "
             "Write host:port, as in redis://127.0.0.1:6379."
         ) from None
 
@@ -134,7 +134,7 @@ class Link:
     """One connection, opened on first use."""
 
     def __init__(self, find_pool: Callable[[bool], Pool], patience: Patience) -> None:
-        """``find_pool`` says where connections come from, told whether there was a fault."""
+        """``find_pool`` gives the pool; its argument says whether there was a fault."""
         self._find_pool = find_pool
         self._pool: Pool | None = None
         self._had_fault = False
@@ -142,7 +142,7 @@ class Link:
         self._connection: Any = None
 
     def send(self, *commands: Command) -> None:
-        """Send commands in one write; each wants its own ``reply``."""
+        """Send commands in one write; each needs its own ``reply``."""
         self.send_packed(b"".join(pack(*command) for command in commands))
 
     def send_packed(self, data: bytes) -> None:
@@ -161,7 +161,7 @@ class Link:
     def receive(self, *, long: bool = False) -> Any:
         """The next reply, undecoded; an error reply is raised.
 
-        ``long``: if it is a long string, it may come as a buffer of Arrow.
+        ``long``: a long string may be returned as a buffer of Arrow.
         """
         if self._connection is None:
             raise redis.exceptions.ConnectionError("the connection was closed")
@@ -180,7 +180,7 @@ class Link:
         return self.receive()
 
     def ask_all(self, commands: Sequence[Command]) -> list[Any]:
-        """Replies of many commands, tried once; a fault or refusal stands in place of a reply."""
+        """Replies of many commands, tried once; a fault or refusal takes the place of a reply."""
         try:
             self.send(*commands)
             return [self._reply_or_refusal() for _ in commands]
@@ -215,7 +215,7 @@ class Link:
         return self.retry(once)
 
     def retry(self, attempt: Callable[[], T], clean_up: Callable[[], None] = _nothing) -> T:
-        """Something that uses this link, tried again on a new connection while that may help."""
+        """Run an attempt that uses this link, again on a new connection while that may help."""
 
         def drop() -> None:
             self.drop()
@@ -231,14 +231,14 @@ class Link:
         return reply
 
     def drop(self) -> None:
-        """Close; the next use opens anew, perhaps to another node."""
+        """Close; the next use opens it again, perhaps to another node."""
         self._had_fault = True
         if self._connection is not None:
             self._connection.disconnect()
         self.rest()
 
     def rest(self) -> None:
-        """Let others have the connection, on which no reply may be due; see Server.link."""
+        """Give the connection to others; no reply may be due on it.  See Server.link."""
         connection, self._connection = self._connection, None
         if connection is not None and self._pool is not None:
             self._pool.release(connection)
@@ -250,10 +250,10 @@ class Link:
 
 
 class Server:
-    """Where the streams live; hands out links by key."""
+    """The server of the streams; gives links by key."""
 
     def __init__(self, options: Options, *, met: bool = False, patient: bool = False) -> None:
-        """``met``: another process has just talked to it, so that it is worth waiting for.
+        """``met``: another process has just talked to it, so it is worth waiting for.
 
         ``patient``: wait as long as a streaming query does, unless ``retryFor`` says otherwise.
         """
@@ -292,7 +292,7 @@ class Server:
         return list(groups.items())
 
     def on_primaries(self, work: Callable[[Link], T]) -> list[T]:
-        """What some work gives on each node that holds keys of its own; all again after a fault."""
+        """The results of some work on each node that holds keys; all again after a fault."""
 
         def attempt() -> list[T]:
             if not self.is_cluster:
@@ -310,7 +310,7 @@ class Server:
         self._cluster = None
 
     def answers(self) -> bool:
-        """Whether it is there now."""
+        """Whether it answers now."""
         try:
             self.link("").ask("PING")
         except redis.exceptions.RedisError:
@@ -318,7 +318,7 @@ class Server:
         return True
 
     def close(self) -> None:
-        """Drop every connection, those at rest too."""
+        """Close every connection, those at rest too."""
         for link in self._links.values():
             link.drop()
         self._links.clear()
@@ -343,8 +343,8 @@ class Server:
         }
         return {
             **{name: value for name, value in given.items() if value is not None},
-            # With TLS the first words of a server are its tickets, which redis-py takes for a
-            # reply that nobody read and gives up, unless the answer to some command follows them.
+            # With TLS a server first sends its tickets.  redis-py takes them for an unread reply
+            # and gives up, unless the reply to a command follows them.
             **({} if self._address.tls else UNTOLD),
             "protocol": 2,
             "socket_read_size": READ_BYTES,
@@ -385,7 +385,7 @@ class Server:
         return pool
 
     def _nodes(self) -> redis.RedisCluster:
-        """The cluster client, used for its map of slots alone."""
+        """The cluster client, used only for its map of slots."""
         if self._cluster is None:
             hosts = [ClusterNode(host, port) for host, port in self._address.hosts]
             try:
@@ -396,16 +396,16 @@ class Server:
                 cause = error.__cause__ or error
                 if isinstance(cause, redis.exceptions.AuthenticationError):
                     raise cause from None
-                # None of its nodes is there, or none has a whole map: that may pass.
+                # None of its nodes answers, or none has a complete map: that may pass.
                 raise redis.exceptions.ConnectionError(str(cause)) from None
         return self._cluster
 
     def _node_of(self, key: str) -> ClusterNode:
-        """The node that has a key, after a wait if no node knows it."""
+        """The node of a key, after a wait if no node knows it."""
         return self._patience.retry(lambda: self._node_now(key), self.start_anew)
 
     def _node_now(self, key: str, *, fresh: bool = False) -> ClusterNode:
-        """The same as the map says, which is asked for anew if it is to be fresh."""
+        """The same by the map of slots; ``fresh`` reads the map again first."""
         cluster = self._nodes()
         try:
             if fresh:
@@ -413,7 +413,7 @@ class Server:
             node: ClusterNode = cluster.get_node_from_key(key)
             return node
         except redis.exceptions.RedisClusterException as error:
-            # In the middle of a failover no node may have a whole map; it will have soon.
+            # During a failover perhaps no node has a complete map; one will have it soon.
             raise redis.exceptions.ConnectionError(str(error)) from None
 
     def _pool_of(self, node: ClusterNode) -> Pool:

@@ -2,8 +2,8 @@
 
     *  any bytes    ?  one byte    [a-c]  one of these    [^a-c]  none of these    \\x  x itself
 
-The server matches names of its own keys; a table must choose among the streams of a lake
-alike.  Python's fnmatch is no help: it writes ``[!a]`` for ``[^a]`` and knows no backslash.
+The server matches names of its own keys; a table must choose among the streams of a lake in the
+same way.  Python's fnmatch does not help: it uses ``[!a]`` for ``[^a]`` and has no backslash.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Whether the whole name is what the pattern means; both are compared as bytes."""
+    """Whether the whole name matches the pattern; both are compared as bytes."""
     return re.fullmatch(_regex(pattern.encode()), name.encode(), re.DOTALL) is not None
 
 
@@ -38,7 +38,7 @@ def _regex(pattern: bytes) -> bytes:
 
 
 def _set(pattern: bytes, at: int) -> tuple[bytes, int]:
-    """The set that begins at a place, and where it ends; one that is never closed ends there."""
+    """The set that begins at a place, and its end; an unclosed set ends with the pattern."""
     is_negated = pattern[at : at + 1] == b"^"
     at += is_negated
     allowed: set[int] = set()
@@ -59,5 +59,5 @@ def _set(pattern: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _signed(byte: int) -> int:
-    """A byte as the server compares it in a range: from 128 on it is below zero."""
+    """A byte as the server compares it in a range: from 128 on it is negative."""
     return byte - 256 if byte > 127 else byte

@@ -3,11 +3,11 @@
     socket --> buffer of the parser --> bytes object --> Arrow       every other reply
     socket ------------------------------------------> Arrow         a long string
 
-redis-py and hiredis copy a reply twice, which for a page of columns costs more than to decode
-it.  A page is one string, and its first bytes say how long it is.  So they are looked at without
-being taken: if a long string begins there, it is received here, into one buffer of that length.
-Anything else is left to the parser, as if nobody had looked: errors, short strings, lists, a string
-of which the parser has a part already, and everything on a connection with TLS.
+redis-py and hiredis copy a reply twice, which for a page of columns costs more than decoding it.
+A page is one string, and its first bytes say how long it is.  So this code peeks at them: if a long
+string begins there, it is received here, into one buffer of that length.  Anything else is left to
+the parser, untouched: errors, short strings, lists, a string of which the parser already has a
+part, and everything on a connection with TLS.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import redis
 
-#: A shorter string is not worth the look.
+#: A shorter string is not worth the effort.
 LONG_BYTES = 64 << 10
 #: ``$``, the digits of any length and the end of the line fit.
 HEAD_BYTES = 24
@@ -26,7 +26,7 @@ LINE_END = b"\r\n"
 
 
 def long_string(connection: Any) -> pa.Buffer | None:
-    """The next reply of a redis-py connection if it is a long string; faults are redis-py's own."""
+    """The next reply of a connection, if it is a long string; errors are redis-py's own."""
     sock, parser = getattr(connection, "_sock", None), getattr(connection, "_parser", None)
     reader = getattr(parser, "_reader", None)
     if type(sock) is not socket.socket or reader is None or reader.has_data():
@@ -52,7 +52,7 @@ def _received(sock: socket.socket, size: int) -> pa.Buffer:
 
 
 def _receive(sock: socket.socket, room: Any) -> None:
-    """Fill all of the room."""
+    """Fill the whole buffer."""
     view = memoryview(room)
     at = 0
     while at < len(view):

@@ -2,19 +2,19 @@
 
 Away means that the same command may succeed later, here or on another node: nothing listens,
 the connection broke, the server is loading (LOADING), it has lost its primary (MASTERDOWN),
-Sentinel knows no primary, a slot is on the move (MOVED, ASK, TRYAGAIN), or it is only a
-replica by now (READONLY).
+Sentinel knows no primary, a slot is moving (MOVED, ASK, TRYAGAIN), or the server has become a
+replica (READONLY).
 
     attempt  x  x   x     x        x         x         x        ok
     pause     .  ..  ....  ........ ......... ......... ........
-                       ^ said once on stderr                     ^ and once that it goes on
-             |-- bridged by everyone --|-- for retryFor: streaming queries -|
+                       ^ reported once on stderr                 ^ and once that it continues
+             |-- bridged by all code --|-- for retryFor: streaming queries -|
 
-- Everyone bridges a blip: the first pauses are short, and together longer than the gap of
-  a quick failover.
-- A streaming query and its tasks go on for ``retryFor``.  By default a process waits only for a
-  server that it has met before: the URL of one that never answered is probably wrong, and its
-  author should not wait ten minutes to hear of it.
+- All code bridges a short outage: the first pauses are short, and together longer than a quick
+  failover.
+- A streaming query and its tasks continue for ``retryFor``.  By default a process waits only for a
+  server that has answered before: otherwise the URL is probably wrong, and the user should not wait
+  ten minutes for the error.
 - ``ENOUGH`` ends every wait of the process at once: Ctrl-C sets it.
 """
 
@@ -34,12 +34,12 @@ from forebay_spark.errors import ServerError
 
 T = TypeVar("T")
 
-#: Pauses before each further attempt; a long wait goes on with the last one.
+#: Pauses before each further attempt; a long wait repeats the last one.
 RETRY_PAUSES_S = (0.05, 0.2, 0.5, 1.0, 2.0)
-#: A wait that is shorter is no news.
+#: A shorter wait is not reported.
 TELL_AFTER_S = 1.0
 
-#: Nothing was heard.
+#: No reply arrived.
 BROKEN = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError)
 
 #: Replies after which the same command may succeed, here or on another node.
@@ -53,29 +53,29 @@ PASSING = (
     redis.exceptions.MasterDownError,
 )
 
-#: Somebody wants this process to end: no wait goes on.
+#: The user wants this process to end: no wait continues.
 ENOUGH = threading.Event()
 
 #: Servers that have answered this process.
 _MET: set[str] = set()
 _LOCK = threading.Lock()
-#: How many threads of this process wait for a server; the first and the last one say so.
+#: How many threads of this process wait for a server; the first and the last one report it.
 _WAITING: dict[str, int] = {}
 
 
 class WaitEndedError(ServerError):
-    """Somebody ended the wait for a server."""
+    """The user ended the wait for a server."""
 
 
 def words(error: Exception) -> str:
-    """What a server has said, to stand inside of a sentence."""
+    """The text of a server's error, for use inside a sentence."""
     if isinstance(error, redis.exceptions.AskError):  # MOVED is one of them
-        return f"slot {error.slot_id} is on the move"
+        return f"slot {error.slot_id} is moving"
     return str(error).rstrip(".")
 
 
 def translate(error: Exception, where: str, command: Sequence[object] = ()) -> ServerError:
-    """An error of redis-py in our words."""
+    """An error of redis-py as our own."""
     text = words(error)
     if _is_login(error):
         return ServerError(
@@ -94,7 +94,7 @@ def translate(error: Exception, where: str, command: Sequence[object] = ()) -> S
 
 
 def _is_login(error: Exception) -> bool:
-    """Whether the server is there and refuses us, which no waiting mends."""
+    """Whether the server answers and refuses us; waiting does not help then."""
     return isinstance(error, redis.exceptions.AuthenticationError) or "NOAUTH" in str(error)
 
 
@@ -102,7 +102,7 @@ class Patience:
     """How long to wait for one server."""
 
     def __init__(self, where: str, limit_s: float | None, default_s: float, *, met: bool) -> None:
-        """``limit_s`` was asked for; ``default_s`` holds for a server that is known to be one."""
+        """``limit_s`` is the user's; ``default_s`` is for a server that has answered before."""
         self.where = where
         self._asked_s = limit_s
         self._default_s = default_s
@@ -110,17 +110,17 @@ class Patience:
 
     @property
     def limit_s(self) -> float:
-        """For how long at least to try; 0 is for as long as a blip takes."""
+        """How long to try at least; 0 means only as long as a short outage."""
         if self._asked_s is not None:
             return self._asked_s
         return self._default_s if self._met or self.where in _MET else 0.0
 
     def meet(self) -> None:
-        """The server was there, so that it is worth waiting for from now on."""
+        """Note that the server has answered, so it is worth waiting for from now on."""
         _MET.add(self.where)
 
     def retry(self, attempt: Callable[[], T], drop: Callable[[], None]) -> T:
-        """What an attempt gives, after as many as it takes; ``drop`` cleans up after each fault."""
+        """The result of an attempt, repeated as needed; ``drop`` cleans up after each fault."""
         wait = _Wait(self)
         try:
             result = self._try(attempt, drop, wait)
@@ -151,7 +151,7 @@ class _Wait:
         self._told = False
 
     def pause(self, error: Exception) -> None:
-        """Until the next attempt; ServerError if there shall be none."""
+        """Wait until the next attempt; ServerError if the time is over."""
         now_s = time.monotonic()
         if not self._pauses:
             self._since_s = now_s
@@ -166,7 +166,7 @@ class _Wait:
         if ENOUGH.wait(pause_s if is_blip else min(pause_s, limit_s - waited_s)):
             raise WaitEndedError(
                 f"The wait for the server at {self._patience.where} was ended. Start the job again "
-                "when it answers: it goes on where it stopped, nothing is lost or doubled."
+                "when it answers: it continues where it stopped, nothing is lost or doubled."
             ) from None
 
     def _over(self, error: Exception, limit_s: float) -> ServerError:
@@ -175,8 +175,8 @@ class _Wait:
             return translate(error, where)
         return ServerError(
             f"The server at {where} was away for {_span(limit_s)} ({words(error)}). "
-            "Start it, then start this again: a query or job goes on where it stopped, nothing is "
-            "lost or doubled. To wait longer, set retryFor."
+            "Start it, then start this again: a query or job continues where it stopped, nothing "
+            "is lost or doubled. To wait longer, set retryFor."
         )
 
     def _tell(self, error: Exception, limit_s: float) -> None:
@@ -190,7 +190,7 @@ class _Wait:
         _say(f"the server at {where} is away ({words(error)}); waiting {until}")
 
     def end(self, *, back: bool) -> None:
-        """The caller goes on, with an answer or with an error."""
+        """The caller continues, with an answer or with an error."""
         if not self._told:
             return
         where = self._patience.where
@@ -207,6 +207,6 @@ def _span(seconds: float) -> str:
 
 
 def _say(text: str) -> None:
-    """A line of its own, also where a live line stands."""
+    """Write a separate line, also after a live line."""
     sys.stderr.write(f"{chr(10) if sys.stderr.isatty() else ''}forebay: {text}\n")
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""What a server says about a stream, in one reply.
+"""A server's facts about a stream, in one reply.
 
     removed        unread, live          not there yet
     ---------------|=====================|............
@@ -10,7 +10,7 @@ at position n (counted from the first one ever added) is live if and only if
 ``added - length < n <= added``, as long as nothing but trimming removed entries.
 Single deletes leave a second trace, ``max-deleted-entry-id``.
 
-Redis before 7.0 counts neither; then ``added`` is None and loss cannot be seen.
+Redis before 7.0 counts neither; then ``added`` is None and loss cannot be detected.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from forebay_spark.options import Options
 from forebay_spark.servers import glob
 from forebay_spark.servers.connect import Link, Server
 
-#: How the names of all keys begin that the connector keeps for itself.
+#: The prefix of all keys that the connector keeps for itself.
 INTERNAL = "forebay:"
 
 
@@ -39,12 +39,12 @@ class StreamState(NamedTuple):
     last_id: EntryId
     added: int | None
     max_deleted_id: EntryId
-    #: About the size of an entry: that of the first and of the last one, which come along.
+    #: About the size of an entry: from the first and the last one, which the reply contains.
     entry_bytes: int = 0
 
     @property
     def removed(self) -> int | None:
-        """How many entries are gone from the head."""
+        """How many entries were removed from the head."""
         return None if self.added is None else self.added - self.length
 
 
@@ -72,7 +72,7 @@ def fetch(server: Server, stream: str) -> StreamState | None:
 
 
 def fetch_on(link: Link, stream: str) -> StreamState | None:
-    """The same on a link that is already there."""
+    """The same on an existing link."""
     try:
         return parse_reply(link.call("XINFO", "STREAM", stream))
     except ServerError as error:
@@ -90,16 +90,16 @@ def fetch_all(server: Server, streams: Iterable[str]) -> dict[str, StreamState]:
             if isinstance(reply, list):
                 found[name] = parse_reply(reply)
             elif "no such key" not in str(reply):
-                # A fault, a refusal, or a key on the move: asked alone, it is told apart.
+                # A fault, a refusal, or a moving key: a separate question shows which.
                 found[name] = fetch(server, name)
     return {stream: now for stream, now in found.items() if now is not None}
 
 
 def discover(server: Server, pattern: str) -> list[str]:
-    """Names of the streams that match a glob, on every node; a name is UTF-8 or passed over.
+    """Names of the streams that match a glob, on every node; names that are not UTF-8 are skipped.
 
-    What the connector itself keeps on the server (reports, fences, progress) is left out
-    unless the pattern asks for just that: a job that reads its own reports never ends.
+    The connector's own keys on the server (reports, fences, progress) are left out unless the
+    pattern asks for exactly these: a job that reads its own reports never ends.
     """
     found = _names(server, pattern)
     return sorted(name for name in found if not is_hidden(pattern, name))
@@ -109,8 +109,8 @@ def _names(server: Server, pattern: str) -> set[str]:
     """The names on all nodes.
 
     A key that moves to a node that was scanned before, or that is not known yet, would be missed.
-    So if slots are on the move all are scanned twice: what has left its node before it was found
-    there is then found where it went.
+    So if slots are moving, all nodes are scanned twice: the second scan finds keys that had left
+    their node before the first one reached it.
     """
     before = server.on_primaries(_slots) if server.is_cluster else []
     found = _scanned(server, pattern)
@@ -125,14 +125,14 @@ def _scanned(server: Server, pattern: str) -> set[str]:
 
 
 def _slots(link: Link) -> list[str]:
-    """The slots of a node as it sees them: numbers, ranges, and in brackets those on the move."""
+    """The slots of a node as it sees them: numbers, ranges, and in brackets moving ones."""
     nodes: bytes = link.ask("CLUSTER", "NODES")
     (own,) = (line for line in nodes.decode().splitlines() if "myself" in line.split()[2])
     return own.split()[8:]
 
 
 def _are_at_rest(before: list[list[str]], after: list[list[str]]) -> bool:
-    """Whether all slots were on the nodes that we know, and none was to go or went."""
+    """Whether all slots were on the nodes that we know, and none moved or was moving."""
     slots = [part for node in after for part in node]
     if before != after or any(part.startswith("[") for part in slots):
         return False
@@ -141,7 +141,7 @@ def _are_at_rest(before: list[list[str]], after: list[list[str]]) -> bool:
 
 
 def is_read(options: Options, stream: str) -> bool:
-    """Whether a stream of this name is among those to read, once it is there."""
+    """Whether a stream of this name is among those to read, once it exists."""
     pattern = options.streamsPattern
     if not pattern:
         return stream in options.names
@@ -149,7 +149,7 @@ def is_read(options: Options, stream: str) -> bool:
 
 
 def is_hidden(pattern: str, stream: str) -> bool:
-    """Whether a stream is the connector's own, and nobody has asked for such."""
+    """Whether a stream is the connector's own, and the pattern does not ask for such."""
     return stream.startswith(INTERNAL) and not pattern.startswith(INTERNAL)
 
 

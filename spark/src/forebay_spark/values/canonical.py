@@ -1,7 +1,7 @@
-"""A typed value as text again: one text for each value, whatever it was read from.
+"""A typed value as text again: one text for each value, whatever text it was read from.
 
     int, decimal          12   -3   0.50                 a decimal with all digits of its type
-    float, double         0.5  20   1e-7                 the shortest that reads as the same
+    float, double         0.5  20   1e-7                 the shortest text for the same value
     boolean               true false
     timestamp             2026-01-31T12:00:00.250Z       three digits, or six if it has them;
                                                          or an epoch number, by timestampFormat
@@ -11,8 +11,8 @@
     string, binary        as it is
 
 It is used twice: when an entry is read, to see whether its producer wrote the same text (if not,
-the bytes are kept beside the columns), and when the entry is rebuilt.  So it need not be what
-producers write, nor even readable, but it must never change: lakes rely on it, and
+the bytes are kept next to the columns), and when the entry is rebuilt.  So it need not be the text
+of producers, nor even readable, but it must never change: lakes rely on it, and
 tests/values/test_canonical.py fixes it.
 """
 
@@ -37,7 +37,7 @@ def text_of(values: pa.Array, timestamp_format: str = ISO) -> pa.Array:
 
 
 def is_its_own_text(kind: pa.DataType) -> bool:
-    """Whether values of a type are the very bytes that they were read from."""
+    """Whether values of a type are exactly the bytes that they were read from."""
     return bool(pa.types.is_string(kind) or pa.types.is_binary(kind))
 
 
@@ -82,7 +82,7 @@ def _object(values: pa.Array, timestamp_format: str) -> pa.Array:
         for field, member in zip(values.type, values.flatten(), strict=True)
     ]
     nothing = pa.repeat(pa.scalar(""), len(values))
-    # Without it Arrow (26) forgets a row in which all members are null.
+    # Without it Arrow (26) loses a row in which all members are null.
     body = pc.binary_join_element_wise(nothing, *members, ",", null_handling="skip")
     return pc.replace_substring(_joined("{", body, "}"), "{,", "{", max_replacements=1)
 

@@ -1,8 +1,7 @@
-"""Rows that are entries of streams: which columns tell about the entry.
+"""Rows that are entries of streams: the columns about the entry itself.
 
-The source delivers plain columns, or those of a schema; an archive always has what tells
-about the entry among them and what keeps it exact (exact.py), and adds the day, by which its
-files are split:
+The source delivers plain columns, or those of a schema.  An archive always has the columns about
+the entry and those that keep it exact (exact.py), and adds the day, by which its files are split:
 
     plain         stream   id   timestamp   seq   fields  raw   date
     with schema   _stream  _id  _timestamp  _seq  fields of the schema ...  _rest  _raw  _date
@@ -24,7 +23,7 @@ MS_PER_DAY = 86_400_000
 
 
 class EntryColumns:
-    """Names of the columns that tell about the entry, plain or with a schema."""
+    """Names of the columns about the entry, plain or with a schema."""
 
     def __init__(self, entry: StructType) -> None:
         columns_of(entry)
@@ -37,12 +36,12 @@ class EntryColumns:
             )
 
     def dated(self, frame: DataFrame) -> DataFrame:
-        """With the day of each entry in UTC, whatever the session's time zone."""
+        """Add the day of each entry in UTC, whatever the session's time zone."""
         days = F.floor(F.unix_millis(F.col(self.timestamp)) / MS_PER_DAY).cast("int")
         return frame.withColumn(self.date, F.date_from_unix_date(days))
 
     def after(self, known: Mapping[str, EntryId]) -> Column:
-        """The condition that an entry is not among the known ones of its stream."""
+        """The condition that an entry comes after the known ones of its stream."""
         halves = F.split(F.col(self.id), "-")
         ms, seq = (halves[at].cast("decimal(20,0)") for at in (0, 1))
         condition = F.lit(True)
@@ -54,22 +53,22 @@ class EntryColumns:
 
 
 def dated_schema(entry: StructType) -> StructType:
-    """The columns of an archive whose entries are read like this."""
+    """The columns of an archive whose entries have this schema."""
     return StructType([*entry, StructField(EntryColumns(entry).date, DateType())])
 
 
 def entry_schema(schema: str | None) -> StructType:
-    """How the archive reads entries: as asked for, and so that none of them loses anything."""
+    """How the archive reads entries: with the given schema, and without any loss."""
     return completed_schema(row_schema(schema))
 
 
 def completed_schema(entry: StructType) -> StructType:
-    """A schema of entries, and what its columns cannot say of them."""
+    """A schema of entries, with columns for what its own cannot hold."""
     return ARCHIVED if is_plain(entry) else StructType([*entry, *_lacking(entry, (REST, RAW))])
 
 
 def row_schema(schema: str | None) -> StructType:
-    """How a job reads entries that it does not keep: with what tells about the entry."""
+    """How a job reads entries that it does not keep: with the columns about the entry."""
     if schema is None:
         return PLAIN
     wanted = StructType(list(StructType.fromDDL(schema)))  # type: ignore[call-overload]

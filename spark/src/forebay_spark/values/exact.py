@@ -1,25 +1,25 @@
-"""Rows from which the entry can be made again, to the byte.
+"""Rows from which the entry can be rebuilt, byte for byte.
 
-A map of text or typed columns are what people want to query, but they forget: bytes that are
-no text, the order of fields, a name that is repeated, ``1.50`` that became 1.5, a field that
-the schema does not have.  Two columns remember it:
+Users want to query a map of text, or typed columns, but these lose something: bytes that are not
+text, the order of fields, a repeated name, ``1.50`` that became 1.5, a field that the schema does
+not have.  Two columns keep it:
 
     _rest   map<string,string>                          fields without a column, and values
                                                         that their column could not take
-    _raw    array<struct<name:binary,value:binary>>     null where the other columns say it all
+    _raw    array<struct<name:binary,value:binary>>     null if the other columns have it all
 
-What the other columns say is the map ``fields`` in its order, if the row has it; else the
-typed columns that are not null, in the order of the schema, as text (canonical.py), and after
-them ``_rest``.  Where that is not the entry, ``_raw`` has all its names in order, and a value
-wherever the row does not hold these very bytes under that name:
+The other columns stand for this entry: the map ``fields`` in its order, if the row has it; else
+the typed columns that are not null, in the order of the schema, as text (canonical.py), and after
+them ``_rest``.  If that is not the entry, ``_raw`` has all its names in order, and a value wherever
+the row does not hold exactly these bytes under that name:
 
     entry             n 1  amount "1.50"  n 2  coupon C1        schema: n int, amount double
     the columns       n = 2, amount = 1.5, _rest = {coupon: C1}
     _raw              (n, 1) (amount, 1.50) (n, null) (coupon, null)
 
-So text of one producer costs nothing, and another order of fields costs names only.
-``rebuilt`` reads what the others write; for every entry that a stream can hold the two
-together change nothing (tests/values/test_exact.py).
+So text of one producer costs nothing, and another order of fields costs only names.
+``rebuilt`` reads what the other functions write; for every entry that a stream can hold it gives
+back the same entry (tests/values/test_exact.py).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ RAW_TYPE = pa.list_(
     pa.field("element", pa.struct([pa.field("name", BYTES), pa.field("value", BYTES)]))
 )
 REST_TYPE = pa.map_(TEXT, TEXT)
-#: What an archive adds to a row; it says nothing about the entry that the ID does not.
+#: The column that an archive adds to a row; the ID already contains it.
 DATE = "_date"
 
 
@@ -58,7 +58,7 @@ Fields = list[Field]
 
 
 class Read(NamedTuple):
-    """A column of a schema: what entries have under its name, and what became of it."""
+    """A column of a schema: the values of entries under its name, and the typed result."""
 
     name: str
     given: pa.Array
@@ -77,7 +77,7 @@ def _no_raw(rows: int) -> pa.Array:
 
 
 def by_map(pairs: Pairs, as_text: bool) -> tuple[pa.Array, pa.Array]:
-    """The map ``fields`` and ``_raw``; the map has what is text, a value that is not is null."""
+    """The map ``fields`` and ``_raw``; a value that is not text is null in the map."""
     last = pairs.last_of_each()
     if last is None:
         try:
@@ -104,7 +104,7 @@ def by_map(pairs: Pairs, as_text: bool) -> tuple[pa.Array, pa.Array]:
 def by_columns(
     pairs: Pairs, reads: Sequence[Read], timestamp_format: str
 ) -> tuple[pa.Array, pa.Array]:
-    """The columns ``_rest`` and ``_raw`` beside typed ones."""
+    """The columns ``_rest`` and ``_raw`` for typed columns."""
     if _says_all(pairs, reads, timestamp_format):
         return _no_rest(pairs.rows), _no_raw(pairs.rows)
     entry, last = pairs.entry_of_each(), pairs.last_of_each()
@@ -126,7 +126,7 @@ def by_columns(
 
 
 def _says_all(pairs: Pairs, reads: Sequence[Read], timestamp_format: str) -> bool:
-    """Whether typed columns alone say all entries, which is seen without a look at pairs."""
+    """Whether typed columns alone hold all entries; this needs no look at pairs."""
     names = pairs.common
     if names is None:
         return False
@@ -156,12 +156,12 @@ def _has_no_column(place: pa.Array, rows: int, reads: Sequence[Read]) -> pa.Arra
 
 
 def _at(values: pa.Array, places: pa.Array | None) -> pa.Array:
-    """Values of other places, or where they are."""
+    """Values at other places, or unchanged."""
     return values if places is None else values.take(places)
 
 
 def _steps_back(rank: pa.Array, entry: pa.Array) -> pa.Array:
-    """Pairs that come after one which the row has later."""
+    """Pairs that follow a pair with a later column."""
     earlier = pc.less(rank[1:], rank[:-1])
     back = pc.and_(earlier, pc.equal(entry[1:], entry[:-1]))
     return pa.concat_arrays([pa.array([False]), back])
@@ -177,7 +177,7 @@ def _rest(pairs: Pairs, left: pa.Array, value_is_text: pa.Array) -> pa.Array:
 
 
 def _raw(pairs: Pairs, same: pa.Array, flawed: pa.Array) -> pa.Array:
-    """All pairs of entries of which one is flawed; their values where they are not the same."""
+    """All pairs of entries with a flawed pair; values only where they are not the same."""
     if not pc.any(flawed).as_py():
         return _no_raw(pairs.rows)
     entry = pairs.entry_of_each()
@@ -191,16 +191,16 @@ def _raw(pairs: Pairs, same: pa.Array, flawed: pa.Array) -> pa.Array:
 
 
 def _null_where_empty(offsets: pa.Array) -> pa.Array:
-    """Offsets of lists, of which Arrow takes those without a beginning as null."""
+    """Offsets of lists; Arrow takes a list without a start as null."""
     is_empty = pc.equal(offsets[:-1], offsets[1:])
     starts = pc.if_else(is_empty, pa.scalar(None, pa.int32()), offsets[:-1])
     return pa.concat_arrays([starts, offsets[-1:]])
 
 
 def rebuilt(rows: pa.RecordBatch, timestamp_format: str = ISO) -> list[Fields]:
-    """The entries of an archive as they were: names and values as bytes, in order.
+    """The original entries of an archive: names and values as bytes, in order.
 
-    Rows of older lakes, which have no ``_raw``, give what their columns say.
+    Rows of older lakes, which have no ``_raw``, give the values of their columns.
     """
     mark = "_" if "_id" in rows.schema.names else ""
     said = list(_said(rows, mark, timestamp_format))
@@ -214,7 +214,7 @@ def rebuilt(rows: pa.RecordBatch, timestamp_format: str = ISO) -> list[Fields]:
 
 
 def told_whole(rows: pa.RecordBatch, chosen: pa.Array, timestamp_format: str) -> pa.RecordBatch:
-    """With every value of some entries in ``_raw``: no column of theirs is needed any more."""
+    """Put every value of some entries into ``_raw``: their columns are no longer needed."""
     if not pc.any(chosen).as_py():
         return rows
     entries = rebuilt(rows.filter(chosen), timestamp_format)
@@ -234,7 +234,7 @@ def _filled(pairs: list[dict[str, Any]], columns: dict[bytes, bytes]) -> Fields:
 
 
 def _said(rows: pa.RecordBatch, mark: str, timestamp_format: str) -> Iterator[Fields]:
-    """What the columns say without ``_raw``."""
+    """The entries from the columns without ``_raw``."""
     fields = f"{mark}fields"
     if fields in rows.schema.names:
         return _maps(rows.column(fields))
@@ -271,7 +271,7 @@ def refuses_loss(schema: StructType, mode: str) -> str | None:
     """Why entries that are archived with a schema must not be trimmed; None if they may."""
     if not {RAW, RAW[1:]} & set(schema.fieldNames()):
         return (
-            "Rows of this lake have no column for what the others cannot say, so trimming would "
+            "Rows of this lake have no column for what the others cannot hold, so trimming would "
             "lose values that are not text. Archive to a new lake, or without trim."
         )
     if mode == "DROPMALFORMED" and not is_plain(schema) and _has_fields(schema):

@@ -1,22 +1,22 @@
-"""Records to Arrow columns: structs, arrays and maps out of JSON, and of what payloads.py reads.
+"""Records to Arrow columns: structs, arrays and maps from JSON, and from payloads.py.
 
     bytes --decode--> records --members, list by list--> leaves --one cast each--> Arrow
 
-A record is decoded into classes made for the type (msgspec: C, and it passes over members
-that the type lacks).  Then the page is taken apart member by member, so that a leaf of all
-records is one list, and one call of Arrow makes it a column:
+A record is decoded into classes made for the type (msgspec: C, and it ignores members that the
+type lacks).  Then the page is split member by member, so that a leaf of all records is one list,
+and one call of Arrow makes it a column:
 
     [{a: 1, t: [x, y]}, {a: 2}]     a: [1, 2]     t: [x, y] with lengths 2, none
 
-A record is bad as a whole if anything in it does not fit.  Whether it does is its own
-affair and never that of its neighbours.  Scalars are judged as fields are (values.py):
+A record is bad as a whole if anything in it does not fit.  This never depends on its neighbours.
+Scalars are judged like fields (values.py):
 
-- what Python and Arrow call the same (a JSON number for a double) is taken as it is;
-- anything else is judged by the text that it would have as a field: "12" is an int, true
-  is no int, and a string member takes every value as its JSON.
+- a value with the same type in Python and Arrow (a JSON number for a double) is taken as it is;
+- anything else is judged by the text that it would have as a field: "12" is an int, true is
+  not an int, and a string member takes every value as its JSON.
 
-Numbers with a fraction are doubles, but where the type has decimals their digits are kept.
-Missing members are null (the record does not fit if they must not be).  Names of members
+Numbers with a fraction are doubles, but if the type has decimals their digits are kept.
+Missing members are null (if they must not be null, the record does not fit).  Names of members
 are text: half a character in one (an escape like \\ud800) makes the record bad.
 """
 
@@ -43,20 +43,20 @@ Decode = Callable[[bytes], Any]
 
 Built = tuple[pa.Array, set[int]]
 
-#: What msgspec decodes records into, and how to get each member out of one.
+#: The type into which msgspec decodes records, and how to get each member of one.
 Access = tuple[Any, dict[str, Callable[[Any], Any]]]
 
-#: What a record that cannot be decoded raises.
+#: The errors of a record that cannot be decoded.
 UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
 
 _NOTHING = object()
-#: Names that msgspec takes for members of a class.
+#: Names that msgspec allows for members of a class.
 _NAMES = re.compile(r'[^\\"\x00-\x1f]*\Z')
 _FITS_NOT = (*values.FITS_NOT, OverflowError)
 
 
 class Converter(Protocol):
-    """How a binary column becomes one of a type."""
+    """Converts a binary column to a type."""
 
     def tolerant(self, raw: pa.Array) -> values.Column:
         """The column, null where a value does not fit, and the rows of those."""
@@ -78,7 +78,7 @@ class Literal(float):
 class Node(Protocol):
     """How the values of one type become a column."""
 
-    #: What msgspec decodes into.
+    #: The type into which msgspec decodes.
     shape: Any
 
     def build(self, found: list[Any]) -> Built:
@@ -86,7 +86,7 @@ class Node(Protocol):
 
 
 class Records:
-    """A column of records, each decoded by itself; what fails may be tried in another way."""
+    """A column of records, each decoded separately; failures may be tried in another way."""
 
     def __init__(self, top: Node, decode: Decode, again: Decode | None = None) -> None:
         self._top = top
@@ -134,7 +134,7 @@ def converter(kind: pa.DataType, timestamp_format: str = ISO) -> Converter:
 def json_column(kind: pa.DataType, timestamp_format: str) -> Records:
     """Records written as JSON.
 
-    Python's own parser has the second word: it takes NaN and a byte order mark, too.
+    If that fails, Python's own parser tries: it also takes NaN and a byte order mark.
     """
     top = node(kind, timestamp_format)
     shape = _or_none(top.shape)
@@ -174,7 +174,7 @@ def _has_decimals(kind: pa.DataType) -> bool:
 
 
 class _Member:
-    """A member of a struct, an array or a map; one that is not null must be there."""
+    """A member of a struct, an array or a map; a "not null" one must exist."""
 
     def __init__(self, field: pa.Field, timestamp_format: str) -> None:
         self._node = node(field.type, timestamp_format)
@@ -182,7 +182,7 @@ class _Member:
         self.shape = _or_none(self._node.shape)
 
     def build(self, found: list[Any], absent: frozenset[int] = frozenset()) -> Built:
-        """As a node does; ``absent`` are positions whose parent is not there."""
+        """As a node does; ``absent`` are positions whose parent is missing."""
         array, bad = self._node.build(found)
         if self._required and None in found:
             bad = bad | {at for at, value in enumerate(found) if value is None} - absent
@@ -190,7 +190,7 @@ class _Member:
 
 
 class _Struct:
-    """An object with the members of the type; others were passed over."""
+    """An object with the members of the type; others were ignored."""
 
     def __init__(self, kind: pa.StructType, timestamp_format: str) -> None:
         self._kind = kind
@@ -224,13 +224,13 @@ def _classes(shapes: dict[str, Any]) -> Access:
         "Record",
         [(attributes[name], shape, None) for name, shape in shapes.items()],
         rename={attribute: name for name, attribute in attributes.items()},
-        gc=False,  # a page lives shortly, and JSON has no cycles
+        gc=False,  # a page is short-lived, and JSON has no cycles
     )
     return shape, {name: attrgetter(attribute) for name, attribute in attributes.items()}
 
 
 def _dicts(shapes: dict[str, Any]) -> Access:
-    """Records as dictionaries, for names that cannot be those of a class."""
+    """Records as dictionaries, for names that a class cannot have."""
     shape = TypedDict("Record", shapes, total=False)  # type: ignore[misc]
     return shape, {name: methodcaller("get", name) for name in shapes}
 
@@ -268,7 +268,7 @@ class _Map:
         edges, there = _edges(found), list(filter(None, found))
         keys, bad_keys = self._key.build(list(chain.from_iterable(there)))
         items, bad = self._item.build(list(chain.from_iterable(map(dict.values, there))))
-        # Arrow refuses a null among keys even where the whole map is to become null.
+        # Arrow refuses a null among keys even if the whole map becomes null.
         known = keys.fill_null("") if bad_keys else keys
         offsets = pa.array(edges, pa.int32())
         array = pa.MapArray.from_arrays(offsets, known, items, self._kind, mask=mask)
@@ -287,7 +287,7 @@ class _Leaf:
         self._text = _digits if pa.types.is_decimal(kind) else _json_text
 
     def build(self, found: list[Any]) -> Built:
-        """As they are, or by their texts."""
+        """Take values as they are, or by their texts."""
         odd = set(map(type, found)) - self._native - {NoneType}
         rows = [at for at, value in enumerate(found) if type(value) in odd] if odd else []
         if 2 * len(rows) > len(found):
@@ -298,7 +298,7 @@ class _Leaf:
             return self._by_text(found)
 
     def _mixed(self, found: list[Any], rows: list[int]) -> Built:
-        """A few by their texts, the others as they are."""
+        """Take a few values by their texts, the others as they are."""
         few, bad = self._by_text([found[row] for row in rows])
         others, places = found.copy(), list(range(len(found)))
         for at, row in enumerate(rows):
@@ -326,7 +326,7 @@ class _Bytes:
 
 
 def _native(kind: pa.DataType) -> set[type]:
-    """Python's types whose values mean for Arrow what they mean here."""
+    """Python's types whose values have the same meaning for Arrow as here."""
     for is_kind, types in _NATIVE:
         if is_kind(kind):
             return types
@@ -345,7 +345,7 @@ _NATIVE: tuple[tuple[Callable[[pa.DataType], bool], set[type]], ...] = (
 
 
 def _json_text(value: Any) -> bytes:
-    """A value as the bytes that it would have as a field; no UTF-8 if it is no text."""
+    """A value as the bytes that it would have as a field; not UTF-8 if it is not text."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, bool | float | list | dict):
@@ -360,7 +360,7 @@ def _digits(value: Any) -> bytes:
 
 
 def _absent(found: list[Any]) -> tuple[pa.Array | None, frozenset[int]]:
-    """A mask of what is not there, and its positions."""
+    """A mask of missing values, and their positions."""
     if None not in found:
         return None, frozenset()
     mask = [value is None for value in found]

@@ -1,13 +1,12 @@
-"""Fields of entries as they came: every name and value, in order, repeated names too.
+"""Fields of entries as they arrived: every name and value, in order, repeated names too.
 
     offsets   0        2           5        where the pairs of each entry begin
     names     a  b     a  b  a              binary, or text if all of them are
     values    1  2     3  4  5              binary
 
-From pairs everything else is made: columns, the map of an entry (of a name that is repeated
-the last pair counts), and what keeps a row exact (exact.py).  Entries of one producer have the
-same names in the same order and none twice; then these are ``common``, and names need not be
-compared.
+Everything else is made from pairs: columns, the map of an entry (of a repeated name the last pair
+counts), and the columns that keep a row exact (exact.py).  Entries of one producer have the same
+names in the same order and none twice; then these are ``common``, and names need not be compared.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-#: What a byte string must be to be UTF-8, byte by byte: no overlong forms, no surrogates.
+#: The pattern of UTF-8, byte by byte: no overlong forms, no surrogates.
 _UTF8 = (
     r"\A(?:[\x00-\x7F]|[\xC2-\xDF][\x80-\xBF]|\xE0[\xA0-\xBF][\x80-\xBF]"
     r"|[\xE1-\xEC\xEE\xEF][\x80-\xBF]{2}|\xED[\x80-\x9F][\x80-\xBF]|\xF0[\x90-\xBF][\x80-\xBF]{2}"
@@ -40,15 +39,15 @@ class Pairs(NamedTuple):
         return len(self.offsets) - 1
 
     def entry_of_each(self) -> pa.Array:
-        """To which entry each pair belongs."""
+        """The entry of each pair."""
         if self.common:
             return pc.divide(positions(len(self.names)), len(self.common))
-        # Of a list, not of a map: for a map Arrow aborts the process.
+        # With a list, not a map: with a map Arrow aborts the process.
         lists = pa.ListArray.from_arrays(self.offsets, self.names)
         return pc.list_parent_indices(lists).cast(pa.int64())
 
     def different_names(self) -> tuple[list[bytes], pa.Array]:
-        """Each name once, and for each pair which of them it has."""
+        """Each name once, and for each pair the index of its name."""
         if self.common:
             before = pc.multiply(self.entry_of_each(), len(self.common))
             return list(self.common), pc.subtract(positions(len(self.names)), before)
@@ -56,7 +55,7 @@ class Pairs(NamedTuple):
         return codes.dictionary.to_pylist(), codes.indices.cast(pa.int64())
 
     def last_of_each(self) -> pa.Array | None:
-        """For each pair the last of its entry with its name; None if no name is repeated."""
+        """For each pair the last one of its entry with its name; None without repeated names."""
         if self.common:
             return None
         names, codes = self.different_names()
@@ -67,7 +66,7 @@ class Pairs(NamedTuple):
         return pc.subtract(len(keys) - 1, pc.index_in(keys, last_first)).cast(pa.int64())
 
     def chosen(self, mask: pa.Array) -> Pairs:
-        """Some of the pairs, with their entries as they are."""
+        """Some of the pairs; the number of entries stays the same."""
         if pc.all(mask).as_py():
             return self
         offsets = edges(self.counts(mask))
@@ -79,18 +78,18 @@ class Pairs(NamedTuple):
         return pc.subtract(upto[1:], upto[:-1])
 
     def as_map(self) -> pa.MapArray:
-        """As Arrow and Spark have it, for pairs without repeated names."""
+        """A map of Arrow and Spark, for pairs without repeated names."""
         return pa.MapArray.from_arrays(self.offsets, self.names, self.values)
 
     def without_repeats(self) -> Pairs:
-        """Of a name that is repeated in an entry the last pair alone."""
+        """The pairs with only the last one of each repeated name."""
         last = self.last_of_each()
         return self if last is None else self.chosen(pc.equal(last, positions(len(last))))
 
 
 @lru_cache(maxsize=4)
 def positions(count: int) -> pa.Array:
-    """Numbers of rows or pairs, one after the other; asked for again and again."""
+    """The numbers 0, 1, 2, ... of rows or pairs; cached, because they are needed often."""
     return pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=-1)
 
 
@@ -102,7 +101,7 @@ def edges(lengths: pa.Array) -> pa.Array:
 def decoded(values: pa.Array) -> pa.Array:
     """Byte strings as text; ArrowInvalid if one is not UTF-8.
 
-    Most are ASCII, and that is seen of all of them at once, a tenth of the time of a cast.
+    Most are ASCII, which one check of all of them shows, in a tenth of the time of a cast.
     """
     data = values.buffers()[2]
     if data is not None and data.to_pybytes().isascii():

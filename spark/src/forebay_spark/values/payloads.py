@@ -7,10 +7,10 @@
                                                  --include_imports``
     option("decodeMessage", "shop.Order")        Protobuf: which message of that file
 
-The column of the user's schema that is called like the field is then a struct with those
-members of the record that are wanted: ``payload struct<id: bigint, item: string>``, in a
-query ``payload.id`` or ``payload.*``.  Members are matched by name and judged as those of
-JSON are, and a payload that cannot be decoded is a malformed value like any other (``mode``).
+The column of the user's schema with the name of the field is then a struct with the wanted
+members of the record: ``payload struct<id: bigint, item: string>``, in a query ``payload.id``
+or ``payload.*``.  Members are matched by name and judged like those of JSON, and a payload
+that cannot be decoded is a malformed value like any other (``mode``).
 
 Schemas are read where the options are, on the driver; tasks get their contents.  The
 libraries (fastavro, protobuf) are imported only if a read asks for their format.
@@ -36,14 +36,14 @@ _TIMESTAMP = "google.protobuf.Timestamp"
 
 
 def converter(name: str, kind: pa.DataType, options: Options) -> nested.Converter:
-    """How the field of this name becomes a column of this type."""
+    """The converter of the field with this name to a column of this type."""
     if name not in options.decodeField or options.decodeAs == JSON:
         return nested.converter(kind, options.timestampFormat)
     return nested.record_column(kind, options.timestampFormat, _decoder(options))
 
 
 def check(schema: StructType, options: Options) -> None:
-    """OptionError if the options for payloads do not go with each other or with the schema."""
+    """OptionError if the options for payloads do not match each other or the schema."""
     if not options.decodeField:
         return
     for name in options.decodeField:
@@ -70,7 +70,7 @@ def _avro(options: Options) -> nested.Decode:
         schema = fastavro.parse_schema(json.loads(options.decodeSchema))
     except (ValueError, fastavro.schema.SchemaParseException, fastavro.schema.UnknownType) as error:
         raise OptionError(
-            f"The decodeSchema is no Avro schema ({error!r}). Give a file (.avsc) or its JSON."
+            f"The decodeSchema is not an Avro schema ({error!r}). Give a file (.avsc) or its JSON."
         ) from None
     return partial(_avro_record, fastavro.schemaless_reader, schema)
 
@@ -80,7 +80,7 @@ def _avro_record(read: Callable[..., Any], schema: Any, raw: bytes) -> Any:
     try:
         record = read(source, schema, None)
     except (EOFError, LookupError, ArithmeticError) as error:
-        raise ValueError(f"no Avro of this schema: {error!r}") from None
+        raise ValueError(f"not Avro of this schema: {error!r}") from None
     if source.read(1):
         raise ValueError("bytes after the Avro record")
     return record
@@ -98,7 +98,7 @@ def _protobuf(options: Options) -> nested.Decode:
             pool.Add(file)
     except (message.DecodeError, TypeError) as error:
         raise OptionError(
-            f"The decodeSchema is no set of Protobuf descriptors ({error}). Make it with: "
+            f"The decodeSchema is not a set of Protobuf descriptors ({error}). Make it with: "
             "protoc --include_imports --descriptor_set_out=FILE order.proto"
         ) from None
     try:
@@ -115,11 +115,11 @@ def _protobuf_record(parse: Callable[[bytes], Any], broken: type[Exception], raw
     try:
         return _members(parse(raw))
     except broken as error:
-        raise ValueError(f"no Protobuf of this message: {error}") from None
+        raise ValueError(f"not Protobuf of this message: {error}") from None
 
 
 def _members(message: Any) -> Any:
-    """A message as a dictionary; enums by name, moments as times."""
+    """A message as a dictionary; enums by name, timestamps as times."""
     if message.DESCRIPTOR.full_name == _TIMESTAMP:
         return message.ToJsonString()
     return {field.name: _member(message, field) for field in message.DESCRIPTOR.fields}

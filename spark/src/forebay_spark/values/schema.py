@@ -1,24 +1,24 @@
-"""The columns of the source: the plain ones, or those of a schema of the user.
+"""The columns of the source: the plain ones, or those of the user's schema.
 
 Without a schema an entry is
 
     stream string, id string, timestamp timestamp, seq bigint, fields map<string,string>
 
-or, where values are no text, ``fields map<string,binary>``.  An archive adds ``raw``, which
-makes rows exact (exact.py).  With a schema every column is a field of the entry, read as the
-column's type.  These names are exceptions, which tell about the entry itself:
+or, if values are not text, ``fields map<string,binary>``.  An archive adds ``raw``, which makes
+rows exact (exact.py).  With a schema every column is a field of the entry, read as the column's
+type.  These names are exceptions; they describe the entry itself:
 
     _stream _id _timestamp _seq _fields      the plain columns
     _corrupt                                 the fields as JSON, if one did not fit the schema
     _reason                                  and why
     _rest                                    the fields that no column of the schema could take
-    _raw                                     the entry as it came, where nothing else says it
+    _raw                                     the entry as it arrived, if no other column has it
 
 A sequence number past 2^63, or a time past the year 292277, is null; ``id`` is exact.
 
-Spark's own readers pass over "not null" in a schema.  A source in Python cannot: Spark
+Spark's own readers ignore "not null" in a schema.  A source in Python cannot: Spark
 takes the schema as it is, trusts it, and its generated code breaks on the first null.  So
-"not null" is refused where nulls can come, and means "required" in the other modes.
+"not null" is refused in the mode that makes nulls, and means "required" in the other modes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _plain(fields: DataType) -> StructType:
 PLAIN = _plain(_TEXT_MAP)
 #: The same with values as bytes (option fieldValues).
 PLAIN_BYTES = _plain(_BYTES_MAP)
-#: What an archive without a schema keeps.
+#: The columns of an archive without a schema.
 ARCHIVED = StructType([*PLAIN, StructField("raw", _PAIRS)])
 
 FIELDS, CORRUPT, REASON, REST, RAW = "_fields", "_corrupt", "_reason", "_rest", "_raw"
@@ -76,7 +76,7 @@ SPECIAL: dict[str, DataType] = {
 }
 
 
-#: Columns about the entry that are there whatever the entry is.
+#: Columns about the entry that are never null.
 NEVER_NULL = frozenset({"_stream", "_id", "_fields"})
 
 
@@ -90,14 +90,14 @@ class Column(NamedTuple):
 
 
 def is_plain(schema: StructType) -> bool:
-    """Whether a schema is one that the source or an archive has by itself."""
+    """Whether a schema is one of the source's or an archive's own."""
     columns = [(field.name, field.dataType) for field in schema]
     own = (PLAIN, PLAIN_BYTES, ARCHIVED)
     return any(columns == [(field.name, field.dataType) for field in one] for one in own)
 
 
 def columns_of(schema: StructType) -> tuple[Column, ...]:
-    """What to deliver for a schema; OptionError names a column that cannot be."""
+    """The columns to deliver for a schema; OptionError names an impossible one."""
     if is_plain(schema):
         return tuple(Column(f.name, f"_{f.name}", f.dataType, False) for f in schema)
     return tuple(_column(field) for field in schema)
@@ -110,8 +110,8 @@ def refuse_broken_promises(schema: StructType, mode: str) -> None:
             continue
         if column.special:
             raise OptionError(
-                f"Column {field.name} is NOT NULL in the schema, but it is null where there is "
-                "nothing to tell. Leave NOT NULL out."
+                f"Column {field.name} is NOT NULL in the schema, but it is null if there is "
+                "nothing to report. Leave NOT NULL out."
             )
         if mode == "PERMISSIVE":
             raise OptionError(
@@ -127,7 +127,7 @@ def _column(field: StructField) -> Column:
         if field.dataType not in (special, _BYTES_MAP if field.name == FIELDS else special):
             raise OptionError(
                 f"Column {field.name} is of type {field.dataType.simpleString()} in the schema, "
-                f"but it tells about the entry and is {special.simpleString()}. Change its type."
+                f"but it describes the entry and is {special.simpleString()}. Change its type."
             )
         return Column(field.name, field.name, field.dataType, False)
     if not _readable(field.dataType):

@@ -1,18 +1,18 @@
-"""From the bytes of a field to a flat typed column, a page at a time.
+"""From the bytes of a field to a flat typed column, one page at a time.
 
 Arrow's own casts read numbers, booleans, dates and times at C speed, but they stop at
 the first value that does not fit.  Patterns then sort the column:
 
     all values --cast--> done                        a clean page: one cast
          |
-    hopeless? (it cannot fit)  -> null, and its row is named
+    hopeless? (it cannot fit)  -> null, and its row is reported
          |
     the rest  --cast--> done                         a page with bad values: a second one
          |
-    doubtful? (perhaps 1e99)   -> halved until the bad ones stand alone
+    doubtful? (perhaps 1e99)   -> halved until the bad ones are found
 
-Patterns only save work.  What they let through is judged by the cast, and the tests hold
-that nothing is hopeless which the cast would take.
+Patterns only save work.  The cast judges what they let through, and the tests check that
+nothing is called hopeless that the cast would take.
 
     int, float, decimal   12  -3  0.5  1e3       nothing around them
     boolean               true false 1 0         any letter case
@@ -20,7 +20,7 @@ that nothing is hopeless which the cast would take.
     date                  2026-01-31
     string, binary        as it is; a string must be UTF-8
 
-Structs, arrays and maps are in nested.py, which judges their leaves by this file.
+Structs, arrays and maps are in nested.py, which judges their leaves with this file.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ Column = tuple[pa.Array, list[int]]
 
 
 class Patterns(NamedTuple):
-    """What surely fits a type, and what may fit it at all; regular expressions of RE2.
+    """Texts that surely fit a type, and texts that may fit it; regular expressions of RE2.
 
-    Without them nothing is sure, and every text may fit.
+    Without patterns nothing is sure, and every text may fit.
     """
 
     safe: str = r"[^\s\S]"
@@ -75,7 +75,7 @@ class Flat:
         self._patterns = _patterns(kind, timestamp_format)
 
     def tolerant(self, values: pa.Array) -> Column:
-        """One cast; patterns come before it if something did not fit the last time."""
+        """One cast; patterns go before it if something did not fit the last time."""
         if not self._suspicious:
             try:
                 return self._cast(values), []
@@ -110,7 +110,7 @@ class Flat:
         return pa.array([row in bad for row in range(len(values))], pa.bool_())
 
     def _halved(self, values: pa.Array, rows: list[int]) -> list[int]:
-        """Those of the rows whose values the cast refuses."""
+        """The rows whose values the cast refuses."""
         try:
             self._cast(values)
         except FITS_NOT:
@@ -123,7 +123,7 @@ class Flat:
 
 
 def _matches(values: pa.Array, pattern: str) -> pa.Array:
-    """Whether values match; null does, as it needs no judge."""
+    """Whether values match; null counts as a match."""
     return pc.fill_null(pc.match_substring_regex(values, pattern), True)
 
 
@@ -175,7 +175,7 @@ def _integers(bits: int) -> Patterns:
 
 
 def _up_to(largest: int) -> str:
-    """A pattern of the whole numbers from 0 to this one."""
+    """A pattern for the whole numbers from 0 to this one."""
     digits = str(largest)
     ways = [f"[0-9]{{1,{len(digits) - 1}}}", digits]
     for at, digit in enumerate(digits):
@@ -185,7 +185,7 @@ def _up_to(largest: int) -> str:
 
 
 def _decimals(kind: pa.Decimal128Type) -> Patterns:
-    """So many digits before the point and after it; with an exponent the cast must say."""
+    """The right number of digits before and after the point; with an exponent the cast decides."""
     before, after = kind.precision - kind.scale, kind.scale
     whole = rf"0*[0-9]{{1,{before}}}" if before else "0+"
     broken = rf"[0-9]{{1,{after}}}0*" if after else "0+"
@@ -196,7 +196,7 @@ def _decimals(kind: pa.Decimal128Type) -> Patterns:
 
 
 def _cast(kind: pa.DataType, timestamp_format: str) -> Callable[[pa.Array], pa.Array]:
-    """The one judge of a type: a binary column becomes a typed one, or an error of FITS_NOT."""
+    """The final check of a type: a binary column becomes a typed one, or an error of FITS_NOT."""
     if pa.types.is_binary(kind):
         return lambda raw: raw
     if pa.types.is_string(kind):
@@ -209,12 +209,12 @@ def _cast(kind: pa.DataType, timestamp_format: str) -> Callable[[pa.Array], pa.A
         }[timestamp_format]
     if pa.types.is_decimal(kind):
         return lambda raw: _decimal_column(raw, kind)
-    # What is not UTF-8 is no number either: the cast will find out without a look beforehand.
+    # Bytes that are not UTF-8 are not numbers either: the cast finds them without an extra check.
     return lambda raw: raw.view(pa.string()).cast(kind)
 
 
 def _decimal_column(raw: pa.Array, kind: pa.Decimal128Type) -> pa.Array:
-    """The cast, and a second look where it may have gone past 128 bits without a word."""
+    """The cast, and a second check if it may have silently exceeded 128 bits."""
     array = raw.view(pa.string()).cast(kind)
     whole = kind.precision - kind.scale
     longest = pc.max(pc.binary_length(raw)).as_py() or 0
@@ -239,12 +239,12 @@ def iso_times(text: pa.Array, kind: pa.TimestampType) -> pa.Array:
 
 
 def _epoch_times(text: pa.Array, kind: pa.TimestampType, unit_us: int) -> pa.Array:
-    """Whole or broken numbers of seconds or milliseconds since 1970."""
+    """Whole or fractional numbers of seconds or milliseconds since 1970."""
     try:
         return pc.multiply_checked(text.cast(pa.int64()), unit_us).cast(kind)
     except pa.ArrowInvalid:
         pass
-    # A whole number stays one beside broken ones: what a value means is its own affair.
+    # A whole number stays one next to fractions: a value never depends on its neighbours.
     whole, nothing = pc.match_substring_regex(text, _WHOLE), pa.scalar(None, pa.string())
     exact = pc.multiply_checked(pc.if_else(whole, text, nothing).cast(pa.int64()), unit_us)
     broken = pc.multiply(pc.if_else(whole, nothing, text).cast(pa.float64()), unit_us)

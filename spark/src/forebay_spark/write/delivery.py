@@ -5,13 +5,13 @@ driver that dies replays its last batch.  A lane takes the rows of one task in c
 
     FenceLane     exactly once, on every server.  A chunk and a marker key that says
                   "batch b of this partition: k chunks written" change in one MULTI.
-                  A retry reads the marker and skips what is there.  WATCH keeps two
-                  attempts apart; an answer that got lost is looked up in the marker.
+                  A retry reads the marker and skips these chunks.  WATCH keeps two
+                  attempts apart; after a lost reply, the marker has the answer.
                   The marker holds a digest of the skipped rows: if a retry brings
                   other rows, or the same in another order, the task fails instead of
-                  writing them wrongly.  It fails too if the marker is older than what was
-                  acknowledged (the server lost it; a retry writes it again) or ahead of
-                  this batch (the checkpoint is an old copy; its batches are not those).
+                  writing them wrongly.  It also fails if the marker is older than the
+                  acknowledged rows (the server lost them; a retry writes them again) or ahead
+                  of this batch (the checkpoint is an old copy with different batches).
     IdLane        exactly once, on every server, if rows carry their own IDs in rising
                   order: an ID that is already there is not added again.
     KeyLane       once per key within a window, on Redis 8.6 or Forebay (IDMP), however
@@ -36,10 +36,10 @@ from forebay_spark.servers.connect import Command, Link, pack
 from forebay_spark.servers.patience import translate
 from forebay_spark.write.rows import Layout, Row
 
-#: A marker outlives any pause of a query that is worth resuming.
+#: A marker lives longer than any pause of a query that is worth resuming.
 MARKER_TTL_MS = 30 * 24 * 3600 * 1000
 
-#: IDMP remembers at most so many keys of a producer, for at most so long; these are the
+#: The most keys of a producer that IDMP remembers, and the longest time; these are the
 #: server's own limits, and keys are spread over producers to remember more of them.
 IDMP_MAXSIZE = 10_000
 IDMP_DURATION_S = 86_400
@@ -49,7 +49,7 @@ Chunk = list[pa.RecordBatch]
 
 
 class Lane:
-    """Rows of one task on their way to one node, a chunk at a time."""
+    """Rows of one task on their way to one node, chunk by chunk."""
 
     def __init__(
         self, link: Link, where: str, layout: Layout, max_len: int | None, chunk_rows: int
@@ -74,7 +74,7 @@ class Lane:
                 self._flush()
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the remaining rows."""
         if self._rows:
             self._flush()
 
@@ -102,11 +102,11 @@ class Lane:
         raise NotImplementedError
 
     def packed(self, chunk: Chunk) -> bytes:
-        """XADD commands with IDs of the server's making."""
+        """XADD commands; the server makes the IDs."""
         return b"".join(self._layout.packed(batch, (*self._trim, "*")) for batch in chunk)
 
     def rows(self, chunk: Chunk) -> list[Row]:
-        """The rows one by one, for lanes that look at each."""
+        """The rows one by one, for lanes that check each."""
         return [row for batch in chunk for row in self._layout.rows(batch)]
 
     def refuse(self, replies: Iterable[Any]) -> None:
@@ -120,15 +120,15 @@ class PlainLane(Lane):
     """At least once: all is sent again if the connection breaks."""
 
     def write(self, chunk: Chunk, count: int) -> None:
-        """Send and hear."""
+        """Send, and read the replies."""
         self.refuse(self.link.call_packed(self.packed(chunk), count))
 
 
 class IdLane(Lane):
-    """Rows that know their IDs."""
+    """Rows with their own IDs."""
 
     def write(self, chunk: Chunk, count: int) -> None:
-        """Send all; an ID that is refused as too small must be there already."""
+        """Send all; an ID that is refused as too small must already exist."""
         rows = self.rows(chunk)
         replies = self.link.call_all([self._command(row) for row in rows])
         for row, reply in zip(rows, replies, strict=True):
@@ -148,8 +148,8 @@ class IdLane(Lane):
             ids.parse(row.id)
         except ValueError:
             raise SinkError(
-                f"A row has {row.id!r} in the column of idColumn, which is no ID. Write ms-seq in "
-                "full, as in 1700000000000-0: an ID that the server makes differs in a retry."
+                f"A row has {row.id!r} in the column of idColumn, which is not an ID. Write ms-seq "
+                "in full, as in 1700000000000-0: an ID that the server makes differs in a retry."
             ) from None
         return ("XADD", row.stream, *self._trim, row.id, *row.fields)
 
@@ -159,7 +159,7 @@ class IdLane(Lane):
         wanted = [part.encode() if isinstance(part, str) else part for part in row.fields]
         if found:
             return bool(found[0][1] == wanted)
-        # With MAXLEN the entry may have come and gone; then all that is left is newer.
+        # With MAXLEN the entry may already be trimmed; then all that is left is newer.
         oldest = self.link.call("XRANGE", stream, "-", "+", "COUNT", 1)
         gone = not oldest or ids.parse(oldest[0][0]) > ids.parse(entry_id)
         return bool(self._trim) and gone
@@ -173,7 +173,7 @@ class KeyLane(Lane):
         self._producer = producer
 
     def write(self, chunk: Chunk, count: int) -> None:
-        """Send and hear; the server knows what it has."""
+        """Send, and read the replies; the server skips keys that it knows."""
         self.refuse(self.link.call_all([self._command(row) for row in self.rows(chunk)]))
 
     def _command(self, row: Row) -> Command:
@@ -184,7 +184,7 @@ class KeyLane(Lane):
         return ("XADD", row.stream, *names, *self._trim, "*", *row.fields)
 
     def check_stream(self, stream: str) -> None:
-        """Make the stream remember as many keys as it can; the same setting again is nothing."""
+        """Let the stream remember as many keys as it can; repeating the setting changes nothing."""
         super().check_stream(stream)
         settings = ("IDMP-DURATION", IDMP_DURATION_S, "IDMP-MAXSIZE", IDMP_MAXSIZE)
         configure = ("XCFGSET", stream, *settings)
@@ -203,7 +203,7 @@ class KeyLane(Lane):
 
 
 class Mark(NamedTuple):
-    """What a marker key says: chunks of a batch that are written, and a digest of them."""
+    """The content of a marker key: the written chunks of a batch, and their digest."""
 
     batch: int
     chunks: int
@@ -214,18 +214,18 @@ class Mark(NamedTuple):
         return f"{self.batch}:{self.chunks}:{self.digest}:{self.chunk_rows}"
 
 
-#: A chunk of which the server refused a part: neither skipping nor repeating it is right.
+#: The server refused a part of a chunk: it is wrong both to skip and to repeat it.
 BROKEN = "broken"
 
 
 class Watch:
-    """Whose marker a connection watches: an EXEC, or a new connection, ends every WATCH on it."""
+    """Which marker a connection watches: an EXEC, or a new connection, ends every WATCH on it."""
 
     lane: FenceLane | None = None
 
 
 def parse_mark(value: bytes | None) -> Mark:
-    """Read a marker; a missing one is a batch before all others."""
+    """Read a marker; a missing one counts as before the first batch."""
     if value is None:
         return Mark(-1, 0, "", 0)
     batch, chunks, digest, chunk_rows = value.decode().split(":")
@@ -244,11 +244,11 @@ class FenceLane(Lane):
         self._digest = ""
         self._done = self._look()
         if self._done.batch == batch:
-            # Chunks can be skipped only if they are cut as they were the first time.
+            # Chunks can be skipped only if they are cut in the same way as the first time.
             self.chunk_rows = self._done.chunk_rows
 
     def close(self) -> None:
-        """Write what is left; a retry must not bring less than what was written."""
+        """Write the remaining rows; a retry must not bring fewer rows than were written."""
         super().close()
         done = self._known()
         if done.batch == self._batch and done.chunks > self._chunks:
@@ -279,8 +279,8 @@ class FenceLane(Lane):
         done = self._known()
         if done.digest == BROKEN:
             raise SinkError(
-                f"An earlier attempt at batch {done.batch} was refused in part by the server, so "
-                f"nobody knows what is written. Look at the streams, then delete {self.marker!r}."
+                f"The server refused a part of an earlier attempt at batch {done.batch}, so it is "
+                f"unknown what is written. Look at the streams, then delete {self.marker!r}."
             )
         if done.batch > self._batch:
             raise SinkError(
@@ -308,7 +308,7 @@ class FenceLane(Lane):
         )
 
     def _known(self) -> Mark:
-        """What the marker says, and will say until we write or a WATCH tells."""
+        """The content of the marker, valid until we write or WATCH reports a change."""
         if self._watch.lane is not self:
             self._done = self._look()
         return self._done
@@ -321,7 +321,7 @@ class FenceLane(Lane):
         return parse_mark(replies[1])
 
     def _transaction(self, commands: bytes, count: int) -> Mark:
-        """Write a chunk if the marker is as we know it; what the marker says now."""
+        """Write a chunk if the marker is as we know it; return the new marker."""
         mark = Mark(self._batch, self._chunks, self._digest, self.chunk_rows)
         self.link.send_packed(
             pack("MULTI")

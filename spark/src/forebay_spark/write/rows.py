@@ -2,10 +2,10 @@
 
     stream      the option ``stream``, or else the column ``streamColumn`` of each row
     fields      every other column (or those of ``fieldColumns``), by its name
-                a map column named ``fields`` gives its members instead, so that what the
-                source has read can be written as it stands; then id, timestamp and seq,
-                which the source has made, are not fields; the column ``raw`` of an archive
-                fills in what the map cannot hold
+                a map column named ``fields`` gives its members instead, so that rows of the
+                source can be written unchanged; then id, timestamp and seq, which the source
+                has made, are not fields; the column ``raw`` of an archive has what the map
+                cannot hold
     null        the field is left out
 
 Values are written in the form that the source reads back: numbers and booleans as text,
@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 class Layout:
-    """Which column plays which part."""
+    """The role of each column."""
 
     def __init__(self, schema: StructType, options: Options) -> None:
         names = schema.fieldNames()
@@ -69,7 +69,7 @@ class Layout:
             _check("fieldColumns", name, names)
         self.field_columns = options.fieldColumns or self._fields(schema)
         self.map_column = FIELDS if _has_map(schema) and FIELDS in self.field_columns else None
-        #: Rows of an archive say there what the map cannot, and become the entries they were.
+        #: Rows of an archive have there what the map cannot hold, and become the original entries.
         self._is_exact = self.map_column is not None and _has_raw(schema)
 
     def _fields(self, schema: StructType) -> tuple[str, ...]:
@@ -92,20 +92,20 @@ class Layout:
             yield Row(_named(stream), entry_id, key, fields)
 
     def streams(self, batch: pa.RecordBatch) -> list[str]:
-        """The streams that rows of a record batch go to, in the order in which they appear."""
+        """The streams of the rows of a record batch, in the order of appearance."""
         if self.stream_column is None:
             return [self.stream]
         names: list[str | None] = texts(batch.column(self.stream_column).unique())
         return [_named(name) for name in names]
 
     def of_stream(self, batch: pa.RecordBatch, stream: str) -> pa.RecordBatch:
-        """The rows of a record batch that go to one stream."""
+        """The rows of a record batch for one stream."""
         if self.stream_column is None:
             return batch
         return batch.filter(pc.equal(batch.column(self.stream_column), stream))
 
     def packed(self, batch: pa.RecordBatch, middle: tuple[Any, ...]) -> bytes:
-        """XADD commands of all rows on the wire; ``middle`` stands between stream and fields.
+        """XADD commands of all rows on the wire; ``middle`` is between stream and fields.
 
         Arrow joins the columns; rows with nulls or a map of fields are joined one by one,
         to the same bytes.
@@ -130,7 +130,7 @@ class Layout:
         return repeat(constant) if name is None else texts(batch.column(name))
 
     def _field_lists(self, batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-        """Names and values in turns, for each row."""
+        """Names and values, alternating, for each row."""
         plain = [name for name in self.field_columns if name != self.map_column]
         columns = [texts(batch.column(name)) for name in plain]
         if self.map_column is None and all(batch.column(n).null_count == 0 for n in plain):
@@ -202,7 +202,7 @@ def _rebuilt(batch: pa.RecordBatch) -> list[exact.Fields]:
     except KeyError as error:
         name = error.args[0].decode("utf-8", "replace")
         raise SinkError(
-            f"A row has no field {name!r} in its map fields, but its column raw counts on it. "
+            f"A row has no field {name!r} in its map fields, but its column raw needs it. "
             "Drop the column raw where fields are changed."
         ) from None
 
@@ -245,7 +245,7 @@ def _as_json(value: Any, kind: pa.DataType) -> str:
 
 
 def _plain(value: Any, kind: pa.DataType) -> Any:
-    """A nested Arrow value as what JSON can say."""
+    """A nested Arrow value as values of JSON."""
     if value is None:
         return None
     if pa.types.is_struct(kind):

@@ -1,14 +1,14 @@
 """Writing tables to streams: what Spark calls, and which lane a row takes.
 
-``write`` runs once per task attempt, with an iterator of record batches.  It is told
-neither the batch nor the query, but Spark keeps both in the properties of the task:
-together with the number of the partition they name a task through all its attempts,
-over restarts of the driver too.  A batch write has no such names; its writer object is
-made once and copied to all attempts, so a name that it makes up serves as well, and
-``writeId`` lets a person give one that outlives the job.
+``write`` runs once per task attempt, with an iterator of record batches.  It does not
+get the batch or the query, but Spark keeps both in the properties of the task: together
+with the number of the partition they identify a task through all its attempts, also over
+restarts of the driver.  A batch write has no such names; its writer object is made once
+and copied to all attempts, so it makes up a name, and with ``writeId`` a user can give
+one that survives the job.
 
-A task of a replayed batch gets the same rows because the source cuts a batch the same
-way again (offsets.py).  Where a shuffle changes their order, the lane notices.
+A task of a replayed batch gets the same rows because the source cuts a batch in the same
+way again (offsets.py).  If a shuffle changes their order, the lane notices.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MARKER_GRACE_MS = 3600 * 1000
 
 @dataclass(frozen=True)
 class Written(WriterCommitMessage):
-    """What a task tells the driver."""
+    """The message of a task to the driver."""
 
     rows: int
     markers: tuple[str, ...]
@@ -80,7 +80,7 @@ class TaskWriter:
         rows = 0
         try:
             if not self._server.is_cluster:
-                # Also without rows: a first attempt that had some is found out.
+                # Also without rows: this detects a first attempt that had some.
                 self._only_lane()
             for batch in batches:
                 self._add(batch)
@@ -93,7 +93,7 @@ class TaskWriter:
         return Written(rows, tuple(lane.marker for lane in lanes if isinstance(lane, FenceLane)))
 
     def _add(self, batch: pa.RecordBatch) -> None:
-        """Hand rows to the lane of their stream; outside a cluster there is but one."""
+        """Give rows to the lane of their stream; without a cluster there is only one."""
         if not self._server.is_cluster:
             self._only_lane().add(batch)
             return
@@ -130,7 +130,7 @@ class TaskWriter:
 
 
 def write_name(write_id: str, stream: str | None) -> str:
-    """How the markers of a batch write begin; one ID may be used for writes to two streams."""
+    """The prefix of a batch write's markers; one ID may be used for writes to two streams."""
     return f"{write_id}:{stream}" if stream else write_id
 
 
@@ -161,12 +161,12 @@ class BatchWriter(DataSourceArrowWriter):
         return TaskWriter(self._layout, self._options, name, 0).write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """All is written; markers are kept for long only if the write may be repeated."""
+        """Everything is written; markers stay long only if the write may be repeated."""
         if self._options.writeId is None:
             self._forget(messages)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """The job failed; what is written stays, as a log cannot take back."""
+        """The job failed; written rows stay, because a log cannot undo them."""
         if self._options.writeId is None:
             self._forget(messages)
 

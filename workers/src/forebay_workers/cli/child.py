@@ -2,9 +2,9 @@
 
     python -m forebay_workers.cli.child module:app GRACE FD
 
-It writes a report a second to the descriptor, one JSON object a line, and ends in good order at
-SIGTERM.  Exit codes: 0 after a stop, 2 for a sentence that somebody has to act on (no restart
-helps), anything else for a crash.
+It writes a report a second to the descriptor, one JSON object a line, and ends cleanly at SIGTERM.
+Exit codes: 0 after a stop, 2 for an error that the user must fix (a restart does not help),
+anything else for a crash.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from forebay_workers.worker.owned import OwnedFlow
 from forebay_workers.worker.worker import Worker
 
 REPORT_S = 1.0
-#: There are many partitions: the server is asked about them in every fifth report.
+#: Partitions are many: only every fifth report asks the server about them.
 PARTITION_TURNS = 5
 USER_ERROR = 2
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -37,8 +37,8 @@ LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 async def state(
     app: App, worker: Worker, metrics: Metrics, known: dict[str, dict[str, float]]
 ) -> dict[str, Any]:
-    """What is reported; ``known`` is what the server said before about partitions."""
-    # Counts of partitions that others have now stay ours.
+    """The report; ``known`` has the server's earlier answers about partitions."""
+    # Our counts stay, also for partitions that other processes own now.
     report: Report = {stream: dict(counts) for stream, counts in metrics.counts.items()}
     for stream, flow in list(worker.flows.items()):
         if not isinstance(flow, OwnedFlow) or stream not in known:
@@ -55,7 +55,7 @@ async def state(
 
 
 async def server_facts(app: App, stream: str, dead: str) -> dict[str, float]:
-    """Lag, pending and dead letters, if the server answers; lag only if it knows."""
+    """Lag, pending and dead letters, if the server answers; lag only if the server knows it."""
     try:
         groups = await app.server.shared.ask("XINFO", "GROUPS", stream)
         length = await app.server.shared.ask("XLEN", dead)
@@ -83,14 +83,14 @@ async def report_on(app: App, worker: Worker, metrics: Metrics, descriptor: int)
             worker.stop()
             return
         except BlockingIOError:
-            pass  # the parent is slow; the next line says the same
+            pass  # the parent is slow; the next report replaces this one
         await asyncio.sleep(REPORT_S)
 
 
 async def run(place: str, grace_s: float | None, descriptor: int) -> int:
     """Work until SIGTERM."""
     app = load(place)
-    if not logging.getLogger().handlers:  # the app has not said how it wants to log
+    if not logging.getLogger().handlers:  # the app has not set up logging
         logging.basicConfig(level=logging.INFO, format=LOG_FORMAT)
     if grace_s is not None:
         app.grace = grace_s
@@ -111,7 +111,7 @@ async def run(place: str, grace_s: float | None, descriptor: int) -> int:
 
 
 def main(words: list[str]) -> int:
-    """One process; its exit code."""
+    """Run one process; return its exit code."""
     place, grace, descriptor = words
     try:
         return asyncio.run(run(place, float(grace) if grace else None, int(descriptor)))
@@ -124,5 +124,5 @@ if __name__ == "__main__":
     code = main(sys.argv[1:])
     sys.stdout.flush()
     sys.stderr.flush()
-    # A handler in a thread that did not end in time must not keep the process.
+    # A thread whose handler did not end in time must not keep the process alive.
     os._exit(code)

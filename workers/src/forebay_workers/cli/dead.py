@@ -1,4 +1,4 @@
-"""``forebay dead``: the letters of messages that no handler could take."""
+"""``forebay dead``: dead letters, the messages that no handler could process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from forebay_workers.shares.members import count_key, known_count
 
 EPILOG = """\
 STREAM is the stream that the messages came from: the letters of orders are in orders:dead.
---letters names another stream of letters.
+--letters names another dead-letter stream.
 
 examples:
   forebay dead list orders
@@ -40,13 +40,13 @@ examples:
 
 app = App(
     name="dead",
-    help="Looks after dead letters: messages that failed each time, or did not fit their type.",
+    help="Manages dead letters: messages that failed on every attempt or did not match their type.",
     help_epilogue=EPILOG,
 )
 
-Stream = Annotated[str, Parameter(name="STREAM", help="where the messages came from")]
+Stream = Annotated[str, Parameter(name="STREAM", help="the stream that the messages came from")]
 Letters = Annotated[
-    str | None, Parameter(metavar="STREAM", help="where the letters are (STREAM:dead)")
+    str | None, Parameter(metavar="STREAM", help="the dead-letter stream (STREAM:dead)")
 ]
 ErrorText = Annotated[
     str | None, Parameter(name="--error", metavar="TEXT", help="letters whose error has this text")
@@ -60,11 +60,11 @@ LONGEST_ERROR = 200
 
 
 class NoLettersError(WorkerError):
-    """There is nothing that could be meant."""
+    """There is neither the stream nor its dead-letter stream."""
 
 
 class Desk:
-    """The letters of one stream, while a command runs."""
+    """The dead letters of one stream, while a command runs."""
 
     def __init__(self, server: Serves, stream: str, dead: DeadLetters) -> None:
         self._server = server
@@ -72,7 +72,7 @@ class Desk:
         self.dead = dead
 
     async def none(self) -> int:
-        """Say that there are no letters; a stream that is not there is perhaps misspelled."""
+        """Say that there are no letters, or that there is no such stream."""
         for name in (count_key(self.stream), self.stream, *self.dead.streams):
             if await self._server.shared.ask("EXISTS", name):
                 answer(f"no dead letters in {self.dead.where}")
@@ -85,7 +85,7 @@ class Desk:
 
 @asynccontextmanager
 async def opened(url: str, stream: str, letters: str | None) -> AsyncIterator[Desk]:
-    """Go to a server; what goes wrong there is one sentence that names it."""
+    """Connect to a server; its errors become one sentence that names it."""
     clock = RealClock()
     server = reach(url or DEFAULT_URL, clock)
     try:
@@ -98,7 +98,7 @@ async def opened(url: str, stream: str, letters: str | None) -> AsyncIterator[De
 
 
 async def _places(server: Serves, stream: str, letters: str | None, url: str) -> list[str]:
-    """The streams of letters; a partitioned stream has one for each partition."""
+    """The dead-letter streams; a partitioned stream has one for each partition."""
     count = 0 if letters else await known_count(server, stream)
     whole = Partitioned(stream, count) if count else stream
     return dead_streams(whole, letters, is_cluster=url.startswith(CLUSTER))
@@ -118,7 +118,7 @@ def plain(word: bytes) -> Any:
 
 
 def fields_json(fields: Sequence[bytes]) -> Any:
-    """Fields for programs, as ``forebay range --json`` has them: pairs if a name stands twice."""
+    """Fields for programs, as in ``forebay range --json``: pairs if a name occurs twice."""
     words = list(map(plain, fields))
     pairs = list(zip(words[::2], words[1::2], strict=True))
     names = [name for name, _ in pairs if isinstance(name, str)]
@@ -139,7 +139,7 @@ async def list_letters(
     *,
     error: ErrorText = None,
     limit: Annotated[
-        int, Parameter(alias="-n", metavar="N", show_default=True, help="at most so many")
+        int, Parameter(alias="-n", metavar="N", show_default=True, help="at most this many")
     ] = 50,
     letters: Letters = None,
     json: Json = False,
@@ -197,7 +197,7 @@ async def show(
 ) -> int:
     """Show one letter: the message, the error, the traceback."""
     if entry_id is not None and not ENTRY_ID.fullmatch(entry_id):
-        complain(f"{entry_id!r} is no ID; try: forebay dead list {stream}")
+        complain(f"{entry_id!r} is not an ID; try: forebay dead list {stream}")
         return 2
     async with opened(url, stream, letters) as desk:
         if entry_id is None:
@@ -232,21 +232,21 @@ def lines_of(letter: Letter) -> list[str]:
 
 
 def chosen(ids: tuple[str, ...], error: str | None, every: bool) -> Callable[[Letter], bool] | None:
-    """Which letters were asked for; None if nothing was said."""
+    """Which letters the options choose; None if there are no such options."""
     if not (ids or error or every):
-        complain("say which letters: --id ID, --error TEXT or --all")
+        complain("choose letters with --id ID, --error TEXT or --all")
         return None
     return lambda letter: (not ids or letter.id in ids) and (error is None or error in letter.error)
 
 
 async def tell(desk: Desk, count: int, deed: str, ids: tuple[str, ...]) -> int:
-    """How many; 1 if somebody named letters that are not there."""
+    """Say how many; 1 if some of the given IDs are not letters."""
     if not count and not ids:
         return await desk.none()
     answer(f"{count} {deed}")
     if count < len(set(ids)):
         complain(
-            f"{len(set(ids)) - count} of these were not chosen or are no letters of "
+            f"{len(set(ids)) - count} of these were not chosen or are not letters of "
             f"{desk.dead.where}; try: forebay dead list {desk.stream}"
         )
         return 1
@@ -270,11 +270,11 @@ async def redrive(
     id: Ids = (),
     error: ErrorText = None,
     every: All = False,
-    rate: Annotated[float | None, Parameter(metavar="N", help="at most so many a second")] = None,
+    rate: Annotated[float | None, Parameter(metavar="N", help="at most this many a second")] = None,
     letters: Letters = None,
     url: Url = DEFAULT_URL,
 ) -> int:
-    """Send letters back to the streams that they came from, each once."""
+    """Send letters back to their original streams, each once."""
     wanted = chosen(id, error, every)
     if wanted is None:
         return 2

@@ -1,4 +1,4 @@
-"""``module:name`` to an App, or one sentence about why not."""
+"""Load an App from ``module:name``; an error is one sentence with the reason."""
 
 from __future__ import annotations
 

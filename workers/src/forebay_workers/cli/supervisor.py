@@ -3,13 +3,13 @@
     parent   reads a report a second from each child; shows lines; answers probes
     child    imports the app, works (child.py)
 
-On a terminal the lines of the parent stay at the foot, so what children print goes through the
-parent and stands above them.
+On a terminal the lines of the parent stay at the bottom.  So the output of children goes through
+the parent and appears above them.
 
-A child that crashes or is killed is started again, after a pause that grows while it keeps
-happening.  One that ends with a sentence for the user (exit code 2) ends everything: no restart
-would help.  SIGTERM goes to all children; who is not done a few seconds after the grace time is
-killed, and its messages are claimed by others after a lease.
+A child that crashes or is killed is started again, after a pause that grows with each crash.  If a
+child ends with an error for the user (exit code 2), everything ends: a restart would not help.
+SIGTERM goes to all children; a child that still runs a few seconds after the grace time is killed,
+and other workers claim its messages after a lease.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from forebay_workers.clock import Clock
 from forebay_workers.observe.metrics import Report, together
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
-#: A child that ran for so long did not crash at its start.
+#: A child that ran this long did not crash at its start.
 GOOD_RUN_S = 30.0
-#: What ending takes beyond the grace time: last words to the server.
+#: The time to end after the grace time: for the last commands to the server.
 EXTRA_S = 10.0
-#: How long a child that has ended may still have printed something that we have not read.
+#: How long to wait for unread output of a child that has ended.
 LAST_WORDS_S = 1.0
 DEFAULT_GRACE_S = 30.0
 
@@ -39,7 +39,7 @@ DEFAULT_GRACE_S = 30.0
 class Child:
     """One process and its latest report.
 
-    ``through`` names the outputs that we print for it; ``look`` is called after each report.
+    ``through`` names the outputs that the parent prints; ``look`` is called after each report.
     """
 
     def __init__(
@@ -51,13 +51,13 @@ class Child:
         self.process: asyncio.subprocess.Process | None = None
         self.report: Report = {}
         self.is_ready = False
-        #: What its app is about, in a few words.
+        #: Its group, streams and server, in a few words.
         self.about = ""
-        #: Counts of processes that have ended, so that sums never go back.
+        #: Counts of earlier processes, so that sums never decrease.
         self.before: Report = {}
 
     async def run(self) -> int:
-        """Start a process and read its reports until it ends; its exit code."""
+        """Start a process and read its reports until it ends; return its exit code."""
         reading, writing = os.pipe()
         try:
             self.process = await self._started(writing)
@@ -87,7 +87,7 @@ class Child:
             self.report = {}
 
     async def _started(self, writing: int) -> asyncio.subprocess.Process:
-        # A pipe makes Python keep what is printed until there is much of it.
+        # Python buffers output to a pipe, unless told otherwise.
         env = os.environ | {"PYTHONUNBUFFERED": "1"} if self._through else None
         pipes: dict[str, Any] = dict.fromkeys(self._through, asyncio.subprocess.PIPE)
         return await asyncio.create_subprocess_exec(
@@ -101,13 +101,13 @@ class Child:
         self._look()
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal, if the process is there."""
+        """Send a signal, if the process runs."""
         if self.process is not None and self.process.returncode is None:
             self.process.send_signal(number)
 
 
 async def print_all(source: asyncio.StreamReader, name: str) -> None:
-    """Print what a child prints, by whole lines, to ``sys.stdout`` or ``sys.stderr``."""
+    """Print the output of a child, by whole lines, to ``sys.stdout`` or ``sys.stderr``."""
     rest = b""
     while data := await source.read(1 << 16):
         whole, newline, rest = (rest + data).rpartition(b"\n")
@@ -116,7 +116,7 @@ async def print_all(source: asyncio.StreamReader, name: str) -> None:
 
 
 def _counted(report: Report) -> Report:
-    """Without what a process that has ended no longer has."""
+    """A report without the values that end with the process."""
     return {
         stream: {name: value for name, value in row.items() if name not in ("held", "running")}
         for stream, row in report.items()
@@ -157,11 +157,11 @@ class Supervisor:
             self._tell(f"{head}: {self._children[0].about}")
 
     def report(self) -> Report:
-        """What all children did and have."""
+        """The reports of all children, added up."""
         return together([part for child in self._children for part in (child.before, child.report)])
 
     async def run(self) -> int:
-        """Until all have ended; the exit code."""
+        """Run until all children have ended; return the exit code."""
         codes = await asyncio.gather(*(self._keep(child) for child in self._children))
         return max(codes, default=0)
 
@@ -185,11 +185,11 @@ class Supervisor:
             await self._clock.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
             code = 0
-        # Who was killed after the grace time is no fault of the supervisor.
+        # A kill after the grace time is not a failure of the supervisor.
         return 0 if code == -signal.SIGKILL else code
 
     def stop(self) -> None:
-        """Let all end; kill those that do not."""
+        """Stop all children; kill those that do not end in time."""
         if self._stopping.is_set():
             return
         self._stopping.set()
@@ -202,7 +202,7 @@ class Supervisor:
             child.send(signal.SIGKILL)
 
     def reload(self) -> None:
-        """Let all end in good order and start again."""
+        """Let all children end cleanly and start again."""
         self._tell("a file has changed; the workers start again")
         for child in self._children:
             self._reloading.add(child)

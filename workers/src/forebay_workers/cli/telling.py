@@ -1,4 +1,4 @@
-"""How commands speak: answers, errors as one sentence, questions, and options that they share."""
+"""Output of commands: answers, errors as one sentence, questions; and shared options."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ Url = Annotated[
 ]
 Json = Annotated[
     bool,
-    Parameter(help='JSON, one object a line; bytes that are no UTF-8 become {"base64": "..."}'),
+    Parameter(help='JSON, one object a line; bytes that are not UTF-8 become {"base64": "..."}'),
 ]
-Yes = Annotated[bool, Parameter(alias="-y", help="do it without a question")]
+Yes = Annotated[bool, Parameter(alias="-y", help="do it without asking")]
 
 
 class ReaderGoneError(Exception):
-    """Who reads our output has seen enough (``| head``); no fault of a server."""
+    """The reader of our output has closed it (``| head``); not a server error."""
 
 
 def complain(text: str) -> None:
-    """A sentence for a person, where errors go."""
+    """Write a sentence for a person to standard error."""
     sys.stderr.write(f"forebay: {text}\n")
 
 
 def answer(*lines: str) -> None:
-    """Lines of the answer."""
+    """Write lines of the answer."""
     try:
         sys.stdout.write("".join(f"{line}\n" for line in lines))
     except BrokenPipeError:
@@ -49,7 +49,7 @@ def answer(*lines: str) -> None:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows as the lines of a table; no cell is cut, and the last one may be of any length."""
+    """Rows as the lines of a table; no cell is cut, and the last one may have any length."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
     return [
         "  ".join([*(f"{c:<{w}}" for c, w in zip(row, widths, strict=False)), row[-1]])
@@ -58,7 +58,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def agreed(deed: str, *, yes: bool) -> bool:
-    """Whether somebody wants this: by --yes, or by an answer; where nobody can answer, it is no."""
+    """Whether the user agrees: by --yes, or by an answer; without a terminal the answer is no."""
     if yes:
         return True
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -75,7 +75,7 @@ def agreed(deed: str, *, yes: bool) -> bool:
 def told(
     command: Callable[P, Coroutine[Any, Any, int | None]],
 ) -> Callable[P, int]:
-    """A coroutine as a command; what it raises on purpose is one sentence."""
+    """A coroutine as a command; expected errors become one sentence."""
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> int:

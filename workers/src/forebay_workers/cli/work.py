@@ -22,11 +22,11 @@ from forebay_workers.observe.metrics import prometheus, whole
 
 EPILOG = """\
 One line for each stream says how many messages a second are handled, how many wait (lag), how
-many are being handled (pending), and how many were tried again or are dead letters. SIGTERM and
-ctrl-c let handlers end within --grace seconds and hand the rest back.
+many are being handled (pending), and how many were tried again or are dead letters. After SIGTERM
+or ctrl-c, handlers have --grace seconds to end; all other messages are handed back.
 
-The server is the one that App(url) names, or else FOREBAY_URL. Modules are looked for in this
-folder first. An app that does not set up logging gets it on standard error.
+The server is the one that App(url) names, or else FOREBAY_URL. Modules are searched in this
+folder first. If the app does not set up logging, the log goes to standard error.
 
 examples:
   forebay work shop:app
@@ -45,13 +45,13 @@ async def work(
     /,
     *,
     workers: Annotated[int, Parameter(metavar="N", show_default=True, help="processes")] = 1,
-    reload: Annotated[bool, Parameter(help="start again when a .py file here changes")] = False,
+    reload: Annotated[bool, Parameter(help="restart when a .py file here changes")] = False,
     health: Annotated[
-        str | None, Parameter(metavar="ADDRESS", help="answer probes and metrics, as :8081")
+        str | None, Parameter(metavar="ADDRESS", help="serve probes and metrics, as :8081")
     ] = None,
     grace: Annotated[
         float | None,
-        Parameter(metavar="SECONDS", help="how long handlers may take to end (as the App says)"),
+        Parameter(metavar="SECONDS", help="how long handlers may take to end (from the App)"),
     ] = None,
 ) -> int:
     """Run the handlers of an app."""
@@ -79,7 +79,7 @@ async def work(
 
 
 def printed_for_children() -> list[str]:
-    """What children print on our terminal must not run into the live lines."""
+    """The outputs of children to print ourselves, so that they do not mix with the live lines."""
     if not sys.stderr.isatty():
         return []
     return ["stderr", "stdout"] if sys.stdout.isatty() else ["stderr"]
@@ -88,7 +88,7 @@ def printed_for_children() -> list[str]:
 def lines(
     report: Mapping[str, Mapping[str, float]], handled: dict[str, float], seconds: float
 ) -> Iterator[str]:
-    """One line a stream; ``handled`` is what was handled when the last lines were made."""
+    """One line a stream; ``handled`` has the counts of the previous lines."""
     report = whole(report)
     width = max(map(len, report), default=0)
     for stream, row in sorted(report.items()):
@@ -123,7 +123,7 @@ def changes(folder: Path) -> dict[str, float]:
         folders[:] = [name for name in folders if name[0] not in "._"]
         for name in names:
             if name.endswith(".py"):
-                file = os.path.join(path, name)  # noqa: PTH118 - a thousand of them, each second
+                file = os.path.join(path, name)  # noqa: PTH118 - a thousand calls, each second
                 try:
                     found[file] = os.stat(file).st_mtime
                 except OSError:

@@ -5,8 +5,8 @@
     "fields"   @type Order   item tea   price 3.2          other programs read it at once
     "json"     @type Order   data {"item":"tea","price":3.2}
 
-``@type`` stands before what was an object, so that several types can share a stream; a dict has
-none.  Nothing else is added, and an attribute that is None has no field.
+``@type`` comes first if the message was an object, so that several types can share a stream; a dict
+has none.  Nothing else is added, and an attribute that is None has no field.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Decode = Callable[[Message], Any]
 
 
 def tag_of(kind: type) -> bytes:
-    """How a type is called on a stream: its name, or what ``__message_type__`` says."""
+    """The name of a type on a stream: its own, or the value of ``__message_type__``."""
     return str(getattr(kind, "__message_type__", kind.__name__)).encode()
 
 
@@ -46,7 +46,7 @@ def encode(value: Any, layout: Layout) -> list[bytes]:
 
 
 def decoder(kind: Any, layout: Layout) -> Decode:
-    """A function from a message to what a handler wants of it."""
+    """A function from a message to the argument that a handler wants."""
     if kind is Message:
         return _itself
     if kind is dict or kind is Any:
@@ -62,9 +62,9 @@ def _itself(message: Message) -> Message:
 
 
 class _Texts:
-    """All fields that are no headers, as text.
+    """All fields that are not headers, as text.
 
-    Messages that follow one another mostly have the same names: these are decoded once.
+    Consecutive messages mostly have the same field names: these are decoded once.
     """
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class _Texts:
                 }
             return dict(zip(self._texts, map(bytes.decode, raw[1::2]), strict=True))
         except UnicodeDecodeError as error:
-            raise MisfitError(f"a field is no text: {error}") from None
+            raise MisfitError(f"a field is not text: {error}") from None
 
     def _learn(self, names: list[bytes]) -> None:
         self._texts = ["" if _is_header(name) else name.decode() for name in names]
@@ -101,11 +101,11 @@ def _json_dict(message: Message) -> Any:
     try:
         return msgspec.json.decode(_data(message))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise MisfitError(f"no JSON: {error}") from None
+        raise MisfitError(f"not JSON: {error}") from None
 
 
 def key_of(name: str, layout: Layout) -> Callable[[Message], bytes | None]:
-    """A function from a message to the value of one of its attributes; None if it has none."""
+    """A function from a message to the value of one attribute; None if it is missing."""
     field = name.encode()
     if layout == "fields":
         return lambda message: message.header(field)
@@ -114,7 +114,7 @@ def key_of(name: str, layout: Layout) -> Callable[[Message], bytes | None]:
         try:
             value = msgspec.json.decode(_data(message)).get(name)
         except (MisfitError, msgspec.DecodeError, UnicodeDecodeError, AttributeError):
-            return None  # it becomes a dead letter when its turn comes
+            return None  # it becomes a dead letter when it runs
         return None if value is None else msgspec.json.encode(value)
 
     return member
@@ -128,7 +128,7 @@ def _data(message: Message) -> bytes:
 
 
 def _from_fields(family: Family) -> Decode:
-    """One attribute a field.  Fields that are no attributes are passed over."""
+    """One attribute a field.  Fields that are not attributes are ignored."""
     kinds = {attribute.name.encode(): attribute for attribute in family.attributes}
     absent = {a.name: None for a in family.attributes if a.none_if_absent}
 

@@ -1,11 +1,11 @@
-"""The families of types that a message may have, each with the same two moves.
+"""The families of types that a message may have, each with the same two operations.
 
     load(values)   attributes as text, bytes and parsed JSON  ->  an object
     dump(object)   an object  ->  attributes as plain values
     load_json, dump_json: the same for a message that is one JSON text
 
-msgspec has dataclasses, its own structs and typed dicts.  pydantic is imported only
-where a user has imported it before.
+msgspec handles dataclasses, its own structs and typed dicts.  pydantic is imported only
+if the user has imported it before.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from forebay_workers.errors import ConfigError, MisfitError
 
 
 class Family(Protocol):
-    """What is done with a type."""
+    """The operations on a type."""
 
     @property
     def attributes(self) -> Sequence[Attribute]: ...
@@ -32,7 +32,7 @@ class Family(Protocol):
 
 
 class Structs:
-    """Dataclasses, structs and typed dicts, which msgspec knows."""
+    """Dataclasses, structs and typed dicts, through msgspec."""
 
     def __init__(self, kind: type) -> None:
         self._kind = kind
@@ -43,14 +43,14 @@ class Structs:
         self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(kind)
 
     def load(self, values: dict[str, Any]) -> Any:
-        """An object out of its attributes; numbers and times come as text."""
+        """An object from its attributes; numbers and times are text."""
         try:
             return msgspec.convert(values, self._kind, strict=False)
         except msgspec.ValidationError as error:
             raise MisfitError(f"{self._kind.__name__}: {error}") from None
 
     def load_json(self, text: bytes) -> Any:
-        """An object out of a JSON text."""
+        """An object from a JSON text."""
         try:
             return self._decoder.decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -79,11 +79,11 @@ class Models:
         ]
 
     def load(self, values: dict[str, Any]) -> Any:
-        """An object out of its attributes, as pydantic reads a form."""
+        """An object from its attributes, as pydantic reads a form."""
         return self._checked(self._kind.model_validate, values)
 
     def load_json(self, text: bytes) -> Any:
-        """An object out of a JSON text."""
+        """An object from a JSON text."""
         return self._checked(self._kind.model_validate_json, text)
 
     def _checked(self, load: Any, source: Any) -> Any:
@@ -94,20 +94,20 @@ class Models:
 
 
 def _first_fault(error: Any) -> str:
-    """Where the first of pydantic's faults is, and what is wrong there."""
+    """The place and the text of pydantic's first error."""
     fault = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, fault["loc"]))
     return f"{place}: {fault['msg']}" if place else str(fault["msg"])
 
 
 def is_model(kind: Any) -> bool:
-    """Whether a type is a model of pydantic; without pydantic none is."""
+    """Whether a type is a pydantic model; False without pydantic."""
     pydantic = sys.modules.get("pydantic")
     return pydantic is not None and isinstance(kind, type) and issubclass(kind, pydantic.BaseModel)
 
 
 def is_struct(kind: Any) -> bool:
-    """Whether msgspec makes objects of it."""
+    """Whether msgspec can create objects of it."""
     if not isinstance(kind, type):
         return False
     if dataclasses.is_dataclass(kind) or issubclass(kind, msgspec.Struct):
@@ -116,7 +116,7 @@ def is_struct(kind: Any) -> bool:
 
 
 def family_of(kind: Any) -> Family:
-    """The family of a type, or a sentence about what a handler may ask for."""
+    """The family of a type; ConfigError says which types a handler may take."""
     if is_model(kind):
         return Models(kind)
     if is_struct(kind):
@@ -130,7 +130,7 @@ def family_of(kind: Any) -> Family:
 def dump(value: Any) -> dict[str, Any]:
     """The attributes of an object as plain values; bytes stay bytes."""
     if is_model(type(value)):
-        # "python" keeps bytes; msgspec makes the rest plain.
+        # The mode "python" keeps bytes; msgspec makes the rest plain.
         value = value.model_dump()
     plain = msgspec.to_builtins(value, builtin_types=(bytes,), str_keys=True)
     if not isinstance(plain, dict):

@@ -26,12 +26,12 @@ class Attribute(NamedTuple):
 
     name: str
     kind: Kind
-    #: It may be None and has no default: a field that is not there means None.
+    #: It may be None and has no default: a missing field means None.
     none_if_absent: bool
 
 
 def kind_of(annotation: Any) -> Kind:
-    """How values of this type are written; a choice of several is JSON unless all are scalars."""
+    """How values of this type are written; a union is JSON unless all its types are scalars."""
     if typing.get_origin(annotation) is typing.Annotated:
         return kind_of(typing.get_args(annotation)[0])
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
@@ -53,12 +53,12 @@ def may_be_none(annotation: Any) -> bool:
 
 
 def attribute(name: str, annotation: Any, *, has_default: bool) -> Attribute:
-    """What has to be known about one attribute."""
+    """The facts about one attribute."""
     return Attribute(name, kind_of(annotation), may_be_none(annotation) and not has_default)
 
 
 def to_bytes(value: Any) -> bytes:
-    """A value that msgspec or pydantic has made plain, as the bytes of a field."""
+    """A plain value, from msgspec or pydantic, as the bytes of a field."""
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, bytes):

@@ -1,1 +1,1 @@
-"""Entries from the server to this process: groups, new entries, claims from the dead."""
+"""Entries from the server to this process: groups, new entries, claims from dead workers."""

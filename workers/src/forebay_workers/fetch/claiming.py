@@ -1,14 +1,14 @@
-"""Take over what a dead worker left pending, and this consumer's own backlog after a restart.
+"""Take over the pending entries of a dead worker, and our own backlog after a restart.
 
-    XPENDING stream group IDLE lease ( cursor + n      who has what, how long, how often
+    XPENDING stream group IDLE lease ( cursor + n      consumer, idle time, count
     XCLAIM   stream group me lease id ... RETRYCOUNT n      the same entries, once for each n
 
-A living worker sets the idle time of all that it holds back to 0 three times a lease
-(lanes/leases.py), so only the dead have entries that are idle for a whole lease.
+A living worker resets the idle time of all its entries to 0 three times a lease (lanes/leases.py),
+so only dead workers have entries that are idle for a whole lease.
 
-RETRYCOUNT keeps the count as it is.  The count goes up when a handler starts, not when an entry
-changes hands: otherwise innocent entries, prefetched by a worker that a poisonous one keeps
-killing, would be charged for attempts that they never had.
+RETRYCOUNT keeps the count as it is.  The count rises when a handler starts, not when an entry
+changes its owner.  Otherwise a poisonous entry that keeps killing workers would also raise the
+counts of the innocent entries that they had prefetched.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ START = "-"
 
 
 class Claimer:
-    """Claims for one consumer of one group, a page at a time, stream by stream."""
+    """Claims for one consumer of one group, page by page, stream by stream."""
 
     def __init__(self, link: Asks, group: str, consumer: str, clock: Clock) -> None:
         self._link = link
@@ -38,7 +38,7 @@ class Claimer:
         self._cursors: dict[str, str] = {}
 
     async def claim(self, stream: str, idle_s: float, count: int) -> list[Message]:
-        """Entries that have been idle for so long."""
+        """Entries that have been idle for ``idle_s``."""
         idle_ms = int(idle_s * 1000)
         start = self._cursors.get(stream, START)
         rows = await self._link.ask(
@@ -49,14 +49,14 @@ class Claimer:
         return await self.take(stream, rows, idle_ms)
 
     async def own_backlog(self, stream: str, count: int, after: str = START) -> list[Message]:
-        """What this consumer had before it was restarted under the same name."""
+        """Entries that this consumer had before a restart under the same name."""
         rows = await self._link.ask(
             "XPENDING", stream, self._group, after, "+", count, self._consumer
         )
         return await self.take(stream, rows, 0)
 
     async def take(self, stream: str, rows: Sequence[Any], idle_ms: int) -> list[Message]:
-        """Claim what XPENDING listed; somebody else may have been quicker."""
+        """Claim the entries that XPENDING listed; another worker may have been quicker."""
         if not rows:
             return []
         commands = claims(stream, self._group, self._consumer, rows, idle_ms)

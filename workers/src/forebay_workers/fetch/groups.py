@@ -1,8 +1,8 @@
-"""The group of each stream: made when a worker starts, and again if it vanishes.
+"""The group of each stream: created when a worker starts, and again if it vanishes.
 
-A group that vanished is made again where this process was, so that nothing is passed over that was
-added meanwhile.  If the stream itself is new (FLUSHALL), its IDs may begin anew: then the group
-starts at its beginning.
+A vanished group is created again at the position of this process, so that no entry added meanwhile
+is skipped.  If the stream itself is new (FLUSHALL), its IDs may start again: then the group starts
+at its beginning.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def id_key(entry_id: bytes) -> tuple[int, int]:
 
 
 async def ensure_group(link: Asks, stream: str, group: str, start: str) -> bool:
-    """Make the group, and the stream if need be; whether it was not there."""
+    """Create the group, and the stream if needed; whether the group is new."""
     try:
         await link.ask("XGROUP", "CREATE", stream, group, start, "MKSTREAM")
     except ResponseError as error:
@@ -32,7 +32,7 @@ async def ensure_group(link: Asks, stream: str, group: str, start: str) -> bool:
 
 
 async def remake_group(link: Asks, stream: str, group: str, seen: bytes | None, start: str) -> None:
-    """Make a group that is gone; ``seen`` is the last ID that this process got."""
+    """Create a vanished group again; ``seen`` is the last ID that this process got."""
     place = start if seen is None else seen.decode()
     if seen is not None:
         (last,) = await link.ask_all([("XREVRANGE", stream, "+", "-", "COUNT", 1)])

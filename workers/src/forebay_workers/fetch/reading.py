@@ -1,14 +1,14 @@
-"""New entries of all streams in one blocking command, and with them, where the server can, those
-that a dead worker left behind.
+"""New entries of all streams in one blocking command; if the server can, together with the entries
+of dead workers.
 
     XREADGROUP GROUP g me COUNT n [MAXSIZE b] BLOCK ms [CLAIM lease] STREAMS a b > >
 
 A reply holds [id, fields] for each entry, with CLAIM also its idle time and how often it was
-delivered before.  CLAIM counts what it delivers; it is counted again when a handler starts, so
-the count is set back at once (claiming.py says why).
+delivered before.  CLAIM counts its deliveries; the start of a handler counts again, so the count is
+set back at once (claiming.py says why).
 
-A cluster reads one slot in a command.  Then each slot has a read of its own under way, and
-whichever ends first is delivered; the others are left to wait.
+A cluster reads one slot in a command.  So each slot has its own read under way.  The read that ends
+first is delivered; the others continue to wait.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from forebay_workers.servers.abilities import Abilities
 from forebay_workers.servers.connect import Asks, Serves
 from forebay_workers.servers.link import Command
 
-#: While some stream has no room, others are waited for in short steps.
+#: While a stream has no room, reads of the others block only this long.
 SHORT_BLOCK_S = 0.05
-#: For whom a stream is read.
+#: The receiver of a stream's entries.
 T = TypeVar("T")
 Entries = list[Any]
 Read = list[tuple[str, Entries]]
@@ -51,12 +51,12 @@ class Reader(Generic[T]):
         self._lease_ms = int(lease_s * 1000)
         self._abilities = abilities
 
-        #: Reads under way, by slot, and for whom.
+        #: Reads under way, by slot, with their receivers.
         self._flying: dict[int, tuple[asyncio.Task[Read], dict[str, T]]] = {}
 
     @property
     def flying(self) -> Collection[str]:
-        """Streams that a read is under way for."""
+        """Streams with a read under way."""
         return {stream for _, streams in self._flying.values() for stream in streams}
 
     async def read(
@@ -67,10 +67,10 @@ class Reader(Generic[T]):
         block_s: float,
         room: asyncio.Event | None,
     ) -> list[tuple[T, Entries]]:
-        """Entries, and for whom they were read; nothing if none came in time.
+        """Entries with their receivers; nothing if none arrived in time.
 
-        ``room``: streams were left out that have no room.  It tells when that may have changed;
-        one read for all cannot be ended by it, and blocks only for a moment.
+        ``room``: given if streams without room were left out.  It is set when there may be room;
+        it cannot end a single read for all streams, so such a read blocks only for a moment.
         """
         slots: dict[int, dict[str, T]] = {}
         for stream, whose in streams.items():
@@ -86,7 +86,7 @@ class Reader(Generic[T]):
         return self._landed()
 
     async def _wait(self, room: asyncio.Event | None) -> None:
-        """Until a read has ended, or there is room."""
+        """Wait until a read has ended, or there is room."""
         waiting: set[asyncio.Task[Any]] = {task for task, _ in self._flying.values()}
         has_room = None if room is None else asyncio.create_task(room.wait())
         try:
@@ -97,11 +97,11 @@ class Reader(Generic[T]):
                 has_room.cancel()
 
     def _landed(self) -> list[tuple[T, Entries]]:
-        """What reads that have ended brought; an error of one is raised after all."""
+        """The entries of reads that have ended; an error is raised if no read brought entries."""
         found: list[tuple[T, Entries]] = []
         for slot, (task, streams) in list(self._flying.items()):
             if task.done() and (not found or task.exception() is None):
-                # An error beside entries is kept for the next call, and so is nothing lost.
+                # With entries of other reads, an error waits for the next call: nothing is lost.
                 del self._flying[slot]
                 found += _for(streams, task.result())
         return found
@@ -120,10 +120,10 @@ class Reader(Generic[T]):
         return [(stream.decode(), entries) for stream, entries in reply or ()]
 
     def cancel(self) -> None:
-        """Wait for nothing more."""
+        """Cancel all reads."""
         for task, _ in self._flying.values():
             if not task.cancel() and not task.cancelled():
-                task.exception()  # it is known
+                task.exception()  # marks it as seen
         self._flying = {}
 
 
@@ -132,7 +132,7 @@ def _for(streams: Mapping[str, T], read: Read) -> list[tuple[T, Entries]]:
 
 
 def messages_of(stream: str, entries: Sequence[Any], clock: Clock) -> list[Message]:
-    """Entries as messages; those without fields are gone and need no handler."""
+    """Entries as messages; those without fields were deleted and need no handler."""
     now_ms, now_s = clock.now_ms(), clock.monotonic_s()
     return [
         Message(stream, entry[0], entry[1], entry[3] if len(entry) > 2 else 0, now_ms, now_s)
@@ -144,8 +144,8 @@ def messages_of(stream: str, entries: Sequence[Any], clock: Clock) -> list[Messa
 def uncounted(messages: Sequence[Message], group: str, consumer: str) -> list[Command]:
     """Commands that set the counts of claimed messages back to what they were.
 
-    Some of them may have been ours all the time: a server that claims takes entries of the
-    caller too, if the caller was silent for a lease.
+    Some of them may have been ours all the time: CLAIM also takes entries of the caller itself, if
+    the caller was silent for a lease.
     """
     by_count: dict[tuple[str, int], list[bytes]] = {}
     for message in messages:
@@ -159,7 +159,7 @@ def uncounted(messages: Sequence[Message], group: str, consumer: str) -> list[Co
 async def still_ours(
     link: Asks, messages: Sequence[Message], group: str, consumer: str
 ) -> list[Message]:
-    """Those that nobody has claimed since; none if the group is gone."""
+    """Messages that no other consumer has claimed since; none if the group is gone."""
     commands: list[Command] = [
         ("XPENDING", one.stream, group, one.key, one.key, 1, consumer) for one in messages
     ]

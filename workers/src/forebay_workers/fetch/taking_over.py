@@ -1,18 +1,18 @@
-"""What is pending in a partition belongs to its owner, in whosever name it is.
+"""All pending entries of a partition belong to its owner, whatever consumer they are pending for.
 
     owner A        reads 1 2 3, has done 1, is killed                 pending: 2 3 (A)
-    owner B        lists what is pending, claims 2 3, runs them       and only then reads 4 ...
+    owner B        lists pending entries, claims 2 3, runs them       and only then reads 4 ...
 
-In a partition nobody looks at idle times: the owner of the partition is the owner of all of it.
+In a partition idle times do not matter: the owner of the partition owns all of its entries.
 
-Late commands of an earlier owner do no harm, because B asks after every read whether anything is
-pending in another name, and takes that first:
+Late commands of an earlier owner do no harm: after every read B asks whether an entry is pending
+for another consumer, and takes such entries first:
 
-    A's read comes late     it got 4.  B gets 5, asks, finds 4, and runs 4 before 5.  A's read was
+    A's read is late        it got 4.  B gets 5, asks, finds 4, and runs 4 before 5.  A's read was
                             before B's, or it could not have got less than 5: so B always sees it.
-    A's claim comes late    2 is in A's name again.  B has it in hand and goes on.
-    A's ack comes late      A has handled 2 to its end.  If B has 2 in hand it runs again, in its
-                            place; if not, 3 is the next, as it should be.
+    A's claim is late       2 is A's again.  B already holds it and continues.
+    A's ack is late         A has handled 2 to its end.  If B holds 2, it runs again, in its place;
+                            if not, 3 is the next, as it should be.
     A starts nothing        its lease has ended by its own clock (shares/owners.py).
 """
 
@@ -28,7 +28,7 @@ PAGE = 1000
 
 
 async def has_strangers(link: Asks, stream: str, group: str, consumer: str) -> bool:
-    """Whether something is pending in another name than ours, or in none."""
+    """Whether an entry is pending for another consumer, or for none."""
     total, _, _, rows = await link.ask("XPENDING", stream, group)
     me = consumer.encode()
     mine = sum(int(count) for name, count in rows or () if name == me)
@@ -43,9 +43,9 @@ async def take_over(
     held: Container[bytes],
     unbegun: bytes | None = None,
 ) -> list[Message]:
-    """All that is pending and not in hand, in the order of IDs.
+    """All pending entries that we do not hold, in the order of IDs.
 
-    ``unbegun``: what is in this name was on its way here, so that no handler has begun with it.
+    ``unbegun``: entries of this consumer were on their way here: no handler has started with them.
     """
     found: list[Message] = []
     after = START

@@ -1,1 +1,1 @@
-"""Handlers: what a function wants of a message, and how it is called."""
+"""Handlers: the argument that a function wants, and how it is called."""

@@ -1,4 +1,4 @@
-"""What a batch handler returns if not all of its messages went well."""
+"""The result of a batch handler if some of its messages failed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 
 
 class Failed:
-    """The places in the batch of the messages that failed; the others are acknowledged.
+    """The places of the failed messages in a batch; the other messages are acknowledged.
 
     Write ``Failed({3: ValueError("no price")})`` or ``Failed([3, 7], "no price")``.
 
-    ``places``: places in the list, from 0 on, with an error each if there is one.
-    ``reason``: what the dead letters say if there is none.
+    ``places``: places in the list, from 0 on, perhaps each with its error.
+    ``reason``: the text of the dead letters if there is no error.
     """
 
     def __init__(
@@ -24,4 +24,4 @@ class Failed:
 
 
 class PartError(Exception):
-    """A part of a batch failed, and the handler did not say how."""
+    """A message of a batch failed, and the handler gave no error for it."""

@@ -1,4 +1,4 @@
-"""A handler: a function of the user, and what its signature says.
+"""A handler: a function of the user, and the facts from its signature.
 
     async def bill(order: Order, m: Message) -> Receipt    the message, and its delivery
     async def any(m: Message)                              the delivery alone
@@ -78,7 +78,7 @@ def unknown_type(tag: bytes | None, known: typing.Iterable[bytes]) -> str:
 
 
 def _wanted(function: Callable[..., Any]) -> tuple[Any, bool]:
-    """The type of the first argument, and whether a Message comes second."""
+    """The type of the first argument, and whether a Message is the second."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
         hints = typing.get_type_hints(function)
@@ -86,7 +86,7 @@ def _wanted(function: Callable[..., Any]) -> tuple[Any, bool]:
         raise ConfigError(f"The signature of {function!r} cannot be read: {error}.") from None
     if not 1 <= len(parameters) <= 2:
         raise ConfigError(
-            f"The handler {function!r} must take a message, and a Message about it if it likes."
+            f"The handler {function!r} must take a message, and optionally a Message about it."
         )
     first = hints.get(parameters[0].name, dict)
     return first, len(parameters) == 2
@@ -94,7 +94,7 @@ def _wanted(function: Callable[..., Any]) -> tuple[Any, bool]:
 
 def _of_list(wanted: Any, name: str) -> Any:
     """The type of the members of a list."""
-    if wanted in (list, dict):  # nothing is said
+    if wanted in (list, dict):  # the type of the members is not given
         return dict
     if typing.get_origin(wanted) is not list:
         raise ConfigError(f"The batch handler {name} must take a list, as in list[Click].")
@@ -102,7 +102,7 @@ def _of_list(wanted: Any, name: str) -> Any:
 
 
 def _kinds(wanted: Any) -> tuple[Any, ...]:
-    """The types of a choice, or the one type."""
+    """The types of a union, or the one type."""
     if typing.get_origin(wanted) in (typing.Union, types.UnionType):
         return typing.get_args(wanted)
     return (typing.get_origin(wanted) or wanted,)
@@ -115,10 +115,10 @@ def _has_tag(kind: Any) -> bool:
 async def call(
     handler: Handler, arguments: tuple[Any, ...], clock: Clock, threads: Executor
 ) -> Any:
-    """What the handler returns; TimeoutError if it takes too long.
+    """The result of the handler; TimeoutError if it takes too long.
 
-    A coroutine is cancelled when its time is up.  A function in a thread cannot be: its time is
-    looked at when it returns, and the message stays ours until then.
+    A coroutine is cancelled when its time is up.  A function in a thread cannot be cancelled: its
+    time is checked when it returns, and the message stays ours until then.
     """
     limit_s = handler.options.timeout_s
     if handler.is_async:
@@ -126,7 +126,7 @@ async def call(
         return await (coroutine if limit_s is None else _limited(coroutine, limit_s, clock))
     began_s = clock.monotonic_s()
     loop = asyncio.get_running_loop()
-    # What a hook has set around the call is seen in the thread too.
+    # The thread sees context variables that a hook has set around the call.
     inside = contextvars.copy_context().run
     result = await loop.run_in_executor(threads, inside, handler.function, *arguments)
     if limit_s is not None and clock.monotonic_s() - began_s > limit_s:

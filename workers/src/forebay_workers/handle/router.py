@@ -15,7 +15,7 @@ class Router:
         self._by_tag: dict[bytes, Handler] = {}
 
     def add(self, stream: str, handler: Handler) -> None:
-        """One more; it must be told apart from those that are there."""
+        """Add a handler; its types must differ from those of the other handlers."""
         for tag in handler.decoders:
             if tag in self._by_tag:
                 other = self._by_tag[tag].name

@@ -1,1 +1,1 @@
-"""What this process holds: how many messages, in which order they run, how long they are ours."""
+"""The messages of this process: how many, in which order they run, how long they are ours."""

@@ -1,9 +1,9 @@
-"""Messages in batches: as many as were asked for, or as many as came within a time.
+"""Messages in batches: ``size`` messages, or those that arrived within a time.
 
-    put  m1 m2 m3 ...   -->   size reached, or ``within`` passed since the oldest came   -->   run
+    put  m1 m2 m3 ...   -->   size reached, or ``within`` passed since the oldest one    -->   run
 
-At most ``concurrency`` batches run at once; meanwhile the next one gathers.  A message that is to
-be tried again comes back into the line after its pause.  The interface is that of ``Lanes``.
+At most ``concurrency`` batches run at once; meanwhile the next one gathers.  A message for another
+attempt returns to the queue after its pause.  The interface is that of ``Lanes``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from forebay_workers.clock import Clock, Timer
 from forebay_workers.lanes.runners import Runners
 from forebay_workers.message import Message
 
-#: Runs a batch; which of its messages come again, and after how long.
+#: Runs a batch; returns the messages to try again, each with its pause.
 RunBatch = Callable[[list[Message]], Awaitable[list[tuple[Message, float]]]]
 
 
@@ -41,7 +41,7 @@ class Gatherer:
         return len(self._runners)
 
     def put(self, messages: list[Message]) -> None:
-        """Messages that just came, in their order."""
+        """Take messages that just arrived, in their order."""
         self._line.extend(messages)
         self._wake()
 
@@ -61,7 +61,7 @@ class Gatherer:
 
     def _start(self) -> None:
         batch, self._line = self._line[: self._size], self._line[self._size :]
-        # What is left came later, or is a full batch anyway.
+        # The remaining messages arrived later, or are a full batch anyway.
         self._is_due = False
         if self._timer is not None:
             self._timer.cancel()
@@ -79,11 +79,11 @@ class Gatherer:
             self.put([message])
 
     def waiting(self) -> Iterator[Message]:
-        """Messages in line."""
+        """Messages in the queue."""
         yield from self._line
 
     async def close(self, grace_s: float) -> None:
-        """Begin nothing more; let what runs end, and cancel what does not in time."""
+        """Start nothing more; let running batches end, and cancel those that do not in time."""
         if self._timer is not None:
             self._timer.cancel()
         await self._runners.close(grace_s)

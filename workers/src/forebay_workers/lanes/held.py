@@ -1,15 +1,15 @@
-"""All messages of one stream that this process holds, and how many more it wants.
+"""All messages of one stream that this process holds, and how many more it can take.
 
     fetched --> waits --> runs --> settled, and the server has confirmed it --> let go
                  |         |
                  '---------+--> parked: failed, waits for its next attempt
 
-A message counts until the server has confirmed what became of it, so that one that comes a second
-time is recognised.  Parked ones do not take room from others, up to a limit.
+A message counts until the server has confirmed its end, so that a second delivery is recognised.
+Parked messages take no room from others, up to a limit.
 
 The window grows while messages are handled quickly and shrinks while they are slow: a worker with
-slow handlers must not hoard what another one could do.  It is never smaller than what can run at
-once, twice, and else not larger than ``prefetch``.
+slow handlers must not hoard messages that another one could handle.  It is never smaller than twice
+the number that can run at once, and otherwise not larger than ``prefetch``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from collections.abc import Iterable
 from forebay_workers.message import Message
 from forebay_workers.options import StreamOptions
 
-#: A window is what can be done in about so long.
+#: A window holds about as many messages as this time can handle.
 WINDOW_S = 0.2
-#: So many parked messages, as a multiple of ``prefetch``, stop the reading of new ones.
+#: Parked messages, as a multiple of ``prefetch``, that stop the reading of new ones.
 MOST_PARKED = 10
-#: What a message is taken to weigh before the first one came.
+#: The assumed size of a message before the first one.
 FIRST_GUESS_BYTES = 1024
 
 
@@ -31,7 +31,7 @@ class Held:
     """The messages of one stream in this process."""
 
     def __init__(self, options: StreamOptions, least: int) -> None:
-        """``least``: the window never gets smaller than this."""
+        """``least``: the smallest size of the window."""
         self._options = options
         self._prefetch, self._prefetch_bytes = options.prefetch, options.prefetch_bytes
         self._least = least
@@ -44,12 +44,12 @@ class Held:
         self._since_s = 0.0
 
     def share(self, parts: int) -> None:
-        """Let so many parts of a stream share what it may prefetch."""
+        """Let the parts of a stream share its prefetch."""
         self._prefetch = max(1, self._options.prefetch // parts)
         self._prefetch_bytes = max(1, self._options.prefetch_bytes // parts)
 
     def add(self, fetched: list[Message]) -> list[Message]:
-        """Take messages in; those that were not here before."""
+        """Take messages; return those that were not here before."""
         held = self.messages
         new = []
         for message in fetched:
@@ -65,7 +65,7 @@ class Held:
         return new
 
     def let_go(self, messages: Iterable[Message]) -> None:
-        """They are settled, or somebody else has them."""
+        """Forget messages that are settled, or that another worker owns."""
         held = self.messages
         gone = [message for message in messages if held.pop(message.key, None) is not None]
         self.bytes -= sum([message.size for message in gone])
@@ -76,7 +76,7 @@ class Held:
         free = self.window - (len(self.messages) - self.parked)
         by_size = int((self._prefetch_bytes - self.bytes) / self._mean_bytes)
         if self.parked >= MOST_PARKED * self._prefetch or by_size < 1:
-            # A message larger than the budget is read too, alone.
+            # A message larger than the budget is still read, alone.
             return 0 if self.messages else 1
         return min(free, by_size) if 2 * free >= self.window else 0
 
@@ -85,7 +85,7 @@ class Held:
         return max(1, self._prefetch_bytes - self.bytes)
 
     def adapt(self, now_s: float) -> None:
-        """Fit the window to how quickly messages were settled since the last call."""
+        """Fit the window to the speed of settling since the last call."""
         elapsed_s = now_s - self._since_s
         if elapsed_s < WINDOW_S / 10:
             return

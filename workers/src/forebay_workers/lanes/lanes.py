@@ -4,11 +4,11 @@
                 [lane "bob": m2 parked]        a lane whose head is parked is not ready
 
 Without ``order_by`` every message is on its own.  With it, messages of one key share a lane: only
-the head of a lane runs, and the next one waits until the head is settled, also while that waits
-for its next attempt.  Other keys go on.
+the head of a lane runs, and the next one waits until the head is settled, also while the head waits
+for its next attempt.  Other keys continue.
 
-A runner is a task that loops.  A task for each message would cost more than a short handler; a
-runner that finds work goes on, and gives way to others now and then.
+A runner is a task that loops.  A task for each message would cost more than a short handler.  A
+runner continues while it finds work, and lets other tasks run now and then.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from forebay_workers.clock import Clock, give_way
 from forebay_workers.lanes.runners import Runners
 from forebay_workers.message import Message
 
-#: A runner with handlers that never wait lets others run after so long.
+#: A runner whose handlers never wait lets other tasks run after this time.
 TURN_S = 0.005
 
 Run = Callable[[Message], Awaitable[float | None]]
@@ -41,7 +41,7 @@ class Lanes:
     """Runs the messages of one stream."""
 
     def __init__(self, run: Run, key_of: KeyOf | None, concurrency: int, clock: Clock) -> None:
-        """``run`` settles a message and returns None, or says after how long to run it again."""
+        """``run`` settles a message and returns None, or the pause before the next attempt."""
         self._run = run
         self._key_of = key_of
         self._clock = clock
@@ -57,7 +57,7 @@ class Lanes:
         return len(self._runners)
 
     def put(self, messages: list[Message]) -> None:
-        """Messages that just came, in their order."""
+        """Take messages that just arrived, in their order."""
         if self._key_of is None:
             self._ready.extend(messages)
         else:
@@ -66,7 +66,7 @@ class Lanes:
         self._wake()
 
     def _line_up(self, message: Message, key: bytes | None) -> None:
-        if key is None:  # it has no such field: its order does not matter
+        if key is None:  # it has no such field: it needs no order
             self._ready.append(message)
             return
         lane = self._lanes.get(key)
@@ -97,7 +97,7 @@ class Lanes:
                 turn_ends_s = self._clock.monotonic_s() + TURN_S
 
     def _next_of(self, message: Message) -> None:
-        """A message has ended: the next one of its lane is ready."""
+        """Make the next message of the lane ready, after this one has ended."""
         lane: Lane | None = message.lane
         if lane is None:
             return
@@ -118,7 +118,7 @@ class Lanes:
             self._wake()
 
     def waiting(self) -> Iterator[Message]:
-        """Messages that are ready, or in line."""
+        """Messages that are ready or queued."""
         for item in self._ready:
             if isinstance(item, Message):
                 yield item
@@ -126,5 +126,5 @@ class Lanes:
             yield from lane.queue
 
     async def close(self, grace_s: float) -> None:
-        """Begin nothing more; let what runs end, and cancel what does not in time."""
+        """Start nothing more; let running messages end, and cancel those that do not in time."""
         await self._runners.close(grace_s)

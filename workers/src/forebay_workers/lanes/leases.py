@@ -1,15 +1,15 @@
-"""Leases: how others know that a message is in good hands.
+"""Leases: they tell other workers that a message has a living owner.
 
-The server keeps for each pending entry how long it is idle.  Whoever finds one idle for a whole
-lease may claim it.  So a worker sets the idle time of all that it holds back to 0, three times in
-a lease, however long a handler takes:
+The server knows the idle time of each pending entry.  A worker may claim an entry that is idle for
+a whole lease.  So each worker resets the idle time of all its entries to 0, three times in a
+lease, however long a handler takes:
 
     XCLAIM stream group me idle id id id ... JUSTID      JUSTID: no delivery is counted
 
-``idle`` is nearly the time since this process last did so.  If it was stopped for longer than a
-lease (SIGSTOP, a machine that sleeps), somebody else may have claimed the entry and started; its
-idle time is short then, and the XCLAIM leaves it alone.  Such a message is lost to us: its handler
-is cancelled, and it is neither acknowledged nor buried.
+``idle`` is a little less than the time since this process last did so.  If the process was stopped
+for longer than a lease (SIGSTOP, a sleeping machine), another worker may have claimed the entry and
+started it.  Its idle time is then short, and the XCLAIM leaves it alone.  Such a message is lost to
+us: its handler is cancelled, and it is neither acknowledged nor buried.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from forebay_workers.servers.connect import Asks
 from forebay_workers.servers.link import Command
 
 RENEWALS = 3
-#: Clocks of two machines do not run at the same pace.
+#: Clocks of two machines do not run at the same speed.
 MARGIN = 0.9
 PAGE = 1000
 
@@ -40,7 +40,7 @@ class Leases:
         self._clock = clock
 
     async def renew(self, held: Mapping[str, Held]) -> list[Message]:
-        """Renew what is due; messages that somebody else has now."""
+        """Renew due leases; return messages that another consumer owns now."""
         lost: list[Message] = []
         for stream, messages in held.items():
             due = self._due(messages.messages.values())
@@ -50,7 +50,7 @@ class Leases:
         return lost
 
     def _due(self, messages: Iterable[Message]) -> list[Message]:
-        """Those that would be older than a third of a lease at the next turn's end."""
+        """Messages whose lease would be older than a third at the end of the next turn."""
         latest_s = self._clock.monotonic_s() - self.pause_s * MARGIN
         return [message for message in messages if message.leased_s <= latest_s]
 
@@ -68,7 +68,7 @@ class Leases:
         return [message for message in page if message.key not in renewed]
 
     async def _taken(self, stream: str, missing: list[Message]) -> list[Message]:
-        """Those that another consumer has; the others were acknowledged or deleted meanwhile."""
+        """Messages of another consumer; the others were acknowledged or deleted meanwhile."""
         if not missing:
             return []
         commands: list[Command] = [

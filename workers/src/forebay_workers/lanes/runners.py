@@ -1,7 +1,7 @@
-"""The tasks that run messages of one stream: at most so many, and an end for all of them.
+"""The tasks that run messages of one stream: a limited number, which end together.
 
-A task counts until the event loop has called back, a moment after it ended.  What came in that
-moment has found no room, so whoever owns the runners is told when there is room again.
+A task counts until the event loop has called back, a moment after it ended.  Messages that arrive
+in that moment find no room, so the owner of the runners is called when there is room again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from forebay_workers.clock import Clock
 
 
 class Runners:
-    """Tasks, up to ``concurrency`` at once; ``on_room`` is called after each that ended."""
+    """Tasks, up to ``concurrency`` at once; ``on_room`` is called after the end of each."""
 
     def __init__(self, concurrency: int, clock: Clock, on_room: Callable[[], None]) -> None:
         self._concurrency = concurrency
@@ -27,11 +27,11 @@ class Runners:
 
     @property
     def room(self) -> int:
-        """How many more may start; none after the end has begun."""
+        """How many more may start; 0 after ``close`` has begun."""
         return self._concurrency - len(self._tasks) if self.is_open else 0
 
     def start(self, work: Coroutine[None, None, None]) -> None:
-        """One more task."""
+        """Start a task."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -41,7 +41,7 @@ class Runners:
         self._on_room()
 
     async def close(self, grace_s: float) -> None:
-        """Begin nothing more; let what runs end, and cancel what does not in time."""
+        """Start nothing more; let running tasks end, and cancel those that do not in time."""
         self.is_open = False
         running = set(self._tasks)
         if not running:

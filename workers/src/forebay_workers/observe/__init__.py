@@ -1,1 +1,1 @@
-"""What happens in a worker, for those who want to see it."""
+"""Observing a worker: hooks, metrics, probes, traces."""

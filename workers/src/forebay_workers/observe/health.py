@@ -4,7 +4,7 @@
     /ready     200 while streams are read, else 503
     /metrics   Prometheus
 
-It knows GET and nothing else, reads no more than a few kilobytes, and closes after each answer.
+It knows only GET, reads no more than a few kilobytes, and closes after each answer.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ REASONS = {200: "OK", 404: "Not Found", 405: "Method Not Allowed", 503: "Service
 
 
 def address(text: str) -> tuple[str, int]:
-    """``:8081`` or ``host:8081``; without a host only this machine can ask."""
+    """``:8081`` or ``host:8081``; without a host only this machine can connect."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdigit() or int(port) > 65_535:
-        raise ConfigError(f"{text!r} is no address for --health. Write :8081 or 0.0.0.0:8081.")
+        raise ConfigError(f"{text!r} is not an address for --health. Write :8081 or 0.0.0.0:8081.")
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
@@ -37,20 +37,20 @@ class Health:
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int) -> int:
-        """Listen; the port, which is a free one for 0."""
+        """Listen; return the port (for 0, a free one)."""
         try:
             self._server = await asyncio.start_server(
                 self._serve, host, port, limit=MOST_REQUEST_BYTES
             )
         except OSError as error:
             raise ConfigError(
-                f"--health cannot listen on {host}:{port} ({error.strerror}). Take another port."
+                f"--health cannot listen on {host}:{port} ({error.strerror}). Choose another port."
             ) from None
         found: int = self._server.sockets[0].getsockname()[1]
         return found
 
     async def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         if self._server is not None:
             self._server.close()
             await self._server.wait_closed()
@@ -67,7 +67,7 @@ class Health:
                 writer.write(reply.encode())
                 await writer.drain()
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # a probe that gave up, or no HTTP
+            pass  # a probe that gave up, or did not speak HTTP
         finally:
             writer.close()
 

@@ -1,4 +1,4 @@
-"""Hooks: subclass ``Hooks``, override what you want to see, give it to ``App(hooks=[...])``.
+"""Hooks: subclass ``Hooks``, override the methods that you need, pass it to ``App(hooks=[...])``.
 
 They are called in the event loop, one after another, and must not block.  An error in a hook is
 logged and changes nothing else.
@@ -16,31 +16,31 @@ log = logging.getLogger("forebay_workers")
 
 
 class Hooks:
-    """What happens to messages; all of these do nothing."""
+    """Called with what happens to messages; each method does nothing by default."""
 
     def fetched(self, stream: str, count: int) -> None:
-        """Messages came from the server."""
+        """Messages arrived from the server."""
 
     def handled(self, message: Message, seconds: float) -> None:
-        """A handler has ended well."""
+        """A handler has succeeded."""
 
     def failed(self, message: Message, error: BaseException, pause_s: float) -> None:
-        """A handler has failed, and will be tried again after a pause."""
+        """A handler has failed; the message is tried again after a pause."""
 
     def buried(self, message: Message, error: BaseException) -> None:
         """A message became a dead letter."""
 
     def lost(self, message: Message) -> None:
-        """Somebody else has claimed a message that this process was silent about for too long."""
+        """Another worker has claimed a message, because this process was silent for too long."""
 
     def trouble(self, error: BaseException) -> None:
-        """The server could not be used; it will be tried again."""
+        """The server could not be used; the worker tries again."""
 
     def publishing(self, stream: str, fields: list[bytes]) -> None:
-        """A message is about to be published; names and values may be added to its fields."""
+        """A message is about to be published; the hook may add names and values to its fields."""
 
     def around(self, messages: Sequence[Message]) -> AbstractContextManager[object]:
-        """A handler is about to run, inside of this; several messages are a batch."""
+        """A context in which a handler runs; several messages are a batch."""
         return nullcontext()
 
 
@@ -52,7 +52,7 @@ class HookList(Hooks):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody looks."""
+        """Whether there are no hooks."""
         return not self._hooks
 
     def _each(self, name: str, *arguments: object) -> None:

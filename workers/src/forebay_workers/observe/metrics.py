@@ -1,11 +1,11 @@
-"""Counts of a worker, and of several together, as Prometheus reads them.
+"""Counts of a worker, and of several together, in Prometheus's format.
 
     counts     what this process did, by stream          Metrics, a hook
-    state      what it holds now, and what the server says: lag, pending, dead letters
+    state      what it holds now, and the server's facts: lag, pending, dead letters
     report     both, as plain values that can be sent from one process to another
 
-Reports of several processes are added up: what they did and hold.  What the server says is the same
-for all, so the latest counts.
+Counts and held messages of several processes are added up.  The server's facts are the same for
+all, so the latest counts.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from forebay_workers.message import Message
 from forebay_workers.observe.hooks import Hooks
 from forebay_workers.partitioned import name_of
 
-#: Name of a value -> the text of its help.  These are added up.
+#: Name of a value -> its help text.  These are added up.
 COUNTS = {
-    "fetched": "messages that came from the server",
-    "handled": "messages whose handler ended well",
-    "failed": "attempts that failed and are followed by another",
+    "fetched": "messages fetched from the server",
+    "handled": "messages whose handler succeeded",
+    "failed": "failed attempts that are followed by another attempt",
     "buried": "messages that became dead letters",
     "lost": "messages that another worker claimed",
-    "seconds": "seconds in handlers that ended well",
+    "seconds": "seconds in handlers that succeeded",
 }
 GAUGES = {
     "held": "messages that workers hold",
-    "running": "handlers that run",
+    "running": "handlers that run now",
 }
-#: What the server says.
+#: Facts from the server.
 SERVER = {
     "lag": "entries that the group has not read",
     "pending": "entries that are delivered and not acknowledged",
@@ -39,7 +39,7 @@ Report = dict[str, dict[str, float]]
 
 
 class Metrics(Hooks):
-    """Counts what happens, by stream."""
+    """Counts events by stream."""
 
     def __init__(self) -> None:
         self.counts: Report = {}

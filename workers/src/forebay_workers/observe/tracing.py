@@ -5,7 +5,7 @@
     app = App(url, hooks=[Tracing()])
 
 A message carries ``@traceparent`` (and ``@tracestate``), as W3C names them.  The span of a handler
-is a child of the one that published the message; the span of a batch is linked to all of its
+is a child of the span that published the message; the span of a batch is linked to all of its
 messages, because it has many parents.  Needs the extra ``forebay-workers[opentelemetry]``.
 """
 
@@ -25,7 +25,7 @@ NAMES = ("traceparent", "tracestate")
 
 
 class Tracing(Hooks):
-    """Makes spans and carries their context."""
+    """Creates spans and passes their context on in messages."""
 
     def __init__(self) -> None:
         self._tracer = trace.get_tracer("forebay_workers")

@@ -1,15 +1,15 @@
-"""Messages that are to come later, on servers without sorted sets too.
+"""Delayed messages, also on servers without sorted sets.
 
     {orders}:later              set      hours with messages:     498541
     {orders}:later:498541       set      seconds of that hour:    1794748612 1794748700
     {orders}:later:1794748612   stream   the messages of that second, in the order of publishing
 
     publish   MULTI, SADD hours, SADD seconds, XADD second, EXEC
-    move      WATCH second;  MULTI, XADD orders ..., XDEL second ..., EXEC       once it is over
+    move      WATCH second;  MULTI, XADD orders ..., XDEL second ..., EXEC       when it has passed
     sweep     WATCH second;  it is empty:  MULTI, DEL second, SREM seconds, EXEC
 
-Every worker of the stream moves.  WATCH lets one of them win a page; the others leave the rest to
-it.  A message moves once, never early, and at most about a second late.
+Every worker of the stream moves messages.  WATCH lets one of them win a page; the others leave the
+rest to it.  A message moves once, never early, and at most about a second late.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def hour_key(stream: str, hour: int) -> str:
 
 
 def add_later(stream: str, fields: Sequence[bytes], due_ms: int) -> list[Command]:
-    """Commands of a transaction that stores a message until then."""
+    """Commands of a transaction that stores a message until ``due_ms``."""
     second = -(-due_ms // 1000)
     hour = second // HOUR_S
     return [
@@ -63,7 +63,7 @@ class Mover:
         self._clock = clock
 
     async def move(self, stream: str) -> int:
-        """All that are due; how many this worker has moved."""
+        """Move all due messages; return how many this worker has moved."""
         now_s = self._clock.now_ms() // 1000
         moved = 0
         for hour in await self._members(hours_key(stream)):
@@ -81,7 +81,7 @@ class Mover:
         return sorted(map(int, await self._server.shared.ask("SMEMBERS", key)))
 
     async def _empty(self, stream: str, hour: int, second: int) -> int:
-        """Page after page, until the second is empty or somebody else is at it."""
+        """Move page after page, until the second is empty or another worker moves it."""
         moved = 0
         try:
             while count := await self._page(stream, hour, second):
@@ -104,7 +104,7 @@ class Mover:
         return len(entries)
 
     async def _close_hour(self, stream: str, hour: int) -> None:
-        """Forget an hour that is over, if nothing of it is left."""
+        """Forget a past hour, if nothing of it is left."""
         key = hour_key(stream, hour)
         async with self._server.watching() as link:
             await link.ask("WATCH", key)

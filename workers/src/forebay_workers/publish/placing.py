@@ -1,4 +1,4 @@
-"""A message as fields, and the stream that they go to: one partition of a partitioned one."""
+"""A message as fields, and the stream for them: one partition of a partitioned stream."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def placed(
 ) -> tuple[str, list[bytes]]:
     """The stream of a message, and its fields.
 
-    The key is among the fields, so that whoever reads them finds it: as an attribute of the
-    message, or in a field of its own.
+    The key is among the fields, so that every reader finds it: as an attribute of the message, or
+    in its own field.
     """
     fields = encode(message, layout)
     if isinstance(to, str):
         if key is not None:
-            raise ConfigError(f"key= chooses a partition, and {to!r} is no Partitioned.")
+            raise ConfigError(f"key= chooses a partition, and {to!r} is not a Partitioned.")
         return to, fields
     if key is not None:
         fields += (KEY, key.encode())

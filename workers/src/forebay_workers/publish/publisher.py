@@ -1,15 +1,15 @@
 """Append messages to streams.
 
-    one     XADD, sent at once; what many coroutines publish together shares a write
+    one     XADD, sent at once; messages of many coroutines share a write
     many    pages of commands, so that neither side has to hold all of them
     once    the same key publishes one entry, however often it is tried
 
-Once, where the server knows IDMP: the stream itself remembers the keys, for a day and for 10,000
-keys of each of sixteen producers.  Elsewhere: a key beside the stream, which expires after a day.
+Once, if the server knows IDMP: the stream itself remembers the keys, for a day and for 10,000 keys
+of each of sixteen producers.  Elsewhere: a key next to the stream, which expires after a day.
 
     WATCH k;  EXISTS k?  then it was published;  else MULTI, XADD, SET k EX, EXEC
 
-If somebody else was quicker, EXEC does nothing and the key is looked at again.
+If another publisher was quicker, EXEC does nothing and the key is checked again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ T = TypeVar("T")
 ONCE_S, ONCE_KEYS = 86_400, 10_000
 PRODUCERS = 16
 PAGE = 500
-#: Somebody else would have to publish the same key at the same moment as often.
+#: To fail, others must publish the same key at the same moment this often.
 MOST_RACES = 20
 
 
@@ -46,15 +46,15 @@ class Publisher:
 
     def __init__(self, server: Serves) -> None:
         self._server = server
-        #: Streams that have been told how long to remember keys.
+        #: Streams whose time to remember keys is set.
         self._told: set[str] = set()
 
     async def publish(self, stream: str, fields: Sequence[bytes]) -> str:
-        """Append one; its ID."""
+        """Append one; return its ID."""
         return _id(await self._server.shared.ask(*xadd(stream, fields)))
 
     async def publish_many(self, messages: Iterable[tuple[str, Sequence[bytes]]]) -> list[str]:
-        """Append all, each to its stream, in their order; their IDs."""
+        """Append all, each to its stream, in their order; return their IDs."""
         found: list[str] = []
         for page in _pages(messages):
             replies = await self._server.shared.ask_all([xadd(*one) for one in page])
@@ -64,13 +64,13 @@ class Publisher:
     async def publish_once(
         self, stream: str, fields: Sequence[bytes], key: str, abilities: Abilities
     ) -> str | None:
-        """Append unless this was done before with the key; the ID, None if it is not known."""
+        """Append unless the key was used before; return the ID, None if it is not known."""
         if abilities.idmp:
             return await self._by_stream(stream, fields, key)
         return await self.run_once(stream, [xadd(stream, fields)], key)
 
     async def run(self, commands: list[Command]) -> str:
-        """Run a transaction; the ID that its last command gives."""
+        """Run a transaction; return the ID from its last command."""
         return _id((await self._server.shared.transaction(commands))[-1])
 
     async def _by_stream(self, stream: str, fields: Sequence[bytes], key: str) -> str:
@@ -83,8 +83,8 @@ class Publisher:
         )
 
     async def _tell(self, stream: str) -> None:
-        """Let the stream remember for as long as can be, before it has anything to remember:
-        a stream that gets other limits forgets all keys."""
+        """Let the stream remember keys as long as possible.  This comes before the first key:
+        a stream forgets all keys when its limits change."""
         tell: Command = ("XCFGSET", stream, "IDMP-DURATION", ONCE_S, "IDMP-MAXSIZE", ONCE_KEYS)
         (told,) = await self._server.shared.ask_all([tell])
         if isinstance(told, ResponseError) and "no such key" in str(told):
@@ -95,7 +95,7 @@ class Publisher:
             raise told
 
     async def run_once(self, stream: str, commands: list[Command], key: str) -> str | None:
-        """Run a transaction unless it was done before with the key; the ID of its last command."""
+        """Run a transaction unless the key was used before; return the ID of its last command."""
         mark = beside(stream, f"once:{key}")
         for _ in range(MOST_RACES):
             async with self._server.watching() as link:
@@ -108,7 +108,7 @@ class Publisher:
                     reply = await self._run_and_mark(link, commands, mark)
                 except WatchError:
                     continue
-            # The ID is only told to those who ask again; losing it would lose nothing else.
+            # Only later calls with the key need the ID; without it nothing else is lost.
             await self._server.shared.ask("SET", mark, reply, "XX", "KEEPTTL")
             return _id(reply)
         raise ServerError(f"{mark!r} changes all the time. Are two programs using it?")

@@ -1,1 +1,1 @@
-"""How a server is reached, what it can do, and what to do while it is away."""
+"""How to reach a server, what it can do, and what to do while it is away."""

@@ -1,12 +1,12 @@
 """What a server can do beyond Redis 6.2, asked once, in one round trip.
 
     XREADGROUP ... CLAIM     Redis 8.4      else XPENDING and XCLAIM, every third of a lease
-    XNACK                    Redis 8.8      else XCLAIM to a consumer that nobody is
+    XNACK                    Redis 8.8      else XCLAIM to a consumer that does not exist
     XADD ... IDMP            Redis 8.6      else WATCH, and a key that expires
     XREADGROUP ... MAXSIZE   Redis 8.10     else a COUNT by the mean size of the last messages
 
-Each question is a real call on a key that is not there, and changes nothing.  A user who may not
-call a command gets the equivalent, as with a server that does not know it.
+Each question is a real call on a missing key, and changes nothing.  If the user may not call a
+command, the worker uses the equivalent, as for a server that does not know it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from forebay_workers.servers.link import Command
 
 _NOWHERE = "forebay:nowhere"
 _READ: Command = ("XREADGROUP", "GROUP", "g", "c", "COUNT", 1)
-#: First something short: of a client that must give a password, a server takes nothing else.
+#: A short command first: a server takes nothing longer from a client without its password.
 _GREETING: Command = ("PING",)
 _QUESTIONS: list[Command] = [
     (*_READ, "CLAIM", 1000, "STREAMS", _NOWHERE, ">"),
@@ -41,11 +41,11 @@ class Abilities:
 
 
 def _is_yes(reply: object) -> bool:
-    """A command that is understood finds no stream or no group."""
+    """Whether the server knows the command: then it finds no stream or no group."""
     return not isinstance(reply, ResponseError) or str(reply).startswith("NOGROUP")
 
 
 async def ask_abilities(link: Asks) -> Abilities:
-    """Ask; an error that may pass is raised."""
+    """Ask; a passing error is raised."""
     _, *replies = await link.ask_all([_GREETING, *_QUESTIONS])
     return Abilities(*map(_is_yes, replies))

@@ -5,15 +5,15 @@
     commands --> by the slot of their key --> a link to each node, all at the same time --> replies
 
 A transaction (MULTI ... EXEC) goes to one node as one piece: its keys are in one slot (slots.py).
-A node that does not have a slot any more says so, and has done nothing:
+A node that no longer has a slot says so, and has done nothing:
 
-    MOVED        the piece goes to the node that is named, and the table of slots is read anew
-    ASK          the slot is on its way: one command follows it (ASKING); a transaction cannot, and
+    MOVED        the piece goes to the named node, and the table of slots is read again
+    ASK          the slot is moving: a single command follows it (ASKING); a transaction cannot, and
                  waits until the slot has arrived
     TRYAGAIN     wait
 
-Commands that wait for something are read by slot: a cluster refuses to read several slots in one
-command.  So each slot that is read has a connection of its own.
+Blocking commands are sent for one slot each: a cluster refuses to read several slots in one
+command.  So each slot that is read has its own connection.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from forebay_workers.servers.slots import CLUSTER, key_of, slot_of
 from forebay_workers.servers.trouble import PASSING, REDIRECTIONS
 
 Address = tuple[str, int]
-#: A redirection is followed so often; pauses between grow to the longest one.
+#: How many redirections are followed; the pauses between them grow to the longest one.
 MOST_REDIRECTIONS, FIRST_PAUSE_S, LONGEST_PAUSE_S = 14, 0.002, 0.5
 
 
 class Nodes:
-    """Which node has which slot, and how it is reached."""
+    """Which node has which slot, and the connections to it."""
 
     def __init__(self, url: str, clock: Clock) -> None:
         self._clock = clock
@@ -70,19 +70,19 @@ class Nodes:
         return address
 
     def moved(self, slot: int, address: Address) -> None:
-        """A slot is elsewhere, and so may be others."""
+        """Note that a slot is elsewhere; others may be too."""
         self._by_slot[slot] = address
 
     def doubt(self) -> None:
-        """A node may be gone: ask again who has what."""
+        """A node may be gone: read the table of slots again."""
         self._is_stale = True
 
     async def pause(self, attempt: int) -> None:
-        """Wait before something is sent again; hardly at all for the first time."""
+        """Wait before a piece is sent again; the first pause is very short."""
         await self._clock.sleep(min(FIRST_PAUSE_S * 2.0**attempt, LONGEST_PAUSE_S))
 
     async def _load(self) -> None:
-        """Ask one node after another, until one of them answers."""
+        """Ask one node after another for the table, until one of them answers."""
         known = [*dict.fromkeys(self._by_slot.values()), *self._seeds]
         failure: Exception | None = None
         for address in dict.fromkeys(known):
@@ -115,7 +115,7 @@ class Nodes:
         return connection
 
     async def close(self) -> None:
-        """Drop what pools have."""
+        """Close the connections of the pools."""
         for pool in self._pools.values():
             await pool.disconnect()
 
@@ -128,7 +128,7 @@ def _address(text: str) -> Address:
 
 
 def _table(rows: Sequence[Any], asked: str) -> dict[int, Address]:
-    """The reply of CLUSTER SLOTS; a node that does not know its own host is the one we asked."""
+    """The table of CLUSTER SLOTS; a node without a host name is the one that we asked."""
     found: dict[int, Address] = {}
     for first, last, primary, *_ in rows:
         address = (primary[0] or b"").decode() or asked, int(primary[1])
@@ -140,22 +140,22 @@ class Piece:
     """A command, or a whole transaction, that goes to one node."""
 
     def __init__(self, at: int, commands: Sequence[Command]) -> None:
-        #: The place of its first reply.
+        #: The index of its first reply.
         self.at = at
         self.commands = commands
         keys = [key for command in commands if (key := key_of(command)) is not None]
         self.slot = slot_of(keys[0]) if keys else 0
-        #: Where it is to be asked instead of the node of its slot.
+        #: The node to ask instead of the node of its slot.
         self.ask: Address | None = None
 
     @property
     def is_transaction(self) -> bool:
-        """Whether it is more than a command."""
+        """Whether it is more than one command."""
         return len(self.commands) > 1
 
 
 def pieces(commands: Sequence[Command]) -> list[Piece]:
-    """Cut a list of commands between transactions."""
+    """Split a list of commands at transactions."""
     found = []
     start: int | None = None
     for at, command in enumerate(commands):
@@ -173,7 +173,7 @@ class ClusterLink(Asker):
     """The same as ``Link``, for all nodes together."""
 
     def __init__(self, nodes: Nodes, *, is_by_slot: bool = False) -> None:
-        """``is_by_slot``: a connection for each slot, for commands that wait."""
+        """``is_by_slot``: a connection for each slot, for blocking commands."""
         self._nodes = nodes
         self._is_by_slot = is_by_slot
         self._links: dict[tuple[Address, int], Link] = {}
@@ -187,19 +187,19 @@ class ClusterLink(Asker):
                 break
             await self._nodes.pause(attempt)
         for piece in left:
-            # EXEC says only that something before it was wrong.
+            # EXEC only reports that a command before it was wrong.
             place = slice(piece.at, piece.at + len(piece.commands))
             replies[place.stop - 1] = redirection(replies[place])
         return replies
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
-        """Replies of commands that run as one; an error inside of it is raised."""
+        """The replies of a transaction; an error inside it is raised."""
         return done(await self.ask_all([("MULTI",), *commands, ("EXEC",)]))
 
     async def _send(
         self, todo: Sequence[Piece], replies: list[Reply], block_s: float
     ) -> list[Piece]:
-        """Send pieces to their nodes; those that have to be sent again."""
+        """Send pieces to their nodes; return those to send again."""
         by_link: dict[Link, list[Piece]] = {}
         for piece in todo:
             link = self._link(piece.ask or await self._nodes.of(piece.slot), piece.slot)
@@ -224,7 +224,7 @@ class ClusterLink(Asker):
         return again
 
     def _is_elsewhere(self, piece: Piece, got: Sequence[Reply]) -> bool:
-        """Whether a piece was not done; where it goes instead is noted."""
+        """Whether a piece was not done; this also notes where to send it instead."""
         error = redirection(got)
         piece.ask = None
         if isinstance(error, exceptions.MovedError):
@@ -243,14 +243,14 @@ class ClusterLink(Asker):
         return link
 
     async def close(self) -> None:
-        """Drop every connection."""
+        """Close every connection."""
         links, self._links = list(self._links.values()), {}
         for link in links:
             await link.close()
 
 
 async def _asked(link: Link, some: Sequence[Piece], block_s: float) -> list[list[Reply]]:
-    """The replies of pieces that go to one node."""
+    """The replies of pieces for one node."""
     commands: list[Command] = []
     for piece in some:
         if piece.ask is not None:
@@ -266,7 +266,7 @@ async def _asked(link: Link, some: Sequence[Piece], block_s: float) -> list[list
 
 
 def redirection(replies: Sequence[Reply]) -> Exception | None:
-    """The reply that says: not here, or not now."""
+    """The reply that means: not here, or not now."""
     return next((one for one in replies if isinstance(one, REDIRECTIONS)), None)
 
 
@@ -279,7 +279,7 @@ class Watch:
         self._link: Link | None = None
 
     async def ask(self, *command: Argument, block_s: float = 0.0) -> Reply:
-        """One command and its reply; a slot that moves is a key that has changed."""
+        """One command and its reply; a moving slot counts as a changed key."""
         if self._link is None:
             return await self._first(command)
         (reply,) = await self._link.ask_all([command])
@@ -308,10 +308,10 @@ class Watch:
             else:
                 self._link = link
                 return reply
-        raise exceptions.TryAgainError(f"the slot {slot} is on its way for too long")
+        raise exceptions.TryAgainError(f"the slot {slot} has been moving for too long")
 
     async def ask_all(self, commands: Sequence[Command], *, block_s: float = 0.0) -> list[Reply]:
-        """The replies of many commands; EXEC did nothing if the slot has moved."""
+        """The replies of many commands; if the slot has moved, EXEC did nothing."""
         assert self._link is not None
         replies = await self._link.ask_all(commands)
         if redirection(replies) is not None:
@@ -326,7 +326,7 @@ class Watch:
 
 
 class Cluster:
-    """What ``Server`` is for one server."""
+    """A cluster, with the interface of ``Server``."""
 
     def __init__(self, url: str, clock: Clock) -> None:
         self.where = without_secret(url)
@@ -338,11 +338,11 @@ class Cluster:
 
     @property
     def shared(self) -> ClusterLink:
-        """The link for everything that is quick."""
+        """The link for all quick commands."""
         return self._shared
 
     def blocking(self) -> ClusterLink:
-        """A new link for commands that wait."""
+        """A new link for blocking commands."""
         link = ClusterLink(self._nodes, is_by_slot=True)
         self._blocking.append(link)
         return link
@@ -353,7 +353,7 @@ class Cluster:
 
     @asynccontextmanager
     async def watching(self) -> AsyncIterator[Watch]:
-        """A link for WATCH ... MULTI ... EXEC, which nobody else uses meanwhile."""
+        """A link for WATCH ... MULTI ... EXEC, for this caller alone."""
         async with self._one_watcher:
             watch = Watch(self._nodes, self._watched)
             try:
@@ -363,7 +363,7 @@ class Cluster:
                 raise
 
     async def close(self) -> None:
-        """Drop every connection."""
+        """Close every connection."""
         for links in (self._shared, *self._blocking):
             await links.close()
         for link in self._watched.values():

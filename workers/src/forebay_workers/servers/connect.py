@@ -5,9 +5,9 @@
     redis+sentinel://h1:26379,h2:26379/service/0     the primary that Sentinel names
     redis+cluster://h1:7000,h2:7000                  a cluster (cluster.py)
 
-A ``Server`` hands out three kinds of links: a shared one for everything that is quick, one to block
-on, and one for transactions that watch keys, which need a connection of their own for a while.
-RESP2 is asked for, so that a reply has one shape on every server.
+A ``Server`` has three kinds of links: a shared one for all quick commands, one for blocking
+commands, and one for transactions that watch keys, which need their own connection for a while.
+It uses RESP2, so that a reply has the same form on every server.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FILE_OPTIONS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 
 
 class Asks(Protocol):
-    """What a link does, real or not."""
+    """The interface of a link, real or in tests."""
 
     async def ask(self, *command: Argument, block_s: float = 0.0) -> Reply: ...
     async def ask_all(self, commands: list[Command], *, block_s: float = 0.0) -> list[Reply]: ...
@@ -45,7 +45,7 @@ class Asks(Protocol):
 
 
 class Serves(Protocol):
-    """What a server does, real or not."""
+    """The interface of a server, real or in tests."""
 
     where: str
 
@@ -58,7 +58,7 @@ class Serves(Protocol):
 
 
 def without_secret(url: str) -> str:
-    """A URL as it may be shown: without the password, and without options, which may hold one."""
+    """A URL that may be shown: without the password and the options, which may hold one."""
     scheme, slashes, rest = url.partition("?")[0].partition("://")
     return scheme + slashes + rest.rpartition("@")[2]
 
@@ -67,7 +67,7 @@ class Server:
     """One server, or the primary that Sentinel names now."""
 
     def __init__(self, url: str, pool: Any = None) -> None:
-        """``pool`` makes the connections, if it is not the URL that says how."""
+        """``pool`` makes the connections; by default the URL says how."""
         if pool is None and not url.startswith(SCHEMES):
             raise ConfigError(
                 f"The URL {without_secret(url)!r} has no known scheme. It begins with redis://, "
@@ -82,11 +82,11 @@ class Server:
 
     @property
     def shared(self) -> Link:
-        """The link for everything that is quick."""
+        """The link for all quick commands."""
         return self._shared
 
     def blocking(self) -> Link:
-        """A new link for commands that wait."""
+        """A new link for blocking commands."""
         link = Link(self._open)
         self._links.append(link)
         return link
@@ -97,7 +97,7 @@ class Server:
 
     @asynccontextmanager
     async def watching(self) -> AsyncIterator[Link]:
-        """A link for WATCH ... MULTI ... EXEC, which nobody else uses meanwhile."""
+        """A link for WATCH ... MULTI ... EXEC, for this caller alone."""
         async with self._one_watcher:
             try:
                 yield self._watching
@@ -106,7 +106,7 @@ class Server:
                 raise
 
     async def close(self) -> None:
-        """Drop every connection."""
+        """Close every connection."""
         for link in self._links:
             await link.close()
         await self._pool.disconnect()
@@ -119,16 +119,16 @@ class Server:
         try:
             await connection.connect()
         except MasterNotFoundError:
-            # Its own text shows the insides of the client.
+            # The library's own text shows internals of the client.
             raise ConnectionError("no Sentinel can be reached that knows the primary") from None
         except BaseException:
-            await hang_up(connection)  # it may be open, and not yet of use
+            await hang_up(connection)  # it may be open, but not usable yet
             raise
         return connection
 
 
 def settings() -> dict[str, Any]:
-    """What every connection is made with."""
+    """The settings of every connection."""
     return {
         "protocol": 2,
         # Link has one time limit for a whole batch.
@@ -144,7 +144,7 @@ def _pool(url: str) -> Any:
     _check_files(url)
     try:
         pool = redis_asyncio.ConnectionPool.from_url(url, **settings())
-        pool.make_connection()  # it opens nothing; it refuses unknown options
+        pool.make_connection()  # opens nothing, but refuses unknown options
     except (ValueError, TypeError) as error:
         raise _unusable(url, error) from None
     return pool
@@ -157,7 +157,7 @@ def _unusable(url: str, reason: object) -> ConfigError:
 
 
 def _check_files(url: str) -> None:
-    """Certificates that the URL names must be there; otherwise they would be waited for."""
+    """Certificate files in the URL must exist; otherwise the worker would wait for them."""
     for name, (path, *_) in parse_qs(urlsplit(url).query).items():
         if name in FILE_OPTIONS and not Path(path).is_file():
             raise _unusable(url, f"there is no file {path!r}, which {name} names")

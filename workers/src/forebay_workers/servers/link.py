@@ -1,17 +1,17 @@
-"""One connection that many coroutines share, with as few writes and reads as can be.
+"""One connection that many coroutines share, with as few writes and reads as possible.
 
     ask(...)  ----.
     ask(...)  -----+--> one write, then the replies in order --> each asker gets its own
-    ask(...)  ----'     (what comes meanwhile is the next write)
+    ask(...)  ----'     (later commands are the next write)
 
-While one batch is on its way the next one gathers.  So a busy worker sends large batches and a
-quiet one sends each command at once, and nobody has to choose a size.  A transaction is one piece:
-nothing of another asker comes between MULTI and EXEC.
+While one batch is on its way, the next one gathers.  So a busy worker sends large batches, a quiet
+one sends each command at once, and no batch size needs to be chosen.  A transaction is one piece:
+no command of another asker gets between MULTI and EXEC.
 
-The connection is redis-py's: it knows URLs, passwords, TLS and Sentinel.  Commands are packed and
-replies are parsed by hiredis, and nothing is decoded.  If it breaks, all that was on its way fails
-with the error, and the next command opens it anew.  Whether a command is sent again is decided by
-those who know whether that is safe.
+The connection is redis-py's: it handles URLs, passwords, TLS and Sentinel.  hiredis packs commands
+and parses replies; nothing is decoded.  If the connection breaks, all commands on their way fail
+with the error, and the next command opens it again.  The caller decides whether to send a command
+again, because only the caller knows whether that is safe.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Argument = bytes | str | int | float
 Command = tuple[Argument, ...]
 Reply = Any
 Open = Callable[[], Awaitable[Any]]
-#: Its own types know only tuples of one argument.
+#: hiredis's type hints allow only tuples of one argument.
 _pack: Callable[[Command], bytes] = hiredis.pack_command  # type: ignore[assignment]
 
-#: A server that does not answer for so long, beyond the time it may block, is taken for gone.
+#: A server that does not answer for this long, beyond the time it may block, counts as gone.
 ANSWER_TIMEOUT_S = 30.0
 
 
@@ -72,12 +72,12 @@ class Link(Asker):
         return await future
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
-        """Replies of commands that run as one; an error inside of it is raised."""
+        """The replies of a transaction; an error inside it is raised."""
         replies = await self.ask_all([("MULTI",), *commands, ("EXEC",)])
         return done(replies)
 
     async def _run(self) -> None:
-        """Until nothing waits: a batch out, its replies in."""
+        """Send batches and read their replies, until nothing waits."""
         try:
             while self._waiting:
                 batch, self._waiting = self._waiting, []
@@ -98,7 +98,7 @@ class Link(Asker):
             if self._is_stale:
                 await self._drop()
         except (exceptions.RedisError, OSError) as error:
-            # What was answered is known, the rest is not.
+            # Answered commands are known, the rest is not.
             await self._drop()
             _fail(batch[len(replies) :], error)
         except BaseException:
@@ -129,7 +129,7 @@ class Link(Asker):
             await hang_up(connection)
 
     async def close(self) -> None:
-        """End it, in the middle of a command too."""
+        """Close it, also in the middle of a command."""
         if self._pump is not None:
             self._pump.cancel()
             await asyncio.wait([self._pump])
@@ -139,7 +139,7 @@ class Link(Asker):
 
 
 async def hang_up(connection: Any) -> None:
-    """End a connection and wait for it: over TLS its end is a matter of several steps."""
+    """Close a connection and wait for the end: with TLS this takes several steps."""
     with suppress(exceptions.RedisError, OSError):
         await connection.disconnect()
 
@@ -153,7 +153,7 @@ def _fail(
 
 
 def done(replies: list[Reply]) -> list[Reply]:
-    """What EXEC answered; an error before it or inside of it is raised."""
+    """The reply of EXEC; an error before it or inside it is raised."""
     for reply in replies:
         if isinstance(reply, Exception):
             raise reply

@@ -1,4 +1,4 @@
-"""A URL as whatever serves it: one server, the primary that Sentinel names, or a cluster."""
+"""From a URL to its server: one server, the primary that Sentinel names, or a cluster."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from forebay_workers.servers.slots import CLUSTER
 
 
 def reach(url: str, clock: Clock) -> Serves:
-    """What the URL names; nothing is opened yet."""
+    """The server of the URL; this opens no connection yet."""
     return Cluster(url, clock) if url.startswith(CLUSTER) else Server(url)

@@ -1,8 +1,8 @@
-"""Which keys can be in one transaction on a cluster, told when they are declared.
+"""Which keys can be in one transaction on a cluster; checked when they are declared.
 
-A cluster keeps a key on a node by its slot: CRC16 of the key, or of what it has in braces.  One
-transaction holds the keys of one slot.  A result and a dead letter are written in the transaction
-that acknowledges their message, so they must be in its slot.
+A cluster places a key by its slot: CRC16 of the key, or of its part in braces.  One transaction
+holds the keys of one slot.  The transaction that acknowledges a message also writes its result or
+its dead letter, so these must be in the same slot.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def key_of(command: Sequence[object]) -> str | None:
 def check_together(
     stream: str | Partitioned, dead: str | None, to: str | Partitioned | None
 ) -> None:
-    """Refuse what a cluster cannot do in one transaction."""
+    """Refuse streams that cannot be in one transaction on a cluster."""
     if isinstance(stream, Partitioned):
         _check_partitions(stream, dead, to)
         return
@@ -75,5 +75,5 @@ def _check_partitions(stream: Partitioned, dead: str | None, to: str | Partition
         name = to if isinstance(to, str) else to.name
         raise ConfigError(
             f"On a cluster to={name!r} must have {stream.count} partitions like {stream.name!r}, "
-            f"because one transaction writes both. Say Partitioned({name!r}, {stream.count})."
+            f"because one transaction writes both. Use Partitioned({name!r}, {stream.count})."
         )

@@ -1,1 +1,1 @@
-"""What becomes of a message: acknowledged, tried again, buried, handed back."""
+"""The end of a message: acknowledged, tried again, buried, handed back."""

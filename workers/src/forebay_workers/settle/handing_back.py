@@ -1,12 +1,12 @@
-"""Give messages back that this process will not handle, so that others need not wait for a lease.
+"""Hand back messages that this process will not handle: others need not wait for a lease.
 
     XNACK stream group SILENT IDS n id ... RETRYCOUNT starts             where the server has it
     XCLAIM stream group forebay:handed-back 0 id ... RETRYCOUNT starts JUSTID IDLE a-day
 
-The server's own list (XPENDING) says which these are: entries that were on their way to us when we
-stopped reading are in it too.  A message that no handler has begun is not charged for its delivery.
-The second form makes them idle for long, in the name of a consumer that nobody is: then our own
-name has nothing pending and can be removed.
+The server's own list (XPENDING) says which these are: it also has entries that were on their way to
+us when we stopped reading.  The delivery of a message that no handler has started is not counted.
+The second form makes entries idle for long, for a consumer that does not exist: then our own
+consumer has nothing pending and can be removed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from forebay_workers.servers.abilities import Abilities
 from forebay_workers.servers.connect import Asks
 from forebay_workers.servers.link import Command
 
-#: Owns what was handed back, where the server has no XNACK.
+#: The consumer of entries that were handed back, if the server has no XNACK.
 NOBODY = "forebay:handed-back"
 A_DAY_MS = 86_400_000
 PAGE = 500
@@ -34,7 +34,7 @@ async def hand_back(
     held: Mapping[bytes, Message],
     abilities: Abilities,
 ) -> int:
-    """Give back all that is pending in our name; how many."""
+    """Hand back all pending entries of our consumer; return how many."""
     handed = 0
     while rows := await link.ask("XPENDING", stream, group, "-", "+", PAGE, consumer):
         commands = _commands(stream, group, rows, held, abilities)
@@ -65,11 +65,11 @@ def _commands(
 
 
 def _starts(message: Message) -> int:
-    """How often a handler has begun with it."""
+    """How often a handler has started with it."""
     return message.attempt if message.is_running else message.starts
 
 
 async def leave(link: Asks, stream: str, group: str, consumer: str) -> None:
-    """Remove our name, unless something is pending in it: that would be lost with it."""
+    """Remove our consumer, unless it has pending entries: these would be lost with it."""
     if not await link.ask("XPENDING", stream, group, "-", "+", 1, consumer):
         await link.ask("XGROUP", "DELCONSUMER", stream, group, consumer)

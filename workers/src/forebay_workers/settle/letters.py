@@ -1,10 +1,10 @@
-"""A dead letter: the fields of the message byte for byte, and after them why and where it failed.
+"""A dead letter: the fields of the message, byte for byte, then why and where it failed.
 
     item tea  price x   @error ... @traceback ... @stream orders @id 1-0 @group billing
                         @consumer w1 @deliveries 5 @first 1794947608000 @last 1794947612345
 
-What was added is always the last nine fields, in this order.  So a letter can be taken apart
-again even if the message had fields of the same names.  Times are milliseconds since 1970.
+The added fields are always the last nine, in this order.  So a letter can be parsed even if the
+message had fields of the same names.  Times are milliseconds since 1970.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ ADDED = (
     *(b"@error", b"@traceback", b"@stream", b"@id", b"@group", b"@consumer", b"@deliveries"),
     *(b"@first", b"@last"),
 )
-#: Of a long traceback the end says more than the beginning.
+#: A longer traceback keeps only its end, which says more than the beginning.
 MOST_TRACEBACK = 8000
-#: Frames of this package, through which a handler is called, help nobody.
+#: Frames of this package, which calls the handler, are left out.
 OURS = "forebay_workers"
 
 
 def dead_stream(stream: str, *, is_cluster: bool = False) -> str:
-    """Where the dead letters of a stream go unless the user says otherwise."""
+    """The default dead-letter stream of a stream."""
     return beside(stream, "dead") if is_cluster else f"{stream}:dead"
 
 
 def dead_streams(
     stream: str | Partitioned, dead: str | None = None, *, is_cluster: bool = False
 ) -> list[str]:
-    """All streams of dead letters of a stream: one, or one for each partition."""
+    """All dead-letter streams of a stream: one, or one for each partition."""
     if dead is not None:
         return [dead]
     if isinstance(stream, str):
@@ -47,17 +47,17 @@ def dead_streams(
 
 @dataclass(frozen=True)
 class Letter:
-    """A dead letter, taken apart.
+    """A dead letter, parsed.
 
     ``id``: the ID of the letter.
-    ``fields``: names and values of the message in turn.
-    ``error``: the kind of the last error, and its text.
+    ``fields``: names and values of the message, alternating.
+    ``error``: the type of the last error, and its text.
     ``traceback``: where it was raised.
-    ``stream``: where the message came from.
-    ``origin_id``: the ID that it had there.
+    ``stream``: the stream that the message came from.
+    ``origin_id``: its ID in that stream.
     ``group``: the group that could not handle it.
     ``consumer``: the worker that gave up.
-    ``deliveries``: how many attempts there were; 0 if it did not fit its type.
+    ``deliveries``: the number of attempts; 0 if it did not match its type.
     ``first_ms``: when that worker got it, in milliseconds since 1970.
     ``last_ms``: when it became a letter.
     """
@@ -78,7 +78,7 @@ class Letter:
 def write(
     message: Message, error: BaseException, group: str, consumer: str, now_ms: int
 ) -> list[bytes]:
-    """All fields of the letter about a message."""
+    """All fields of the letter for a message."""
     trace = "".join(traceback.format_exception(type(error), error, own_frames(error)))
     values = (
         *(f"{type(error).__name__}: {error}", trace[-MOST_TRACEBACK:], message.stream, message.id),
@@ -91,7 +91,7 @@ def write(
 
 
 def own_frames(error: BaseException) -> TracebackType | None:
-    """The traceback from the user's first line on; all of it if no line is the user's."""
+    """The traceback from the first frame of the user's code on; all of it if there is none."""
     place = error.__traceback__
     while place is not None:
         package = place.tb_frame.f_globals.get("__package__") or ""
@@ -102,13 +102,13 @@ def own_frames(error: BaseException) -> TracebackType | None:
 
 
 def read(entry_id: bytes, raw: Sequence[bytes]) -> Letter | None:
-    """Take a letter apart; None if it is none."""
+    """Parse a letter; None if the entry is not a letter."""
     tail = list(raw[-2 * len(ADDED) :])
     if tuple(tail[::2]) != ADDED:
         return None
     texts = [value.decode("utf-8", "replace") for value in tail[1::2]]
     if not all(text.isascii() and text.isdecimal() for text in texts[6:]):
-        return None  # somebody else's, under our names
+        return None  # fields with our names, written by another program
     deliveries, first_ms, last_ms = map(int, texts[6:])
     fields = list(raw[: -2 * len(ADDED)])
     error, trace, stream, origin_id, group, consumer = texts[:6]

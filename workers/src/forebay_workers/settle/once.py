@@ -1,17 +1,17 @@
-"""Effects exactly once: a key that says that something is done, and commands that run with it.
+"""Effects exactly once: a key that marks work as done, and commands that run with the mark.
 
     async with app.once(f"bill:{order.id}") as once:
         if once.first:
             once.also("INCRBY", "turnover", order.cents)
 
-    enter     SET key token NX PX lease      first: nobody has it, and nobody has done it
+    enter     SET key token NX PX lease      first: not done, and not being done
     leave     WATCH key; it has our token;   MULTI, SET key done EX keep, INCRBY ..., EXEC
-    failed    WATCH key; it has our token;   MULTI, DEL key, EXEC       the next one is first again
+    failed    WATCH key; it has our token;   MULTI, DEL key, EXEC       the next call is first again
 
-The mark and the commands are one transaction, so they are there once, whoever was killed when.
-While the block runs the key is renewed.  Somebody else who comes meanwhile gets ``BusyError``, so
-that the message is tried again later.  An effect outside of the server can only be exactly once if
-it has the key too: give it to the database or the payment service as their idempotency key.
+The mark and the commands are one transaction, so they happen once, even if workers are killed.
+While the block runs, the key is renewed.  Another worker gets ``BusyError`` meanwhile, so that its
+message is tried again later.  An effect outside the server can only be exactly once if it has the
+key too: pass it to the database or the payment service as their idempotency key.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ PREFIX = "forebay:once:"
 
 
 class Once:
-    """One thing that is to be done once.
+    """Work that must be done once.
 
-    ``first``: whether it is to be done now; False: it was done before.
+    ``first``: whether to do it now; False: it was done before.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class Once:
         self.first = False
 
     def also(self, *command: Argument) -> None:
-        """Run this command together with the mark, or not at all."""
+        """Run this command in one transaction with the mark."""
         key = key_of(command)
         if key is not None and self._server.slot(key) != self._server.slot(self._key):
             raise ConfigError(
                 f"On a cluster {key!r} and app.once({self._key.removeprefix(PREFIX)!r}) must be in "
-                f"the same slot. Begin the name with {{{key}}}."
+                f"the same slot. Start the name with {{{key}}}."
             )
         self._commands.append(command)
 
@@ -73,8 +73,8 @@ class Once:
             if held == DONE:
                 return self
             if held is not None:
-                raise BusyError(f"{self._key!r} is being done by somebody else just now")
-        raise BusyError(f"{self._key!r} changes hands just now")
+                raise BusyError(f"{self._key!r} is being done by another worker now")
+        raise BusyError(f"{self._key!r} changes its owner now")
 
     async def __aexit__(
         self,
@@ -93,7 +93,7 @@ class Once:
             try:
                 await self._if_ours([("DEL", self._key)])
             except (LeaseLostError, *FAULTS):
-                pass  # it expires; the error of the block says more
+                pass  # it expires; the error of the block matters more
 
     async def _if_ours(self, commands: list[Command]) -> None:
         async with self._server.watching() as link:
@@ -106,7 +106,7 @@ class Once:
             except WatchError:
                 raise LeaseLostError(f"{self._key!r} expired meanwhile; nothing was done") from None
             except ResponseError:
-                # One of the commands cannot work; the mark was set all the same.
+                # One of the commands failed, but the mark was set.
                 await link.ask("DEL", self._key)
                 raise
 
@@ -118,4 +118,4 @@ class Once:
             except LeaseLostError:
                 return
             except FAULTS:
-                continue  # the next time, or it expires
+                continue  # next time, or it expires

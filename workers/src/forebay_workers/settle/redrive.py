@@ -1,11 +1,11 @@
-"""Dead letters: look at them, send them back where they came from, drop them.
+"""Dead letters: read them, send them back to their streams, drop them.
 
     WATCH dead;  XRANGE dead id ...;  MULTI, XADD origin * fields, XDEL dead id, EXEC
 
-A letter goes back once, also if two people redrive at the same time: whoever comes second finds
-that the stream of letters has changed, and looks again.  The message gets a new ID and the fields
-that it had, byte for byte; its attempts begin anew.  A letter of a partition is beside it, and goes
-back to it.
+A letter is sent back once, also if two users redrive at the same time: the second one finds that
+the dead-letter stream has changed, and reads it again.  The message gets a new ID and its original
+fields, byte for byte; its attempts start again from 1.  Each partition has its own dead-letter
+stream, and its letters go back to that partition.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Chosen = Callable[[Letter], bool]
 
 
 class DeadLetters:
-    """The letters of one stream of letters, or of one for each partition."""
+    """The letters of one dead-letter stream, or of one for each partition."""
 
     def __init__(self, server: Serves, streams: Sequence[str], clock: Clock) -> None:
         self._server = server
@@ -36,17 +36,17 @@ class DeadLetters:
 
     @property
     def where(self) -> str:
-        """What a person may call it."""
+        """Its name, for messages to the user."""
         first, *others = self.streams
         return f"{first} and {len(others)} more" if others else first
 
     async def letters(self) -> AsyncIterator[Letter]:
-        """All of them, oldest first; entries that are no letters are passed over."""
+        """All letters, oldest first; entries that are not letters are skipped."""
         async for _, letter in self._placed():
             yield letter
 
     async def _placed(self) -> AsyncIterator[tuple[str, Letter]]:
-        """Letters, each with the stream that it is in."""
+        """Letters, each with its dead-letter stream."""
         heads: list[tuple[tuple[int, int], str, Letter]] = []
         sources = {stream: self._of(stream) for stream in self.streams}
         for stream, source in sources.items():
@@ -71,7 +71,7 @@ class DeadLetters:
             after = f"({page[-1][0].decode()}"
 
     async def find(self, entry_id: str) -> Letter | None:
-        """One of them."""
+        """One letter by its ID; None if there is none."""
         for stream in self.streams:
             page = await self._server.shared.ask("XRANGE", stream, entry_id, entry_id)
             if page:
@@ -79,7 +79,7 @@ class DeadLetters:
         return None
 
     async def newest(self) -> Letter | None:
-        """The one that was written last; None if there is none."""
+        """The newest letter; None if there is none."""
         found = []
         for stream in self.streams:
             page = await self._server.shared.ask("XREVRANGE", stream, "+", "-", "COUNT", 1)
@@ -87,7 +87,7 @@ class DeadLetters:
         return max(found, key=lambda letter: id_key(letter.id.encode()), default=None)
 
     async def _wanted(self, chosen: Chosen, size: int) -> list[tuple[str, list[str]]]:
-        """IDs of letters that are chosen, in pages of one stream each."""
+        """IDs of the chosen letters, in pages of one stream each."""
         by_stream: dict[str, list[str]] = {}
         async for stream, letter in self._placed():
             if chosen(letter):
@@ -99,12 +99,12 @@ class DeadLetters:
         ]
 
     async def redrive(self, chosen: Chosen, *, rate: float | None = None) -> int:
-        """Send back those that are chosen; how many.
+        """Send back the chosen letters; return how many.
 
-        Letters that come meanwhile are left for another time.
+        Letters that arrive meanwhile are not sent back.
 
         ``chosen``: a function from a letter to True or False.
-        ``rate``: at most so many in a second.
+        ``rate``: the most letters in a second.
         """
         size = PAGE if rate is None else max(1, min(PAGE, int(rate / 10)))
         count = 0
@@ -131,7 +131,7 @@ class DeadLetters:
                 return len(commands) // 2
 
     async def drop(self, chosen: Chosen) -> int:
-        """Delete those that are chosen; how many."""
+        """Delete the chosen letters; return how many."""
         count = 0
         for stream, ids in await self._wanted(chosen, PAGE):
             count += await self._server.shared.ask("XDEL", stream, *ids)

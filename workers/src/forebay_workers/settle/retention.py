@@ -1,10 +1,10 @@
-"""A stream with groups does not grow for ever: what all of them have acknowledged goes.
+"""A stream with groups does not grow for ever: entries that all groups acknowledged are removed.
 
     group a   last delivered 9-0, pending 5-0 7-0      needs entries from 5-0 on
     group b   last delivered 8-0, nothing pending      needs entries after 8-0
                                                        XTRIM stream MINID ~ 5-0
 
-``keep`` lets more stay: so many entries, or so much time.  Trimming is approximate, so a part of a
+``keep`` keeps more: a number of entries, or a time.  Trimming is approximate, so a part of a
 node (about a hundred entries) stays longer.  A stream without groups is left alone.
 """
 
@@ -18,7 +18,7 @@ from forebay_workers.fetch.groups import id_key
 from forebay_workers.servers.connect import Asks
 
 Place = tuple[int, int]
-#: So many entries are looked at in one step to find the first one that stays.
+#: Entries in one page, and pages in one call, to find the first entry that stays.
 PAGE, MOST_PAGES = 1000, 10
 
 
@@ -42,7 +42,7 @@ async def first_needed(link: Asks, stream: str) -> Place | None:
 
 
 async def trim(link: Asks, stream: str, keep: int | timedelta, clock: Clock) -> int:
-    """Remove what nobody needs any more; how many entries went."""
+    """Remove entries that no group needs any more; return how many."""
     place = await first_needed(link, stream)
     if place is None:
         return 0
@@ -57,7 +57,7 @@ async def trim(link: Asks, stream: str, keep: int | timedelta, clock: Clock) -> 
 
 
 async def _after_surplus(link: Asks, stream: str, keep: int) -> Place:
-    """The first ID that stays if so many entries stay; a long way is gone in several calls."""
+    """The first ID that stays if ``keep`` entries stay; a long way takes several calls."""
     surplus = await link.ask("XLEN", stream) - keep
     place: Place = (0, 0)
     after = "-"

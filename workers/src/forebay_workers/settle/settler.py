@@ -1,16 +1,16 @@
-"""Tells the server what became of messages, as many in one write as there are.
+"""Reports the end of messages to the server, as many in one write as there are.
 
     ack        XACK stream group id id id ...                     all of a turn in one command
     publish    MULTI, XADD to ..., XACK stream group id, EXEC     result and acknowledgement are one
     bury       MULTI, XADD dead ..., XACK stream group id, EXEC   so are letter and acknowledgement
     announce   XCLAIM stream group me 0 id RETRYCOUNT n JUSTID    before attempt n > 1 starts
 
-While one batch is on its way the next one gathers; nobody waits for an acknowledgement.
+While one batch is on its way, the next one gathers; no handler waits for an acknowledgement.
 
 If the connection breaks, acknowledgements are simply sent again.  A transaction may have run
-without our hearing of it; whether its message is still pending tells.  If a stream to publish to
-turns out to be no stream, EXEC acknowledges without publishing: then the message is made pending
-again (XCLAIM FORCE), so that it is not lost, and tried again later.
+although its reply was lost; then its message is no longer pending.  If the key to publish to is not
+a stream, EXEC acknowledges without publishing: then the message is made pending again
+(XCLAIM FORCE), so that it is not lost, and is tried again later.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _by_stream(messages: Sequence[Message]) -> ByStream:
 
 
 def _keys(reply: Any) -> list[Any]:
-    """What is in a reply that is a list; nothing if the group is gone."""
+    """The items of a reply that is a list; nothing if the group is gone."""
     return reply if isinstance(reply, list) else []
 
 
@@ -58,7 +58,7 @@ class Piece:
     ) -> None:
         self.messages = messages
         self.commands = commands
-        #: It was sent, and no reply came.
+        #: It was sent, and no reply arrived.
         self.is_doubtful = False
         self.on_refusal = on_refusal
 
@@ -75,7 +75,7 @@ class Settler:
         hooks: Hooks,
         let_go: Callable[[str, Sequence[Message]], None],
     ) -> None:
-        """``let_go`` is told when the server has confirmed the end of messages of a stream."""
+        """``let_go`` is called when the server has confirmed the end of messages of a stream."""
         self._link = link
         self._group = group
         self._consumer = consumer
@@ -88,19 +88,19 @@ class Settler:
         self._announced: list[tuple[Message, asyncio.Future[bool]]] = []
         self._marks: list[asyncio.Future[None]] = []
         self._task: asyncio.Task[None] | None = None
-        #: Whether a stream has one owner, so that all that is pending in it is ours.
+        #: Whether a stream has one owner, so that all its pending entries are ours.
         self.is_owned: Callable[[str], bool] = lambda _: False
         #: Called after each batch: there may be room for more.
         self.on_settled: Callable[[], None] = lambda: None
 
     def ack(self, message: Message) -> None:
-        """It is done."""
+        """Acknowledge a message."""
         self._acks[message.stream].append(message)
         if self._task is None:
             self._start()
 
     def ack_all(self, stream: str, messages: Sequence[Message]) -> None:
-        """They are done, all of one stream."""
+        """Acknowledge messages of one stream."""
         self._acks[stream] += messages
         if self._task is None:
             self._start()
@@ -128,7 +128,7 @@ class Settler:
         self._task = asyncio.create_task(self._run())
 
     async def _run(self) -> None:
-        """Until there is nothing to tell."""
+        """Send until nothing is left to send."""
         try:
             while self._acks or self._pieces or self._announced or self._marks:
                 await self._flush()
@@ -136,12 +136,12 @@ class Settler:
             self._task = None
 
     async def idle(self) -> None:
-        """Wait until all is told."""
+        """Wait until everything is sent."""
         while self._task is not None:
             await asyncio.wait([self._task])
 
     async def caught_up(self) -> None:
-        """Wait until all is told that was said so far."""
+        """Wait until everything so far is sent."""
         mark: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._marks.append(mark)
         if self._task is None:
@@ -149,7 +149,7 @@ class Settler:
         await mark
 
     def give_up(self) -> None:
-        """Tell no more; what was not told stays pending."""
+        """Send nothing more; unsent messages stay pending."""
         if self._task is not None:
             self._task.cancel()
 
@@ -224,16 +224,16 @@ class Settler:
         ]
 
     def _idle_ms(self, message: Message) -> int:
-        """A message is idle for nearly as long as we know, unless somebody else has it."""
+        """The least idle time of our message; it is shorter if another consumer owns it."""
         if self.is_owned(message.stream):
             return 0
         return int((self._clock.monotonic_s() - message.leased_s) * MARGIN * 1000)
 
     async def _renewed(self, missed: Sequence[Message]) -> set[bytes]:
-        """Of messages that could not be counted, those that are ours all the same.
+        """Of messages that could not be counted, those that are still ours.
 
-        Their lease was renewed while the announcement was on its way, so that they were not idle
-        for as long as it asked.  Now nobody else can claim them: they are counted as they are.
+        Their lease was renewed while the announcement was on its way, so they were not idle for
+        long enough.  Now no other consumer can claim them: they are counted without that check.
         """
         if not missed:
             return set()
@@ -243,9 +243,9 @@ class Settler:
         return {one.key for one in mine}
 
     async def _judge(self, pieces: list[Piece], replies: Sequence[Any]) -> None:
-        """Each transaction ran whole, was refused whole, or ran with an error inside.
+        """Each transaction ran completely, was refused completely, or ran with an error inside.
 
-        Those that may work later stay among the pieces, and the error is raised.
+        Transactions that may work later stay among the pieces, and the error is raised.
         """
         at = 0
         again: list[Piece] = []
@@ -273,13 +273,13 @@ class Settler:
             self._let_go(stream, several)
 
     async def _take_back(self, piece: Piece) -> None:
-        """Make messages pending again whose acknowledgement ran without the rest."""
+        """Make messages pending again if their acknowledgement ran without the rest."""
         me = self._group, self._consumer
         counts = [count(one.stream, *me, [one.key], one.starts) for one in piece.messages]
         await self._link.ask_all([(*command, "FORCE") for command in counts])
 
     async def _undone(self, pieces: list[Piece]) -> list[Piece]:
-        """Of transactions without a reply, those that did not run: their messages are ours yet."""
+        """Of transactions without a reply, those that did not run: their messages are ours."""
         me = self._consumer.encode()
         undone = []
         for piece in pieces:
@@ -298,7 +298,7 @@ class Settler:
 
     @staticmethod
     def _unless_passing(error: Exception) -> list[Any]:
-        """A group that is gone has nothing pending."""
+        """Raise passing errors; otherwise nothing is pending: the group is gone."""
         if is_passing(error):
             raise error
         return []

@@ -1,1 +1,1 @@
-"""Who has which partition: members, a plan that they share, and an owner for each partition."""
+"""Who owns which partition: members, their common plan, and an owner for each partition."""

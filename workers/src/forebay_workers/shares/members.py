@@ -1,16 +1,16 @@
-"""The members of a group on one partitioned stream, and the plan that they share.
+"""The members of a group on one partitioned stream, and their common plan.
 
-    {orders}:partitions                 16              the most that anybody has named
+    {orders}:partitions                 16              the largest count of any member
     {orders}:plan:billing               {"members": ..., "owners": ...}      (plan.py)
-    {orders}:member:billing:w1          1, expires after a lease      w1 lives
+    {orders}:member:billing:w1          1, expires after a lease      w1 is alive
 
-There is no coordinator.  Whoever finds that the plan is not right (it is not in it, or a member has
-gone) makes a new one; WATCH lets one of them win, and the others read what it wrote.  A worker that
-looks sends one command:
+There is no coordinator.  A member that finds the plan wrong (it is not in it, or another member is
+gone) makes a new one; WATCH lets one of them win, and the others read its plan.  To look, a worker
+sends one command:
 
     MGET plan member member ...
 
-All keys have the tag of the stream's name, so that a cluster keeps them together.
+All keys have the stream's name as their hash tag, so that a cluster keeps them together.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from forebay_workers.servers.connect import Serves
 from forebay_workers.servers.link import Command, done
 from forebay_workers.shares.plan import Plan, load, share
 
-#: Others would have to write a plan at the same moment as often.
+#: To fail, others must write a plan at the same moment this often.
 MOST_RACES = 100
 
 
 def count_key(name: str) -> str:
-    """Where it is kept how many partitions a stream has."""
+    """The key of the number of partitions."""
     return f"{{{name}}}:partitions"
 
 
@@ -51,11 +51,11 @@ class Members:
         self.plan = Plan()
 
     async def live(self) -> None:
-        """Say that this member lives, for a lease."""
+        """Report that this member is alive, for a lease."""
         await self._server.shared.ask("SET", self._prefix + self._me, 1, "PX", self._lease_ms)
 
     async def look(self) -> Plan:
-        """The plan; a new one, if the one that is there is not right."""
+        """The plan; a new one, if the current one is wrong."""
         keys = [self._plan_key, *(self._prefix + name for name in self.plan.members)]
         text, *alive = await self._server.shared.ask("MGET", *keys)
         plan = load(text)
@@ -71,7 +71,7 @@ class Members:
         return self.plan
 
     async def leave(self) -> None:
-        """Let others have what this member had."""
+        """Give this member's partitions to the others."""
         await self._share(is_leaving=True)
         await self._server.shared.ask("DEL", self._prefix + self._me)
 
@@ -81,7 +81,7 @@ class Members:
                 await link.ask("WATCH", self._plan_key)
                 before = load(await link.ask("GET", self._plan_key))
                 others = [name for name in before.members if name != self._me]
-                # The count is always a key of the question, which must have one.
+                # MGET needs at least one key: the count is always one.
                 count_name = count_key(self._partitioned.name)
                 keys = [count_name, *(self._prefix + name for name in others)]
                 known, *alive = await link.ask("MGET", *keys)

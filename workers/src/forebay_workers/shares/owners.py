@@ -1,17 +1,17 @@
-"""Owners of partitions: leases that end by themselves.
+"""Owners of partitions: leases that expire.
 
     orders:{3}:owner:billing     w1/5f0c...     expires after a lease
 
-    take      SET owner me NX PX lease                       nobody has it
+    take      SET owner me NX PX lease                       it has no owner
     renew     WATCH owner; it is me;  MULTI, PEXPIRE, EXEC   three times a lease
     let go    WATCH owner; it is me;  MULTI, DEL, EXEC       after the partition is drained
 
 Rules:
 
-1.  An owner counts its lease from before it asked, and ends a tenth early.  So it has stopped when
-    the server lets the next one in, also if it was frozen or cut off: it looks at the clock before
-    every handler that it starts and before everything that it settles.
-2.  What an earlier owner's commands do when they come late does no harm (fetch/taking_over.py).
+1.  An owner counts its lease from before its request, and ends it a tenth early.  So it has stopped
+    when the server lets the next owner in, also if it was frozen or cut off: it checks the clock
+    before it starts a handler and before it settles a message.
+2.  Late commands of an earlier owner do no harm (fetch/taking_over.py).
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from forebay_workers.clock import Clock
 from forebay_workers.servers.connect import Serves
 from forebay_workers.servers.link import Command, done
 
-#: Clocks of two machines do not run at the same pace.
+#: Clocks of two machines do not run at the same speed.
 MARGIN = 0.9
 MOST_RACES = 3
 
 
 class Lease:
-    """One partition that this process has, for a while."""
+    """The lease of this process on one partition."""
 
     def __init__(self, key: str, clock: Clock, ends_s: float) -> None:
         self.key = key
@@ -40,15 +40,15 @@ class Lease:
 
     @property
     def is_valid(self) -> bool:
-        """Whether nobody else can have it."""
+        """Whether no other process can own it."""
         return not self._has_ended and self._clock.monotonic_s() < self.ends_s
 
     def end(self) -> None:
-        """It is not ours any more."""
+        """End the lease: the partition is no longer ours."""
         self._has_ended = True
 
     def prolong(self, ends_s: float) -> None:
-        """It goes on, unless it was given up meanwhile."""
+        """Prolong the lease, unless it was given up meanwhile."""
         self.ends_s = ends_s
 
 
@@ -63,19 +63,19 @@ class Owners:
         self._clock = clock
 
     def key(self, stream: str) -> str:
-        """Where the owner of a partition is named."""
+        """The key with the owner of a partition."""
         return f"{stream}:owner:{self._group}"
 
     def _ends_s(self) -> float:
         return self._clock.monotonic_s() + MARGIN * self._lease_s
 
     async def take(self, streams: Sequence[str]) -> dict[str, Lease]:
-        """Those of the partitions that nobody else has."""
+        """Take the partitions that have no owner; return their leases."""
         ends_s, lease_ms = self._ends_s(), int(self._lease_s * 1000)
         keys = [self.key(stream) for stream in streams]
         commands: list[Command] = [("SET", key, self._me, "NX", "PX", lease_ms) for key in keys]
         replies = await self._server.shared.ask_all(commands)
-        # Of an error nothing is known: if it was taken all the same, it expires.
+        # After an error the result is unknown: if the lease was taken, it expires.
         return {
             stream: Lease(key, self._clock, ends_s)
             for stream, key, reply in zip(streams, keys, replies, strict=True)
@@ -83,7 +83,7 @@ class Owners:
         }
 
     async def renew(self, leases: Iterable[Lease]) -> None:
-        """Prolong them; those that somebody else has end."""
+        """Prolong the leases; those of partitions with another owner end."""
         for together in self._by_slot(leases):
             ends_s, lease_ms = self._ends_s(), int(self._lease_s * 1000)
             renew: list[Command] = [("PEXPIRE", lease.key, lease_ms) for lease in together]
@@ -91,7 +91,7 @@ class Owners:
                 lease.prolong(ends_s)
 
     async def let_go(self, leases: Sequence[Lease]) -> None:
-        """Let others have them at once."""
+        """Give the leases up, so that others can take them at once."""
         for together in self._by_slot(leases):
             await self._if_mine(together, [("DEL", lease.key) for lease in together])
             for lease in together:
@@ -104,7 +104,7 @@ class Owners:
         return list(found.values())
 
     async def _if_mine(self, leases: list[Lease], commands: list[Command]) -> list[Lease]:
-        """Run one command for each lease that is mine yet; these.  The others end."""
+        """Run one command for each lease that is still mine; return these.  The others end."""
         for _ in range(MOST_RACES):
             async with self._server.watching() as link:
                 keys = [lease.key for lease in leases]

@@ -1,10 +1,10 @@
-"""The plan: which member is to have which partition.
+"""The plan: which member should own which partition.
 
     before   a: 0 1 2 3   b: 4 5 6 7          c joins
     after    a: 0 1 2     b: 4 5 6     c: 3 7
 
-Each member has as many as any other, or one more.  As few partitions move as can be.  The plan says
-who *should* have a partition; who *has* it is said by the partition's owner (owners.py).
+Each member has as many as any other, or one more.  As few partitions as possible move.  The plan
+says who *should* own a partition; the partition's own key says who *does* (owners.py).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Plan:
     owners: tuple[str, ...] = ()
 
     def of(self, member: str) -> set[int]:
-        """The partitions that a member is to have."""
+        """The partitions that a member should own."""
         return {number for number, owner in enumerate(self.owners) if owner == member}
 
     def dump(self) -> str:
-        """As it is kept on the server: owners by their place among the members."""
+        """The text for the server: owners by their index among the members."""
         places = {member: place for place, member in enumerate(self.members)}
         owners = [places[owner] for owner in self.owners]
         return json.dumps({"members": self.members, "owners": owners})
@@ -42,7 +42,7 @@ def load(text: bytes | None) -> Plan:
 
 
 def share(before: Plan, members: Iterable[str], count: int) -> Plan:
-    """Share ``count`` partitions among members; ``before`` says who has them now."""
+    """Share ``count`` partitions among members; ``before`` has the current owners."""
     names = sorted(members)
     if not names:
         return Plan()
@@ -50,7 +50,7 @@ def share(before: Plan, members: Iterable[str], count: int) -> Plan:
     for number, owner in enumerate(before.owners[:count]):
         if owner in kept:
             kept[owner].append(number)
-    # Those who have most get one more, if it does not come out even: then fewer have to move.
+    # If the division leaves a rest, the largest members get one more: then fewer have to move.
     by_size = sorted(names, key=lambda name: (-len(kept[name]), name))
     each, more = divmod(count, len(names))
     quotas = {name: each + (place < more) for place, name in enumerate(by_size)}
@@ -63,7 +63,7 @@ def share(before: Plan, members: Iterable[str], count: int) -> Plan:
 def _filled(
     owned: dict[int, str], quotas: dict[str, int], count: int, names: Sequence[str]
 ) -> tuple[str, ...]:
-    """Give what nobody has to those who have too few."""
+    """Give partitions without an owner to members that have too few."""
     left = dict(quotas)
     for name in owned.values():
         left[name] -= 1

@@ -1,1 +1,1 @@
-"""``TestApp``: an app under test, without a server and with a clock that stands still."""
+"""``TestApp``: an app under test, without a server and with a virtual clock."""

@@ -1,19 +1,19 @@
-"""``TestApp``: an app under test, with workers, a server and a clock that are all in the test.
+"""``TestApp``: an app under test; workers, server and clock are all inside the test.
 
     with TestApp(app, workers=2) as t:
-        t.publish("orders", Order("ann", 5))        the handler runs, as far as it gets without time
-        t.kill("worker-1")                          as kill -9
-        t.advance(60)                               a minute passes, in no time
+        t.publish("orders", Order("ann", 5))        the handler runs as far as it can without time
+        t.kill("worker-1")                          like kill -9
+        t.advance(60)                               a minute passes at once
         assert t.handled("orders") == [Order("ann", 5)]
         t.assert_done()
 
-No server, no socket and no sleep.  The server is Forebay's engine (server.py), time is what the
-test says (loop.py), and workers are what runs in production, each a process of its own that can be
-killed, frozen and stopped (process.py).
+No server, no socket and no sleep.  The server is Forebay's engine (server.py), the test sets the
+time (loop.py), and the workers are the code of production, each like a process that can be killed,
+frozen and stopped (process.py).
 
-Every method does what it says before it returns, and what it sets off has happened as far as that
-takes no time.  So ``with`` is enough, and tests need no plugin.  ``async with`` works too, and
-``await`` in front of ``publish``, ``advance`` and the like is allowed and changes nothing.
+Every method finishes before it returns, with all its effects that need no time.  So ``with`` is
+enough, and tests need no plugin.  ``async with`` works too, and ``await`` before ``publish``,
+``advance`` and the like is allowed and changes nothing.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ from forebay_workers.testing.server import Doors, Double
 
 T = TypeVar("T")
 Seconds = float | timedelta
-#: What nobody waits longer for, in virtual time.
+#: The longest wait, in virtual time.
 AN_HOUR_S = 3600.0
 ALL = 1_000_000
 
 
 class Done:
-    """Something that has happened; ``await`` may stand in front of it."""
+    """The result of a finished action; ``await`` is allowed before it."""
 
     def __await__(self) -> Generator[None, None, None]:
         yield from ()
@@ -60,7 +60,7 @@ class Done:
 
 
 class EntryId(str):
-    """The ID of an entry that was published; ``await`` may stand in front of it."""
+    """The ID of a published entry; ``await`` is allowed before it."""
 
     def __await__(self) -> Generator[None, None, str]:
         yield from ()
@@ -68,14 +68,14 @@ class EntryId(str):
 
 
 def seconds(time_span: Seconds) -> float:
-    """A span of time as a number."""
+    """A duration as a number of seconds."""
     return time_span.total_seconds() if isinstance(time_span, timedelta) else float(time_span)
 
 
 class TestApp:
     """An app, its workers, their server and their time."""
 
-    #: pytest collects classes with such names otherwise.
+    #: Otherwise pytest would collect this class because of its name.
     __test__ = False
 
     def __init__(
@@ -90,13 +90,12 @@ class TestApp:
     ) -> None:
         """Nothing runs before ``with``.
 
-        ``workers``: how many workers there are at first.
-        ``like``: the server whose commands there are, as "redis 6.2"; by default all.
+        ``workers``: the number of workers at the start.
+        ``like``: the server whose commands exist, as "redis 6.2"; by default all.
         ``start``: the time at which the test begins; by default now.
-        ``jitter``: from 0 to 1, how much longer pauses become that are made longer by chance
-        elsewhere.
-        ``patience``: seconds of the machine's time for what a handler does in a thread, or over a
-        socket of its own, before the virtual clock goes on without it.
+        ``jitter``: from 0 to 1, the fixed value for the random part of pauses.
+        ``patience``: seconds of real time for work of a handler in a thread, or over its own
+        socket, before the virtual clock continues without it.
         """
         if start is not None and start.tzinfo is None:
             raise ConfigError("start needs a time zone, as in datetime(2026, 11, 17, tzinfo=UTC).")
@@ -110,7 +109,7 @@ class TestApp:
         self._lives: list[Process] = []
         self._standing: AbstractContextManager[None] | None = None
 
-    # Begin and end
+    # Start and end
 
     def __enter__(self) -> TestApp:
         self._loop = VirtualLoop(self._double, self._patience_s)
@@ -140,7 +139,7 @@ class TestApp:
             raise AssertionError(f"{failed[0].name} ended by itself") from failed[0].error
 
     def _clear_away(self) -> None:
-        """End everything at once; the app is what it was."""
+        """End everything at once; the app is as it was before."""
         self._double.is_away = True
         for process in self._lives:
             process.kill()
@@ -176,16 +175,16 @@ class TestApp:
         return self._loop.time()
 
     def settle(self) -> Done:
-        """Let everything happen that takes no time."""
+        """Let everything run that needs no time."""
         return self.advance(0)
 
     def advance(self, by: Seconds) -> Done:
-        """Let time pass; all that becomes due meanwhile happens in its order."""
+        """Let time pass; everything that becomes due meanwhile happens in order."""
         self._loop.run_to(self._loop.time() + seconds(by))
         return Done()
 
     def until(self, true: Callable[[], Any], *, within: Seconds = AN_HOUR_S) -> Done:
-        """Let time pass until it is true; AssertionError if it is not within so much time."""
+        """Let time pass until it is true; AssertionError if that takes longer than ``within``."""
         self._loop.run_to(self._loop.time() + seconds(within), lambda: bool(true()))
         if not true():
             raise AssertionError(
@@ -209,7 +208,7 @@ class TestApp:
         return Done()
 
     def run(self, coroutine: Coroutine[Any, Any, T], *, within: Seconds = AN_HOUR_S) -> T:
-        """Run a coroutine where the handlers run; time passes as far as it waits."""
+        """Run a coroutine in the loop of the handlers; time passes while it waits."""
         task: asyncio.Task[T] = self._loop.create_task(coroutine)
         self._loop.began(task)
         self._loop.run_to(self._loop.time() + seconds(within), task.done)
@@ -223,19 +222,19 @@ class TestApp:
     # Messages
 
     def publish(self, stream: str | Partitioned, message: Any, **options: Any) -> EntryId:
-        """``app.publish``, and let handlers run."""
+        """Call ``app.publish``, and let handlers run."""
         found = self.run(self.app.publish(stream, message, **options))
         self.settle()
         return EntryId(found or "")
 
     def publish_many(self, stream: str | Partitioned, messages: Iterable[Any]) -> list[str]:
-        """``app.publish_many``, and let handlers run."""
+        """Call ``app.publish_many``, and let handlers run."""
         found = self.run(self.app.publish_many(stream, messages))
         self.settle()
         return found
 
     def redrive(self, stream: str, chosen: Callable[[Letter], bool] = lambda _: True) -> int:
-        """Send dead letters back, and let handlers run; how many."""
+        """Send dead letters back, and let handlers run; return how many."""
         count = self.run(self.app.dead_letters(stream).redrive(chosen))
         self.settle()
         return count
@@ -243,7 +242,7 @@ class TestApp:
     # Workers
 
     def start(self, name: str | None = None) -> Process:
-        """One more worker; without a name it gets the next number."""
+        """Start one more worker; without a name it gets the next number."""
         if name is None:
             name = f"worker-{len({one.name for one in self._lives}) + 1}"
         known = self.workers.get(name)
@@ -256,22 +255,22 @@ class TestApp:
         return process
 
     def kill(self, name: str) -> None:
-        """As kill -9: nothing is handed back, nothing of it runs any more."""
+        """Like kill -9: it hands nothing back, and none of its code runs any more."""
         self._alive(name).kill()
         self._recorder.killed(name)
         self.settle()
 
     def stop(self, name: str) -> None:
-        """As SIGTERM; while handlers run within ``grace`` it takes time."""
+        """Like SIGTERM; it takes time while handlers run, up to ``grace``."""
         self._alive(name).stop()
         self.settle()
 
     def freeze(self, name: str) -> None:
-        """As SIGSTOP: it stands still, and does not know it."""
+        """Like SIGSTOP: it stands still, and does not notice."""
         self._alive(name).freeze()
 
     def thaw(self, name: str) -> None:
-        """As SIGCONT."""
+        """Like SIGCONT."""
         self._alive(name).thaw()
         self.settle()
 
@@ -281,7 +280,7 @@ class TestApp:
             names = ", ".join(self.workers) or "none"
             raise ConfigError(f"There is no {name!r}. There are: {names}.")
         if process.state not in ("running", "frozen", "stopping"):
-            raise ConfigError(f"{name} is not there any more ({process.state}). Start it again.")
+            raise ConfigError(f"{name} no longer runs ({process.state}). Start it again.")
         return process
 
     # The server
@@ -293,7 +292,7 @@ class TestApp:
         self.settle()
 
     def bring_server_back(self) -> None:
-        """Let it be reached again, with the data that it had."""
+        """Accept connections again, with the same data as before."""
         self._double.is_away = False
         self.settle()
 
@@ -312,35 +311,35 @@ class TestApp:
         self.settle()
 
     def command(self, *words: bytes | str | float) -> Any:
-        """Any command, as redis-cli would send it; its reply in bytes and numbers."""
+        """Send any command, as redis-cli would; return its reply in bytes and numbers."""
         reply = self._double.ask(*words)
-        if not self._loop.is_running():  # as it does while ``until`` looks
+        if not self._loop.is_running():  # it runs while ``until`` checks its condition
             self.settle()
         return reply
 
-    # To look at
+    # Inspection
 
     def calls(self, stream: str | None = None) -> list[Call]:
-        """All calls of handlers, in the order in which they began."""
+        """All calls of handlers, in the order of their starts."""
         return [one for one in self._recorder.calls if stream in (None, one.stream, one.name)]
 
     def handled(self, stream: str | None = None) -> list[Any]:
-        """What handlers got that ended well, in the order in which they ended."""
+        """The arguments of handlers that succeeded, in the order of their ends."""
         done = [one for one in self.calls(stream) if one.outcome == "done"]
         return [one.value for one in sorted(done, key=lambda one: one.ended_s or 0.0)]
 
     def entries(self, stream: str) -> list[Entry]:
-        """What is in a stream now."""
+        """The current entries of a stream."""
         rows = [self._double.ask("XRANGE", part, "-", "+") for part in self._parts(stream)]
         return [Entry(*row) for part in rows for row in part]
 
     def published(self, stream: str) -> list[Entry]:
-        """All that ever came to a stream, also what was trimmed since."""
+        """All entries ever added to a stream, also those trimmed since."""
         rows = [self._double.added.get(part, []) for part in self._parts(stream)]
         return [Entry(entry_id, raw) for part in rows for entry_id, *raw in part]
 
     def pending(self, stream: str) -> list[Pending]:
-        """What workers have and have not acknowledged."""
+        """Entries that were delivered to workers and are not acknowledged."""
         return [row for part in self._parts(stream) for row in self._pending(part)]
 
     def _pending(self, stream: str) -> list[Pending]:
@@ -362,7 +361,7 @@ class TestApp:
         return [letter for row in rows if (letter := read(*row)) is not None]
 
     def later(self, stream: str) -> int:
-        """How many messages wait for their time."""
+        """How many delayed messages still wait."""
         return sum(map(self._later, self._parts(stream)))
 
     def _later(self, stream: str) -> int:
@@ -394,7 +393,7 @@ class TestApp:
 
     @property
     def troubles(self) -> list[str]:
-        """Errors of the connection that workers have seen."""
+        """Connection errors that workers have seen."""
         return list(self._recorder.troubles)
 
     def _open(self, stream: str) -> int:
@@ -403,10 +402,10 @@ class TestApp:
     def _is_drained(self) -> bool:
         return not any(self._open(stream) for stream in self.app.subscriptions)
 
-    # To assert
+    # Assertions
 
     def assert_done(self, *streams: str) -> None:
-        """Every message was handled well: nothing is open, nothing is dead."""
+        """Assert that every message was handled: none is open, none is dead."""
         chosen = streams or tuple(self.app.subscriptions)
         bad = [one for one in chosen if self._open(one) or self.dead(one)]
         if bad:
@@ -414,7 +413,7 @@ class TestApp:
             raise AssertionError(f"{text}\n{self.report(bad)}")
 
     def assert_dead(self, stream: str, error: str, count: int = 1) -> list[Letter]:
-        """So many dead letters have an error in which this regular expression is found."""
+        """Assert that ``count`` dead letters have an error that matches this regular expression."""
         letters = self.dead(stream)
         found = [letter for letter in letters if re.search(error, letter.error)]
         if len(found) != count:

@@ -11,7 +11,7 @@ from forebay_workers.testing.server import Double
 
 
 class VirtualClock:
-    """Time as the test tells it; chance is what the test says too."""
+    """The test sets the time, and the random values too."""
 
     def __init__(self, loop: VirtualLoop, double: Double, jitter: float) -> None:
         self._loop = loop
@@ -27,7 +27,7 @@ class VirtualClock:
         return self._loop.time()
 
     def call_later(self, delay_s: float, callback: Callable[[], object]) -> Timer:
-        """Call it after so much virtual time."""
+        """Call it after this much virtual time."""
         return self._loop.call_later(delay_s, callback)
 
     async def sleep(self, delay_s: float) -> None:
@@ -40,5 +40,5 @@ class VirtualClock:
             timer.cancel()
 
     def jitter(self) -> float:
-        """Always the same, so that a test knows when something comes again."""
+        """Always the same, so that a test knows when the next attempt comes."""
         return self._jitter

@@ -1,17 +1,18 @@
-"""An event loop whose time is told, and whose tasks belong to processes that can be stopped.
+"""An event loop with virtual time, whose tasks belong to processes that can be stopped.
 
-    run_to(end_s)     run what is ready;  nothing is?  jump to the next timer;  past the end?  stop
+    run_to(end_s)     run ready callbacks;  none?  jump to the next timer;  past the end?  stop
 
 ``loop.time()`` is the virtual time.  So ``asyncio.sleep``, ``asyncio.timeout`` and ``call_later``
-follow it in code that knows nothing of tests.  Real things still work: a function in a thread, and
-a handler while a socket is open, have some seconds of the machine's time before the virtual clock
-goes on without them.
+follow it, also in code that does not know about tests.  Real waits still work: a function in a
+thread, and a handler with an open socket, have some seconds of real time before the virtual clock
+continues without them.
 
-A task belongs to the process in whose context it was made (``PROCESS``).  While that is stopped, as
-by SIGSTOP, none of its callbacks runs: they are kept, and run when it goes on, if ever.
+A task belongs to the process in whose context it was created (``PROCESS``).  While the process is
+stopped, as by SIGSTOP, none of its callbacks runs: they are kept, and run when it continues, if
+ever.
 
-The loop is run by plain calls, also from inside of a coroutine of another loop: the test's.  It
-steps out of that loop for a while, and nothing else of it runs meanwhile.
+Plain calls run the loop, also from inside a coroutine of another loop: the test's.  Nothing else of
+that loop runs meanwhile.
 """
 
 from __future__ import annotations
@@ -43,18 +44,18 @@ class Stoppable(Protocol):
 
 
 class World(Protocol):
-    """What has a time of its own and is to be told about ours."""
+    """Something with its own time, which must follow the loop's time."""
 
     def next_due_s(self) -> float: ...
     def set_time(self, now_s: float) -> None: ...
 
 
-#: Whose code runs; nobody's: the test's.
+#: The process whose code runs; None: the code of the test.
 PROCESS: contextvars.ContextVar[Stoppable | None] = contextvars.ContextVar("process", default=None)
 
 
 class Step:
-    """A callback of a process; kept while that is stopped."""
+    """A callback of a process; kept while the process is stopped."""
 
     __slots__ = ("args", "callback", "context", "handle", "process")
 
@@ -84,25 +85,25 @@ class Step:
 
 
 class IdleSelector(selectors.DefaultSelector):
-    """Tells the loop instead of sleeping."""
+    """Calls the loop instead of sleeping."""
 
     def __init__(self) -> None:
         super().__init__()
         self.idle: Callable[[float], Events] = lambda _: []
 
     def real_select(self, timeout_s: float) -> Events:
-        """What is ready within so much of the machine's time."""
+        """The events that are ready within this much real time."""
         return super().select(timeout_s)
 
     def select(self, timeout: float | None = None) -> Events:
-        """Called with 0 while callbacks are ready; otherwise nothing is, before that time."""
+        """Called with 0 while callbacks are ready; otherwise none is ready before that time."""
         if timeout is not None and timeout <= 0:
             return super().select(0)
         return self.idle(FAR_S if timeout is None else timeout)
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop that runs when it is told, up to the time that it is told."""
+    """An event loop that runs only when called, up to a given time."""
 
     def __init__(self, world: World, patience_s: float) -> None:
         self._now_s = 0.0
@@ -110,8 +111,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._is_done: Callable[[], bool] = lambda: False
         self._world = world
         self._patience_s = patience_s
-        #: Calls in threads, and calls that may wait for a socket; when each of them began, in the
-        #: machine's time.
+        #: Calls in threads, and calls that may wait for a socket, each with its start in real
+        #: time.
         self._threads: dict[object, float] = {}
         self._calls: dict[object, float] = {}
         self._idle_selector = IdleSelector()
@@ -119,13 +120,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._idle_selector.idle = self._idle
 
     def time(self) -> float:
-        """Seconds since the test began, as it was told."""
+        """Seconds of virtual time since the test began."""
         return self._now_s
 
     # Running
 
     def run_to(self, end_s: float, is_done: Callable[[], bool] = lambda: False) -> None:
-        """Run until nothing is left to do before that time, or until it is done."""
+        """Run until nothing is left to do before that time, or until ``is_done``."""
         if self.is_running():
             raise ConfigError(
                 "A handler called TestApp, which waits for the handler. Call it in the test only."
@@ -135,7 +136,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self.run_forever()
 
     def _idle(self, timer_s: float) -> Events:
-        """Nothing is ready, and no timer is due within so long."""
+        """Called when nothing is ready and no timer is due within ``timer_s``."""
         events = self._idle_selector.real_select(0)
         if not events and self._is_done():
             self.stop()
@@ -163,16 +164,16 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return []
 
     def _real(self) -> list[float]:
-        """When each thing that may need the machine's time began."""
-        has_sockets = len(self._idle_selector.get_map()) > 1  # one is the loop's own
+        """The start times of all calls that may need real time."""
+        has_sockets = len(self._idle_selector.get_map()) > 1  # one socket is the loop's own
         return [*self._threads.values(), *(self._calls.values() if has_sockets else ())]
 
     def began(self, call: object) -> None:
-        """Something began that may wait for a socket."""
+        """Note the start of a call that may wait for a socket."""
         self._calls[call] = time.monotonic()
 
     def ended(self, call: object) -> None:
-        """It has ended."""
+        """Note its end."""
         self._calls.pop(call, None)
 
     def _left_s(self, began_s: float) -> float:
@@ -181,16 +182,16 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: *Ts
     ) -> asyncio.Future[T]:
-        """The same as everywhere; it is remembered that a thread is at work."""
+        """As in any loop; it also notes that a thread is at work."""
         future = super().run_in_executor(executor, func, *args)
         self._threads[future] = time.monotonic()
         future.add_done_callback(lambda done: self._threads.pop(done, None))
         return future
 
-    # What belongs to processes
+    # Tasks and callbacks of processes
 
     def create_task(self, coro: Any, **options: Any) -> asyncio.Task[Any]:
-        """A task of the process that makes it."""
+        """A task of the process that creates it."""
         task = super().create_task(coro, **options)
         process = _process_in(options.get("context"))
         if process is not None:
@@ -238,7 +239,7 @@ def _process_in(context: contextvars.Context | None) -> Stoppable | None:
 
 @contextmanager
 def _outside_of_other_loops() -> Iterator[None]:
-    """For a while no other loop of this thread is running, and none of its tasks."""
+    """Temporarily no other loop of this thread is running, and none of its tasks."""
     outer = asyncio._get_running_loop()
     task = asyncio.current_task(outer) if outer is not None else None
     if outer is not None and task is not None:

@@ -1,12 +1,12 @@
-"""A worker of a test, in the place of a process: it can be killed, frozen, stopped.
+"""A worker of a test, like a process: it can be killed, frozen, stopped.
 
-    running --stop--> stopping --> ended         SIGTERM: in good order
-       |  '--freeze--> frozen --thaw--> running  SIGSTOP and SIGCONT: it knows nothing of it
+    running --stop--> stopping --> ended         SIGTERM: a clean end
+       |  '--freeze--> frozen --thaw--> running  SIGSTOP and SIGCONT: it does not notice
        '--kill--> killed                         SIGKILL: not one more line of it runs
        '--> failed                               it ended by itself, with an error
 
-What runs in threads cannot be stopped from outside, here as little as elsewhere: a plain function
-goes on, but what it returns comes to nobody.
+A thread cannot be stopped from outside, here as elsewhere: a plain function continues, but its
+result is dropped.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from forebay_workers.testing.server import Double
 from forebay_workers.worker.worker import Worker
 
 State = Literal["running", "frozen", "stopping", "ended", "killed", "failed"]
-#: A task that is cancelled may wait again in its ``finally``; nobody does so for ever.
+#: A cancelled task may wait again in its ``finally``, but not this often.
 MOST_CANCELS = 100
 
 
 class Process:
-    """One worker, and all that belongs to it."""
+    """One worker, with its tasks and connections."""
 
     def __init__(self, name: str, app: App, loop: VirtualLoop, double: Double) -> None:
         self.name = name
@@ -38,49 +38,49 @@ class Process:
         self._tasks: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
         self._is_killed = False
         self._is_stopping = False
-        #: Somebody has asked for the error.
+        #: The test has read the error.
         self.was_seen = False
         context = contextvars.copy_context()
         context.run(PROCESS.set, self)
         self.worker: Worker = context.run(app.worker, name=name)
         self._run = context.run(loop.create_task, self.worker.run())
 
-    # What the loop asks
+    # For the loop
 
     def keep(self, step: Step) -> None:
-        """A callback that may not run now."""
+        """Keep a callback that may not run now."""
         self._kept.append(step)
 
     def owns(self, task: asyncio.Task[Any]) -> None:
-        """A task that this process made."""
+        """Note a task that this process created."""
         self._tasks.add(task)
 
-    # What happens to it
+    # Actions on it
 
     def freeze(self) -> None:
-        """As SIGSTOP."""
+        """Like SIGSTOP."""
         self.is_stopped = True
 
     def thaw(self) -> None:
-        """As SIGCONT."""
+        """Like SIGCONT."""
         self.is_stopped = False
         kept, self._kept = self._kept, []
         for step in kept:
             self._loop.again(step)
 
     def stop(self) -> None:
-        """As SIGTERM."""
+        """Like SIGTERM."""
         self._is_stopping = True
         self.worker.stop()
 
     def kill(self) -> None:
-        """As SIGKILL: the system closes its connections, and that is all."""
+        """Like SIGKILL: the system closes its connections, nothing else happens."""
         self._is_killed = self.is_stopped = True
         for pipe in [pipe for pipe in self._double.pipes if pipe.process is self]:
             pipe.drop()
 
     def clear_away(self) -> None:
-        """After the test: end the tasks that were left in the middle of something."""
+        """After the test: end the tasks that are still in the middle of something."""
         for _ in range(MOST_CANCELS):
             left = [task for task in self._tasks if not task.done()]
             if not left:
@@ -91,11 +91,11 @@ class Process:
             self._loop.run_to(self._loop.time())
         self.worker.drop_threads()
 
-    # What it looks like
+    # Its state
 
     @property
     def state(self) -> State:
-        """What became of it."""
+        """Its current state."""
         if self._is_killed:
             return "killed"
         if self._run.done():
@@ -106,7 +106,7 @@ class Process:
 
     @property
     def error(self) -> BaseException | None:
-        """Why it ended by itself, None if it did not; who asks gets no error at the end."""
+        """Why it ended by itself, or None; an error that was read is not raised at the end."""
         self.was_seen = True
         return self._failure()
 
@@ -117,14 +117,14 @@ class Process:
 
     @property
     def held(self) -> list[str]:
-        """The IDs of all messages that it has."""
+        """The IDs of all messages that it holds."""
         return [
             one.id for flow in self.worker.flows.values() for one in flow.held.messages.values()
         ]
 
     @property
     def running(self) -> list[str]:
-        """The IDs of those that a handler is busy with."""
+        """The IDs of messages in running handlers."""
         flows = self.worker.flows.values()
         return [one.id for flow in flows for one in flow.held.messages.values() if one.is_running]
 

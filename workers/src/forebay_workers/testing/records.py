@@ -1,4 +1,4 @@
-"""What a test looks at: calls of handlers, entries, what is pending."""
+"""Records for tests: calls of handlers, entries, pending entries."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from forebay_workers.worker.flow import Subscription
 
 @dataclass(eq=False)
 class Call:
-    """One call of a handler: who, what, when, how it ended."""
+    """One call of a handler: worker, argument, times, outcome."""
 
     worker: str
     stream: str
-    #: What the handler got: an object, or the list of them that is a batch.
+    #: The argument of the handler: an object, or a list of them for a batch.
     value: Any
     ids: list[str]
-    #: 1 for the first time; of a batch the highest.
+    #: 1 for the first attempt; for a batch the highest.
     attempt: int
     #: Seconds since the test began.
     began_s: float
@@ -33,7 +33,7 @@ class Call:
 
     @property
     def name(self) -> str:
-        """The stream, of whatever partition."""
+        """The stream, without the number of the partition."""
         return name_of(self.stream)
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class Entry(dict[str, str]):
 
 @dataclass(frozen=True)
 class Pending:
-    """An entry that somebody has and has not acknowledged."""
+    """An entry that was delivered and is not acknowledged."""
 
     id: str
     consumer: str
@@ -71,7 +71,7 @@ class Pending:
 
 
 class Recorder(Hooks):
-    """Writes down every call of a handler."""
+    """Records every call of a handler."""
 
     def __init__(self, subscriptions: Mapping[str, Subscription], loop: VirtualLoop) -> None:
         self._subscriptions = subscriptions
@@ -85,14 +85,14 @@ class Recorder(Hooks):
         self.troubles.append(str(error))
 
     def killed(self, worker: str) -> None:
-        """Its handlers will never end."""
+        """Mark the calls of a killed worker: they will never end."""
         for call in self.calls:
             if call.worker == worker and call.outcome == "running":
                 self._end(call, "killed", None)
 
     @contextmanager
     def around(self, messages: Sequence[Message]) -> Iterator[None]:
-        """A handler runs inside of this."""
+        """The context in which a handler runs."""
         call = self._begin(messages)
         try:
             yield
@@ -119,7 +119,7 @@ class Recorder(Hooks):
         return call
 
     def _value(self, messages: Sequence[Message]) -> Any:
-        """The argument of the handler, read once more: it may change the one that it got."""
+        """A second copy of the handler's argument: the handler may change its own."""
         subscription = self._subscriptions[name_of(messages[0].stream)]
         values = [subscription.router.choose(one).decode(one) for one in messages]
         return values[0] if subscription.batch is None else values

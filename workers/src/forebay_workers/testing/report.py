@@ -1,4 +1,4 @@
-"""What the world of a test looks like, as text: for ``print(t)`` and for failed assertions."""
+"""The state of a test as text: for ``print(t)`` and for failed assertions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from forebay_workers.settle.letters import Letter
 from forebay_workers.testing.process import Process
 from forebay_workers.testing.records import Call, Pending
 
-#: A report that is longer than a screen is read by nobody.
+#: Longer lists are cut: a report must fit on a screen.
 MOST_LINES = 8
 
 
@@ -37,7 +37,7 @@ def stream_lines(
     dead: Sequence[Letter],
     calls: Sequence[Call],
 ) -> list[str]:
-    """All that is to be said about a stream."""
+    """The lines about a stream."""
     done = sum(call.outcome == "done" for call in calls)
     head = (
         f"{stream}: {done} of {len(calls)} calls done, {unread} unread, {len(pending)} pending, "
@@ -48,7 +48,7 @@ def stream_lines(
         head,
         *listed("pending", pending),
         *listed("dead", [letter_line(letter) for letter in dead]),
-        *listed("calls that did not end well", failed),
+        *listed("calls that did not succeed", failed),
     ]
 
 

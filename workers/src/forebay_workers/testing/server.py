@@ -1,13 +1,13 @@
-"""The server of a test: Forebay's own engine in this process, reached by redis-py without a socket.
+"""The server of a test: Forebay's own engine in this process; redis-py needs no socket to reach it.
 
     Link -- redis-py's connection -- Pipe -- EmbeddedClient -- engine
             handshake, RESP, errors   bytes                     the commands themselves
 
-Everything to the left of ``Pipe`` is what runs in production, everything to the right is what the
-server runs.  So the double knows no command of its own, and cannot be wrong about one.
+Everything to the left of ``Pipe`` is the code of production, everything to the right is the code of
+the server.  So this test double has no commands of its own, and cannot get one wrong.
 
-Each process has its own connections: to kill one cuts only those.  ``Doors`` is what the app sees:
-it gives everybody the connections of the process in which the code runs.
+Each process has its own connections: killing one cuts only those.  The app sees ``Doors``, which
+gives each caller the connections of the process in which it runs.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ NEEDS_ENGINE = (
     "Install it with: pip install 'forebay-workers[testing]'."
 )
 LIKE = (
-    'like={!r} is not known. Say "forebay", or a server with its version, as "redis 6.2" or '
+    'like={!r} is not known. Use "forebay", or a server with its version, as "redis 6.2" or '
     '"valkey 8.0".'
 )
-#: Valkey began as this Redis, and has none of what Redis added to streams since.
+#: Valkey started from this Redis, and has none of Redis's later additions to streams.
 VALKEY = "7.2"
 WHERE = "the server of the test"
 
@@ -59,7 +59,7 @@ def engine(now_ms: int, like: str) -> Embedded:
 
 
 class Double:
-    """The server: its engine, its time, who is connected, whether it can be reached."""
+    """The server: its engine, its time, its connections, whether it can be reached."""
 
     def __init__(self, start_ms: int, like: str) -> None:
         self.start_ms = start_ms
@@ -67,22 +67,22 @@ class Double:
         self.is_away = False
         self.pipes: set[Pipe] = set()
         self._looked = 0
-        #: All entries that were ever added, by stream: [ID, name, value, ...].
+        #: All entries ever added, by stream: [ID, name, value, ...].
         self.added: dict[str, list[list[bytes]]] = defaultdict(list)
 
-    # Time, as the loop tells it
+    # Time, set by the loop
 
     def ms_at(self, now_s: float) -> int:
         """Wall time, in milliseconds."""
         return self.start_ms + round(now_s * 1_000_000) // 1000
 
     def next_due_s(self) -> float:
-        """When the server does something by itself."""
+        """The next time at which the server does something by itself."""
         due_ms = self.engine.next_due_ms()
         return FAR_S if due_ms < 0 else (due_ms - self.start_ms) / 1000
 
     def set_time(self, now_s: float) -> None:
-        """It is this late now."""
+        """Set the current time."""
         self.engine.set_time(self.ms_at(now_s))
         self.look()
 
@@ -107,14 +107,14 @@ class Double:
     def cut(self, process: Stoppable | None = None) -> None:
         """Break the connections of a process, or of all; replies on their way are lost.
 
-        Those of the test itself stay: they are there to say what happens.
+        The test's own connections stay: they are for inspection.
         """
         for pipe in [one for one in self.pipes if one.process is not None]:
             if process in (None, pipe.process):
                 pipe.break_off()
 
     def look(self) -> None:
-        """Take notice of what was added."""
+        """Note newly added entries."""
         if self._looked == self.changes:
             return
         self._looked = self.changes
@@ -123,7 +123,7 @@ class Double:
                 self.added[words[1].decode("utf-8", "replace")].append(entry)
 
     def ask(self, *command: bytes | str | int | float) -> Any:
-        """One command outside of all connections; an error reply is raised."""
+        """Run a command outside all connections; an error reply is raised."""
         import hiredis
 
         client = self.engine.connect()
@@ -155,7 +155,7 @@ LIMITS, SIGNS = (b"MAXLEN", b"MINID"), (b"=", b"~")
 
 
 def _entry_of(words: Sequence[bytes]) -> list[bytes]:
-    """ID and fields of an XADD as the AOF has it; nothing if it added none (IDMP)."""
+    """ID and fields of an XADD as the AOF has it; nothing if it added no entry (IDMP)."""
     at = 2
     while (option := words[at].upper()) in OPTIONS:
         at += OPTIONS[option] + (option in LIMITS and words[at + 1] in SIGNS)
@@ -163,7 +163,7 @@ def _entry_of(words: Sequence[bytes]) -> list[bytes]:
 
 
 class Pipe(asyncio.Transport):
-    """A connection's way to the engine, in the place of a socket."""
+    """A connection to the engine, instead of a socket."""
 
     def __init__(
         self, double: Double, process: Stoppable | None, protocol: asyncio.StreamReaderProtocol
@@ -178,7 +178,7 @@ class Pipe(asyncio.Transport):
         double.pipes.add(self)
 
     def write(self, data: Any) -> None:
-        """To the server, at once."""
+        """Send to the server, at once."""
         if self._double.is_away:
             self.break_off()
         elif self._client is not None:
@@ -190,12 +190,12 @@ class Pipe(asyncio.Transport):
             self._protocol.data_received(data)
 
     def break_off(self) -> None:
-        """The connection is gone, and our side notices."""
+        """Break the connection; our side notices."""
         if self._leave():
             self._protocol.connection_lost(None)
 
     def drop(self) -> None:
-        """The connection is gone, and nobody is left to notice."""
+        """Break the connection; our side does not notice, because its process is gone."""
         self._leave()
 
     def _leave(self) -> bool:
@@ -206,7 +206,7 @@ class Pipe(asyncio.Transport):
         return client is not None
 
     def close(self) -> None:
-        """Our side ends it."""
+        """Close it from our side."""
         self.break_off()
 
     def abort(self) -> None:
@@ -214,7 +214,7 @@ class Pipe(asyncio.Transport):
         self.break_off()
 
     def is_closing(self) -> bool:
-        """Whether it was ended."""
+        """Whether it was closed."""
         return self._client is None
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
@@ -222,7 +222,7 @@ class Pipe(asyncio.Transport):
         return default
 
     def can_write_eof(self) -> bool:
-        """Half of a connection cannot be ended."""
+        """A half-closed connection is not possible here."""
         return False
 
 
@@ -239,7 +239,7 @@ class PipeConnection(redis_asyncio.Connection):
 
 
 class Pipes:
-    """Makes the connections of one process; what ``Server`` needs of a pool."""
+    """Makes the connections of one process; the part of a pool that ``Server`` needs."""
 
     def __init__(self, double: Double, process: Stoppable | None) -> None:
         self._double = double
@@ -254,13 +254,13 @@ class Pipes:
 
 
 class Doors:
-    """The server as the app sees it: to each process its own connections."""
+    """The server as the app sees it: each process has its own connections."""
 
     where = WHERE
 
     def __init__(self, double: Double) -> None:
         self._double = double
-        #: Code of the test has one for each event loop.
+        #: One for each process; the test's own code has one for each event loop.
         self._servers: dict[object, Server] = {}
 
     def _mine(self) -> Server:
@@ -273,15 +273,15 @@ class Doors:
 
     @property
     def shared(self) -> Asks:
-        """The link for everything that is quick."""
+        """The link for all quick commands."""
         return self._mine().shared
 
     def blocking(self) -> Asks:
-        """A new link for commands that wait."""
+        """A new link for blocking commands."""
         return self._mine().blocking()
 
     def slot(self, key: str) -> int:
-        """It is no cluster."""
+        """Always the same: it is not a cluster."""
         return self._mine().slot(key)
 
     def watching(self) -> Any:
@@ -289,10 +289,10 @@ class Doors:
         return self._mine().watching()
 
     async def close(self) -> None:
-        """Drop the connections of whoever asks."""
+        """Close the connections of the calling process."""
         await self._mine().close()
 
     async def close_all(self) -> None:
-        """Drop all connections of all processes."""
+        """Close all connections of all processes."""
         for server in self._servers.values():
             await server.close()

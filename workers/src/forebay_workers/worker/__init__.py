@@ -1,1 +1,1 @@
-"""The loop of a process: fetch, run, settle, renew, and stop in good order."""
+"""The loop of a process: fetch, run, settle, renew, and stop cleanly."""

@@ -1,11 +1,11 @@
-"""One stream in one process, from a message that came to what became of it.
+"""One stream in one process: the way of a message from its arrival to its end.
 
-claimed too often  -->  bury: it has killed every worker that began with it
+claimed too often  -->  bury: it has killed every worker that started it
 no handler, no fit -->  bury with the reason (or acknowledge, with unknown="skip")
 announce attempt > 1  -->  run the handler
     returned  -->  acknowledge; with ``to=``, publish in the same transaction
-    raised    -->  attempts left: park it, a little longer each time;  none left: bury it
-    cancelled -->  somebody else has it, or the worker stops: leave it as it is
+    raised    -->  attempts left: park it, longer each time;  none left: bury it
+    cancelled -->  another worker owns it, or this one stops: leave it as it is
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class Runs(Protocol):
-    """What runs messages: lanes, or a gatherer of batches."""
+    """Runs messages: lanes, or a gatherer of batches."""
 
     @property
     def running(self) -> int: ...
@@ -49,7 +49,7 @@ class Runs(Protocol):
     async def close(self, grace_s: float) -> None: ...
 
 
-#: How long a message waits whose result or letter the server refused.
+#: The pause of a message after the server refused its result or letter.
 REFUSAL_PAUSE_S = 5.0
 
 
@@ -62,24 +62,24 @@ class Subscription:
     router: Router
     layout: Layout
     batch: BatchOptions | None = None
-    #: What the stream is a partition of, or is to be read as.
+    #: The partitioned stream that this stream belongs to, or is read as.
     partitioned: Partitioned | None = None
 
     @property
     def least_window(self) -> int:
-        """So many messages must find room: all that can run at once, and as many in line."""
+        """The smallest window: all messages that can run at once, and as many in the queue."""
         each = 1 if self.batch is None else self.batch.size
         return 2 * each * self.options.concurrency
 
     @property
     def dead(self) -> str:
-        """Where its dead letters go."""
+        """Its dead-letter stream."""
         return self.options.dead or dead_stream(self.stream)
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What all flows of a process share."""
+    """The objects that all flows of a process share."""
 
     group: str
     consumer: str
@@ -108,22 +108,22 @@ class Flow:
         self.seen: bytes | None = None
 
     def take(self, messages: Sequence[Message]) -> None:
-        """Messages that just came."""
+        """Take messages that just arrived."""
         new = self.held.add(list(messages))
         if new:
             self._hooks.fetched(self.stream, len(new))
             self.lanes.put(new)
 
     def has_changed(self) -> bool:
-        """Whether there may be something to trim since this was asked last."""
+        """Whether there may be something to trim since the last call."""
         return True
 
     async def close(self, grace_s: float) -> None:
-        """Begin nothing more, let what runs end."""
+        """Start nothing more, let running handlers end."""
         await self.lanes.close(grace_s)
 
     def lose(self, message: Message) -> None:
-        """Somebody else has it."""
+        """Drop a message that another consumer owns now."""
         message.is_lost = True
         self.held.let_go([message])
         self._hooks.lost(message)
@@ -131,7 +131,7 @@ class Flow:
             message.task.cancel()
 
     def _not_ours(self, message: Message) -> None:
-        """It was acknowledged, deleted or claimed while it waited here."""
+        """Drop a message that was acknowledged, deleted or claimed while it waited here."""
         message.is_running = False
         message.is_lost = True
         self.held.let_go([message])
@@ -167,14 +167,14 @@ class Flow:
         messages: Sequence[Message],
         then: Callable[[Any], T],
     ) -> T:
-        """Run a handler, and do something with what it returns, inside of the hooks."""
+        """Run a handler and process its result, inside the hooks."""
         if self._hooks.is_empty:
             return then(await call(handler, arguments, self._clock, self._parts.threads))
         with self._hooks.around(messages):
             return then(await call(handler, arguments, self._clock, self._parts.threads))
 
     def _failed(self, message: Message, handler: Handler, error: BaseException) -> float | None:
-        """Count a failed attempt; after how long the next one starts, None if it was the last."""
+        """Count a failed attempt; return the pause before the next one, None if it was the last."""
         message.starts += 1
         message.is_running = False
         retry = handler.options.retry
@@ -186,7 +186,7 @@ class Flow:
         return pause_s
 
     def _done(self, message: Message, commands: list[Command]) -> None:
-        """A handler has returned: acknowledge, and publish what it gave."""
+        """A handler has returned: acknowledge, and publish its result."""
         message.starts += 1
         message.is_running = False
         if message.is_lost:
@@ -208,7 +208,7 @@ class Flow:
         self._hooks.buried(message, error)
 
     def _refused(self, message: Message) -> Callable[[Exception], None]:
-        """Try a message again later whose result or letter the server did not take."""
+        """A callback that retries a message after the server refused its result or letter."""
 
         def again(error: Exception) -> None:
             self._hooks.trouble(error)
@@ -225,7 +225,7 @@ class Flow:
 
 
 class SingleFlow(Flow):
-    """One message at a time to a handler."""
+    """Gives a handler one message at a time."""
 
     def __init__(self, subscription: Subscription, parts: Parts) -> None:
         super().__init__(subscription, parts)
@@ -235,7 +235,7 @@ class SingleFlow(Flow):
         self.lanes = lanes
 
     async def _run(self, message: Message) -> float | None:
-        """Settle a message, or say after how long it is to be tried again."""
+        """Settle a message, or return the pause before its next attempt."""
         message.task = task = asyncio.current_task()
         message.is_running = True
         try:
@@ -269,7 +269,7 @@ class SingleFlow(Flow):
         return None
 
     def _results(self, handler: Handler, result: Any) -> list[Command]:
-        """Commands that publish what a handler returned."""
+        """Commands that publish the result of a handler."""
         to = handler.options.to
         if to is None or result is None:
             return []
@@ -283,7 +283,7 @@ class SingleFlow(Flow):
 
 
 class BatchFlow(Flow):
-    """Many messages at a time to a handler, which may say that some of them failed."""
+    """Gives a handler many messages at a time; it may report that some of them failed."""
 
     def __init__(self, subscription: Subscription, parts: Parts, batch: BatchOptions) -> None:
         super().__init__(subscription, parts)
@@ -294,7 +294,7 @@ class BatchFlow(Flow):
         self.lanes = gatherer
 
     async def _run(self, batch: list[Message]) -> list[tuple[Message, float]]:
-        """Settle a batch; which messages are to be tried again, and after how long."""
+        """Settle a batch; return the messages to try again, each with its pause."""
         messages, values = self._all_readied(batch)
         if not messages:
             return []
@@ -316,18 +316,18 @@ class BatchFlow(Flow):
         return self._settled(handler, messages, errors, self._clock.monotonic_s() - began_s)
 
     def _all_readied(self, batch: list[Message]) -> tuple[list[Message], list[Any]]:
-        """Those that the handler gets, and what it gets of them; mostly all, in one go."""
+        """The messages for the handler, and their values; mostly all of them, in one step."""
         attempts = self._handler.options.retry.attempts
         if not [message for message in batch if message.starts >= attempts]:
             try:
                 return batch, self._handler.decode_all(batch)
             except MisfitError:
-                pass  # one by one, to know which
+                pass  # decode one by one, to find the bad ones
         ready = [(message, found[1]) for message in batch if (found := self._readied(message))]
         return [message for message, _ in ready], [value for _, value in ready]
 
     async def _all_ours(self, again: list[Message]) -> bool:
-        """Announce further attempts; False if some of the messages are not ours any more."""
+        """Announce further attempts; False if some of the messages are no longer ours."""
         ours = await asyncio.gather(*map(self._settler.announce, again))
         gone = [message for message, is_ours in zip(again, ours, strict=True) if not is_ours]
         for message in gone:
@@ -378,14 +378,14 @@ def flow_of(subscription: Subscription, parts: Parts) -> Flow:
 
 
 _OTHER_SLOT = (
-    "{} and {} are in different slots of the cluster: what is published with to= must have the "
+    "{} and {} are in different slots of the cluster: a result published with to= must have the "
     "partition of its message"
 )
 _GAVE_UP = "the worker died, or lost its lease, in each of {} attempts"
 
 
 def _key_of(subscription: Subscription) -> KeyOf | None:
-    """How to find the key of a message: its attribute of that name, or how it was published."""
+    """How to find the key of a message: in an attribute, or from its publishing."""
     order_by = subscription.options.order_by
     attribute = None if order_by is None else key_of(order_by, subscription.layout)
     if subscription.partitioned is None:

@@ -1,15 +1,15 @@
-"""Keeps this process's share of a partitioned stream.
+"""Keeps the partitions that this process owns of a partitioned stream.
 
-    look      once a second: the plan;  four times while something is on its way to us
-    take      what the plan gives us and nobody has: claim what is pending there, then read
-    drain     what the plan gives to others: read no more, let handlers end, hand back the rest,
-              and only then let the partition go
-    renew     three times a lease: this process lives, and has these partitions
+    look      at the plan, once a second;  four times while a partition is on its way to us
+    take      partitions that the plan gives us and that are free: claim pending entries, then read
+    drain     partitions that the plan gives to others: read no more, let handlers end, hand back
+              the rest, and only then let the partition go
+    renew     three times a lease: this process is alive, and owns these partitions
     lose      a lease that has ended: cancel its handlers, settle nothing, forget its messages
 
-The loop that reads does two of these things itself, between two reads of a partition: it begins to
-drain (worker.py), so that no read is on its way in a partition that we let go, and it claims what
-is pending, so that nothing is claimed that is on its way to us.
+The reading loop itself does two of these steps, between two reads of a partition.  It starts to
+drain (worker.py), so that no read is under way in a partition that we let go.  It claims pending
+entries, so that it claims none that is on its way to us.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from forebay_workers.worker.flow import Flow, Parts, Subscription
 from forebay_workers.worker.owned import OwnedFlow, owned_flow
 
 LOOK_S, SOON_S = 1.0, 0.25
-#: No look follows another one sooner.
+#: The shortest time between two looks.
 LEAST_S = 0.05
 RENEWALS = 3
-#: What is handed back stays pending in a name, so that its order is kept: no XNACK.
+#: No XNACK: entries that are handed back stay pending for a consumer, which keeps their order.
 PLAIN = Abilities()
 
 
@@ -58,7 +58,7 @@ class Keeper:
         flows: dict[str, Flow],
         wake: Callable[[], None],
     ) -> None:
-        """``me`` is the name of this very process; ``flows`` is where its partitions are put."""
+        """``me`` is the unique name of this process; its partitions are put into ``flows``."""
         self._subscription = subscription
         self._partitioned = partitioned
         self._server = server
@@ -75,17 +75,17 @@ class Keeper:
         self._slots = asyncio.Semaphore(subscription.options.concurrency)
         self._leases: dict[str, Lease] = {}
         self._renew_at_s = 0.0
-        #: Ends of partitions, which are waited for before they are taken again.
+        #: Tasks that end partitions; a partition is taken again only after its task is done.
         self._ending: dict[str, asyncio.Task[None]] = {}
 
     @property
     def flows(self) -> list[OwnedFlow]:
-        """The partitions that this process has."""
+        """The partitions that this process owns."""
         found = (self._flows.get(stream) for stream in self._leases)
         return [flow for flow in found if isinstance(flow, OwnedFlow)]
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Run until cancelled."""
         watch = asyncio.create_task(self._watch())
         try:
             while True:
@@ -93,7 +93,7 @@ class Keeper:
                 try:
                     pause_s = SOON_S if await self._look() else LOOK_S
                 except FAULTS as error:
-                    # The loop that reads waits for the server, and makes groups again.
+                    # The reading loop waits for the server, and creates groups again.
                     if not is_passing(error) and not is_group_gone(error):
                         raise said(error, self._server.where) from None
                 pause_s *= 1 + self._clock.jitter() / 5
@@ -103,7 +103,7 @@ class Keeper:
             watch.cancel()
 
     async def _look(self) -> bool:
-        """One look, and what follows from it; whether something is on its way."""
+        """Look at the plan and act on it; whether a partition is on its way."""
         self.lose_ended()
         await self._renew()
         plan = await self._members.look()
@@ -121,7 +121,7 @@ class Keeper:
         return wanted != {flow.stream for flow in self.flows}
 
     async def _renew(self) -> None:
-        """Say that we live and have these, if it is time."""
+        """Report that we are alive and own these, if it is due."""
         now_s = self._clock.monotonic_s()
         if now_s < self._renew_at_s:
             return
@@ -134,7 +134,7 @@ class Keeper:
         self._wake()
 
     async def _begin(self, stream: str, lease: Lease) -> None:
-        """A partition is ours: first what is pending in it, then new entries."""
+        """A partition is ours: first its pending entries, then new ones."""
         options = self._subscription.options
         link, group = self._server.shared, self._parts.group
         await ensure_group(link, stream, group, options.start)
@@ -155,7 +155,7 @@ class Keeper:
             flow.held.share(len(flows))
 
     async def check(self, flow: OwnedFlow) -> None:
-        """Take what is pending and not here; called while no read of the partition is under way."""
+        """Take pending entries that are not here; called while no read of it is under way."""
         unbegun = self._parts.consumer.encode() if flow.has_lost_reply else None
         link, group = self._server.shared, self._parts.group
         found = await take_over(
@@ -166,7 +166,7 @@ class Keeper:
             flow.take(found)
 
     def drain(self, flow: OwnedFlow) -> None:
-        """Begin to end a partition; called while no read of it is under way."""
+        """Start to end a partition; called while no read of it is under way."""
         if flow.stream not in self._ending:
             self._end(flow, self._drain(flow))
 
@@ -176,12 +176,12 @@ class Keeper:
         try:
             await self.hand_over(flow)
         except FAULTS as error:
-            # The lease ends by itself, and the next owner claims what is pending.
+            # The lease expires, and the next owner claims the pending entries.
             log.warning("%s was not handed over: %s", flow.stream, error)
         self._forget(flow)
 
     async def hand_over(self, flow: OwnedFlow) -> None:
-        """Hand back what was not begun, and let the partition go."""
+        """Hand back messages that were not started, and let the partition go."""
         if not flow.lease.is_valid:
             return
         link, parts = self._server.shared, self._parts
@@ -222,14 +222,14 @@ class Keeper:
             self.lose_ended()
 
     async def leave(self) -> None:
-        """Let others plan without us; they wait until we have let go."""
+        """Leave the plan; the others wait until we have let go of our partitions."""
         for task in list(self._ending.values()):
             task.cancel()
         with suppress(*FAULTS):
             await self._members.leave()
 
     async def hold(self) -> None:
-        """Keep what we have while handlers end, until cancelled."""
+        """Keep our partitions while handlers end, until cancelled."""
         watch = asyncio.create_task(self._watch())
         try:
             while True:

@@ -1,8 +1,7 @@
 """The flow of a partition: like that of a stream, while the partition is ours.
 
-Handlers of all partitions of a stream share the slots that ``concurrency`` says.  Before a handler
-starts, and before anything is settled, the lease is looked at: a process that was frozen wakes up
-in the middle of anything.
+Handlers of all partitions of a stream share ``concurrency`` slots.  The lease is checked before
+each start of a handler and before each settling: a frozen process can wake up at any point.
 """
 
 from __future__ import annotations
@@ -19,20 +18,20 @@ from forebay_workers.shares.owners import Lease
 from forebay_workers.worker.flow import BatchFlow, Flow, Parts, SingleFlow, Subscription
 
 T = TypeVar("T")
-#: A partition in which nothing happens is trimmed so much more rarely: other groups may have read.
+#: An idle partition is trimmed this much more rarely, not never: other groups may have read.
 MOST_UNASKED = 12
 
 
 class OwnedFlow(Flow):
-    """What both kinds of flows of a partition have."""
+    """The common part of both flows of a partition."""
 
     lease: Lease
     slots: asyncio.Semaphore
-    #: It is to go to another member: nothing more is read.
+    #: It goes to another member: nothing more is read.
     is_leaving = False
     #: Something may be pending that is not here.
     must_check = False
-    #: A reply was lost, perhaps with entries that no handler has begun with.
+    #: A reply was lost, perhaps with entries that no handler has started.
     has_lost_reply = False
     is_closed = False
     _state: tuple[bytes | None, int] = (b"", 0)
@@ -54,7 +53,7 @@ class OwnedFlow(Flow):
         return True
 
     def lose_all(self) -> None:
-        """The partition is somebody else's."""
+        """Drop all messages: another process owns the partition."""
         self.lease.end()
         for message in list(self.held.messages.values()):
             self.lose(message)

@@ -1,20 +1,20 @@
-"""A worker: one loop that reads, and a few tasks beside it.
+"""A worker: one loop that reads, and a few tasks next to it.
 
-    loop       own backlog --> what the dead left --> new entries, blocking  --> flows
-    renewals   three times a lease: this process still has these
-    upkeep     messages that were published for later, entries that nobody needs any more
-    settler    what became of messages (settle/settler.py)
-    keepers    our share of partitioned streams (keeper.py)
+    loop       own backlog --> entries of dead workers --> new entries, blocking  --> flows
+    renewals   three times a lease: this process still owns these
+    upkeep     moves delayed messages, trims entries that no group needs any more
+    settler    reports the end of messages (settle/settler.py)
+    keepers    our part of partitioned streams (keeper.py)
 
-One connection blocks; all others share another one.  Streams that have no room are left out of the
-read, which then blocks only for a moment.
+One connection is for blocking reads; everything else shares another one.  Streams that have no room
+are left out of the read, which then blocks only for a moment.
 
-Trouble: a server that is away is waited for, with growing pauses; a group that is gone is made
-again; either may end the worker instead (``Patience``).  There is no path on which the loop turns
+Trouble: if the server is away, the worker waits, with growing pauses; if a group is gone, it
+creates the group again; either may end the worker instead (``Patience``).  The loop never turns
 without having read something or waited for something.
 
 The end (SIGTERM, or ``stop``): read no more; let handlers end within the grace time; cancel the
-rest; tell the server what is settled; hand back everything else, prefetched entries too.
+rest; settle what has ended; hand back everything else, prefetched entries too.
 """
 
 from __future__ import annotations
@@ -49,23 +49,23 @@ from forebay_workers.worker.owned import OwnedFlow
 
 BLOCK_S = 2.0
 CLAIM_PAGE = 100
-#: Where reading claims too, what that leaves out (deleted entries) is looked for rarely.
+#: If reads can claim, a separate claim is rare: only for what reads leave out (deleted entries).
 RARE = 10
 #: How long the end waits for a server that is away.
 LAST_WORDS_S = 5.0
-#: How often due messages are looked for, at least, and how often streams are trimmed.
+#: How often to look for due messages, at least, and how often to trim streams.
 TICK_S, TRIM_S = 0.25, 5.0
-#: In one tick so much of the partitions is looked after.
+#: One tick looks after one in this many partitions.
 PARTS = 3
 
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """How a process works, whatever the streams."""
+    """The options of a process, for all streams."""
 
     group: str
     consumer: str
-    #: The name is used again after a restart, so that it may have a backlog.
+    #: The name is used again after a restart, so it may have a backlog.
     has_fixed_name: bool = False
     lease_s: float = 30.0
     grace_s: float = 30.0
@@ -87,7 +87,7 @@ class Worker:
         self._options = options
         self._hooks = hooks
         self._clock = clock
-        # A name that is used again does not tell one process from the next.
+        # A name that is used again does not distinguish one process from the next.
         token = f"/{secrets.token_hex(4)}" if options.has_fixed_name else ""
         self._member = options.consumer + token
         self._room = asyncio.Event()
@@ -103,7 +103,7 @@ class Worker:
             server.slot,
         )
         plain = [one for one in subscriptions if one.partitioned is None]
-        #: By stream; keepers add partitions and take them out.
+        #: By stream; keepers add partitions and remove them.
         self.flows: dict[str, Flow] = {one.stream: flow_of(one, parts) for one in plain}
         self._keepers = {
             one.partitioned.name: self._keeper(one, one.partitioned, parts)
@@ -117,7 +117,7 @@ class Worker:
         self._claim_at_s = 0.0
         #: A reply may have been lost, with entries that are ours now.
         self._has_lost_reply = False
-        #: Held while entries become ours that are not in the hands of a flow yet.
+        #: Held while we take entries that no flow has yet.
         self._taking = asyncio.Lock()
         self._blocking = server.blocking()
         self._reader: Reader[Flow] | None = None
@@ -141,11 +141,11 @@ class Worker:
 
     @property
     def _plain(self) -> list[Flow]:
-        """The streams that are no partitions."""
+        """The streams that are not partitions."""
         return [flow for flow in self.flows.values() if not isinstance(flow, OwnedFlow)]
 
     def stop(self) -> None:
-        """Begin to end; ``run`` returns when all is in order."""
+        """Start to end; ``run`` returns when all is settled or handed back."""
         self._stopped.set()
 
     async def run(self) -> None:
@@ -167,8 +167,8 @@ class Worker:
                 raise one
 
     async def _calm(self) -> None:
-        """Let what is being claimed come in, and take no more: the counts of entries whose reply we
-        do not hear would say too much or too little.
+        """Wait for a claim under way, and take no more: without its reply the counts of the claimed
+        entries would be too high or too low.
         """
         taking = asyncio.ensure_future(self._taking.acquire())
         timer = self._clock.call_later(LAST_WORDS_S, taking.cancel)
@@ -199,7 +199,7 @@ class Worker:
         options, link = self._options, self._server.shared
         self._abilities = await ask_abilities(link)
         if self._keepers:
-            # In partitions nothing is claimed because it is idle.
+            # In partitions idle times do not matter: reads must not claim.
             self._abilities = replace(self._abilities, claim=False)
         for flow in self._plain:
             start = flow.subscription.options.start
@@ -213,10 +213,10 @@ class Worker:
         return self._reader
 
     async def _own_backlog(self, flow: Flow) -> None:
-        """All that is pending in our name and not here, before anything new.
+        """All pending entries of our consumer that are not here, before anything new.
 
-        After a restart these are entries that an earlier process began with.  After a reply was
-        lost on its way they are entries that nobody has begun with.
+        After a restart these are entries that an earlier process started.  After a lost reply they
+        are entries that no handler has started.
         """
         after = START
         while backlog := await self._claimer.own_backlog(flow.stream, CLAIM_PAGE, after):
@@ -227,7 +227,7 @@ class Worker:
             flow.take(backlog)
 
     async def _turn(self, reader: Reader[Flow]) -> None:
-        """Claim if it is time, read what there is room for, or wait for room."""
+        """Claim if it is due, read as much as there is room for, or wait for room."""
         async with self._taking:
             if self._has_lost_reply:
                 await self._recover()
@@ -248,7 +248,7 @@ class Worker:
         streams = {flow.stream: flow for flow in rooms}
         count = min(rooms.values(), default=1)
         read = await reader.read(streams, count, most_bytes, block_s, wanted)
-        # If this process was frozen, the reply has waited, and others may have what is in it.
+        # If this process was frozen, the reply has waited, and others may own its entries now.
         is_late = self._clock.monotonic_s() - now_s > self._options.lease_s / 2
         async with self._taking:
             for flow, entries in read:
@@ -262,7 +262,7 @@ class Worker:
         return flow.held.room()
 
     async def _recover(self) -> None:
-        """A reply may have been lost, with entries that are ours."""
+        """Find entries that are ours, after a reply may have been lost."""
         for flow in self.flows.values():
             if isinstance(flow, OwnedFlow):
                 flow.must_check = flow.has_lost_reply = True
@@ -271,7 +271,7 @@ class Worker:
         self._has_lost_reply = False
 
     async def _between_reads(self, reader: Reader[Flow]) -> None:
-        """What may be done in a partition only while no read of it is under way."""
+        """The steps in a partition that need a moment without a read of it under way."""
         flying = reader.flying
         for flow in list(self.flows.values()):
             if isinstance(flow, OwnedFlow) and flow.stream not in flying:
@@ -282,7 +282,7 @@ class Worker:
                     await keeper.check(flow)
 
     async def _deliver_owned(self, flow: OwnedFlow, entries: list[list[object]]) -> None:
-        """Entries of a partition; what others have left in it comes first."""
+        """Deliver entries of a partition; pending entries of earlier owners come first."""
         options, link = self._options, self._server.shared
         messages = messages_of(flow.stream, entries, self._clock)
         is_ours = self.flows.get(flow.stream) is flow and flow.lease.is_valid
@@ -310,7 +310,7 @@ class Worker:
         flow.take(messages)
 
     async def _claim(self) -> None:
-        """Take over from the dead, as much as there is room for."""
+        """Take over entries of dead workers, as much as there is room for."""
         pause_s = self._leases.pause_s * (RARE if self._abilities.claim else 1)
         self._claim_at_s = self._clock.monotonic_s() + pause_s
         for flow in self._plain:
@@ -320,7 +320,7 @@ class Worker:
                 flow.take(await self._claimer.claim(flow.stream, self._options.lease_s, count))
 
     async def _renew(self) -> None:
-        """Keep what is held, until stopped."""
+        """Renew the leases of held messages, until stopped."""
         while True:
             await self._clock.sleep(self._leases.pause_s)
             try:
@@ -329,12 +329,12 @@ class Worker:
                     self.flows[message.stream].lose(message)
                     self._wake()
             except FAULTS as error:
-                # The reader waits for the server, and makes groups again.
+                # The reader waits for the server, and creates groups again.
                 if not is_passing(error) and not is_group_gone(error):
                     raise said(error, self._server.where) from None
 
     async def _keep_up(self) -> None:
-        """Move what was published for later, and trim what nobody needs, now and then."""
+        """Move delayed messages, and trim entries that no group needs, now and then."""
         mover = Mover(self._server, self._clock)
         next_trim_s = self._clock.monotonic_s()
         turn = 0
@@ -354,7 +354,7 @@ class Worker:
                     if is_time_to_trim and keep is not None and flow.has_changed():
                         await trim(self._server.shared, flow.stream, keep, self._clock)
                 except FAULTS as error:
-                    # The reader finds out whether it is serious.
+                    # The reader finds out whether the error is serious.
                     log.debug("upkeep of %s: %s", flow.stream, error)
 
     async def _remake(self, error: Exception) -> None:
@@ -380,7 +380,7 @@ class Worker:
     def _let_go(self, stream: str, messages: Sequence[Message]) -> None:
         flow = self.flows.get(stream)
         if isinstance(flow, OwnedFlow):
-            # A partition may have gone and come back, and the same entries with it.
+            # A partition may have left and returned, with the same entries.
             held = flow.held.messages
             messages = [message for message in messages if held.get(message.key) is message]
         if flow is not None:
@@ -390,7 +390,7 @@ class Worker:
         self._room.set()
 
     async def _end(self) -> None:
-        """Drain, tell, hand back, leave."""
+        """Drain, settle, hand back, leave."""
         if self._reader is not None:
             self._reader.cancel()
         await self._blocking.close()
@@ -409,11 +409,11 @@ class Worker:
         self.drop_threads()
 
     def drop_threads(self) -> None:
-        """Begin nothing more in threads; what runs there goes on, for nobody."""
+        """Start nothing more in threads; running functions continue, their results are dropped."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _tell(self) -> None:
-        """The last words to the server; if it is away, others will see that we are gone."""
+        """The last commands to the server; if it is away, others notice later that we are gone."""
         timer = self._clock.call_later(LAST_WORDS_S, self._settler.give_up)
         await self._settler.idle()
         timer.cancel()
