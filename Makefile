@@ -1,5 +1,5 @@
 # Thin doors: each target is a line or two, and CI goes through the same ones.
-# Stamps in .venv make repeated calls quick; a change of a distribution installs it anew.
+# Stamps in .venv make repeated calls quick; a changed distribution is installed again.
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -9,13 +9,13 @@
 PYTHON  ?= python3
 JOBS    ?= 2
 BIN     := .venv/bin
-# What a distribution is made of.
+# The files that a distribution is made of.
 files_of = $(shell find $(1)/src -name '*.py' -o -name '*.pxd' -o -name '*.properties' \
 		-o -path '*/page/*') \
 	$(wildcard $(addprefix $(1)/,setup.py pyproject.toml MANIFEST.in README.md))
 HOW      = -q -n $(JOBS) --dist worksteal
 PYTEST   = $(BIN)/python -m pytest $(HOW)
-# What fails among others is run once more, alone, and named.
+# Tests that fail among others are run once more, alone, and named.
 CROWD    = FOREBAY_LEG=compiled $(BIN)/python -m tools.crowd $(HOW)
 PLAIN   := PYTHONPATH=server/src:spark/src:workers/src:console/src
 CODE    := packaging server spark workers console tests testkit bench reliability examples tools conftest.py
@@ -37,7 +37,7 @@ setup: .venv/.system .venv/.server .venv/.spark .venv/.workers .venv/.console ##
 	$(BIN)/python tools/install.py tools
 	@touch $@
 
-# The stamp has the time of the start: what is edited during a build counts as newer.
+# The stamp has the time of the start: a file edited during a build counts as newer.
 .venv/.server: $(call files_of,server) .venv/.tools
 .venv/.spark: $(call files_of,spark) .venv/.tools
 .venv/.workers: $(call files_of,workers) .venv/.tools
@@ -54,10 +54,10 @@ setup: .venv/.system .venv/.server .venv/.spark .venv/.workers .venv/.console ##
 demo: setup ## a bike race, two crashes, a lake on Spark, and SQL over all of it
 	$(BIN)/python -m examples.demo
 
-test: setup lint test-interpreted test-compiled test-spark ## all that CI checks
+test: setup lint test-interpreted test-compiled test-spark ## everything that CI checks
 
-# What is plain Python in both legs is tested once, beside the compiled server: connector, workers,
-# console, command line, the harness of reliability.  So are clients and sets of several servers:
+# Code that is plain Python in both legs is tested once, with the compiled server: connector,
+# workers, console, command line, the harness of reliability.  So are clients and sets of servers:
 # the compiled parts of replication run here in simulations.
 ONCE := $(addprefix --ignore server/tests/,cli clients server/replication server/tls/test_replication.py)
 test-interpreted: setup ## the suite on the plain Python sources
@@ -81,7 +81,7 @@ lint: setup ## ruff, mypy, import-linter, the tidy tests
 	$(PLAIN) $(BIN)/lint-imports --no-logo
 	$(PLAIN) $(BIN)/python -m pytest -q -n $(JOBS) tests/tidy
 
-format: setup ## let ruff write what it can
+format: setup ## let ruff format and fix what it can
 	$(BIN)/ruff check --fix $(CODE)
 	$(BIN)/ruff format $(CODE)
 
@@ -104,16 +104,16 @@ reliability: setup ## attack the promises; FULL=1 for a night, ONLY=R1,R5 for so
 		$(if $(SEED),--seed $(SEED)) --out reliability/out.jsonl
 	$(BIN)/python -m reliability.table reliability/out.jsonl
 
-docs: setup ## write the generated pages and the picture anew
+docs: setup ## write the generated pages and the picture again
 	$(PLAIN) $(BIN)/python tools/generate_docs.py
 
 site: setup ## the documentation as a site, in build/site
 	$(BIN)/python -m tools.build_site
 
-pictures: setup ## the pictures of the console in docs/pictures, made anew (six minutes)
+pictures: setup ## make the pictures of the console in docs/pictures again (six minutes)
 	$(BIN)/python -m console.tests.support.pictures
 
-clean: ## remove all that was built; the next setup starts afresh
+clean: ## remove everything that was built; the next setup starts from nothing
 	rm -rf .venv build dist */src/*.egg-info bench/out reliability/out.jsonl .mypy_cache .ruff_cache .pytest_cache \
 		.hypothesis .import_linter_cache .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,15 +1,15 @@
 """Fixtures that every folder of tests shares, and the two legs of the suite.
 
 The suite runs twice: on the plain sources (PYTHONPATH=server/src:spark/src) and on the installed
-package with its compiled core.  FOREBAY_LEG says which one is meant; if the
-package that Python finds is of the other kind, nothing is run at all.
+package with its compiled core.  FOREBAY_LEG says which one is meant; if Python finds a
+package of the other kind, no test is run.
 
 The interpreted leg also measures which lines and branches are reached (`make test`
 has a floor, pyproject.toml says which).  A traced test takes four times as long, so
-only the folders in MEASURED are traced: they reach what the others repeat.
+only the folders in MEASURED are traced: the others repeat the lines that these reach.
 
-In a log a failure is named when it happens, and a dot stands for fifty tests that passed: whoever
-keeps only a part of ten thousand dots still reads what failed.
+In a log a failure is named when it happens, and a dot stands for fifty tests that passed.  So even
+a part of a long log shows what failed.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from testkit.servers import ServerProcess, start_forebay
 settings.register_profile(
     "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
-# With CI set, random operations come from a seed of the test itself: a commit is judged by what it
-# changed, and what fails there fails here too.  Everywhere else they are new in each run.
+# With CI set, random operations come from a seed of the test itself: a commit is judged by its own
+# changes, and a failure in CI fails here too.  Everywhere else they are new in each run.
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, database=None)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 #: Tests that run the code in this process and reach each line a few times, not a million.
 MEASURED = {"commands", "core", "engine", "persistence", "replication", "wire"}
 
-#: So many tests that passed are one dot in a log.
+#: This many passed tests are one dot in a log.
 TESTS_A_DOT = 50
 
 #: Servers that run now; their logs are shown when a test fails.
@@ -72,7 +72,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def folder_of(item: pytest.Item) -> str:
-    """The folder that a test is in, whatever room of it: `server/tests/core` is `core`."""
+    """The folder that a test is in, at any depth: `server/tests/core` is `core`."""
     parts = item.path.relative_to(ROOT).parts
     return parts[parts.index("tests") + 1]
 
@@ -107,7 +107,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def server_root() -> Iterator[Path]:
-    """A short directory: the path of a unix socket must not pass 107 bytes."""
+    """A short directory: the path of a unix socket must not exceed 107 bytes."""
     root = Path(tempfile.mkdtemp(prefix="fb-"))
     yield root
     shutil.rmtree(root, ignore_errors=True)
@@ -115,7 +115,7 @@ def server_root() -> Iterator[Path]:
 
 @pytest.fixture
 def scratch(server_root: Path) -> Path:
-    """An empty folder in there, of the test's own."""
+    """An empty folder in there, for this test alone."""
     return Path(tempfile.mkdtemp(dir=server_root))
 
 
@@ -137,7 +137,7 @@ def _maker(
 
 
 def _dismiss(server: ServerProcess) -> int:
-    """Stop a server; its exit code."""
+    """Stop a server; returns its exit code."""
     _running.remove(server)
     return server.stop()
 
@@ -154,7 +154,7 @@ def _retire(server: ServerProcess) -> None:
 
 @pytest.fixture
 def make_forebay(server_root: Path) -> Iterator[Callable[..., ServerProcess]]:
-    """Start Forebay with directives of the test's own: make_forebay("--maxclients", "5")."""
+    """Start Forebay with the test's directives: make_forebay("--maxclients", "5")."""
     yield from _maker(start_forebay, _retire, server_root)
 
 
@@ -185,7 +185,7 @@ def _shared_redis(server_root: Path) -> Iterator[ServerProcess]:
 
 @pytest.fixture
 def make_redis(server_root: Path) -> Iterator[Callable[..., ServerProcess]]:
-    """A redis-server with directives of the test's own."""
+    """A redis-server with the test's directives."""
     yield from _maker(start_redis, _dismiss, server_root)
 
 

@@ -1,17 +1,16 @@
-"""``make bench-console``: what an open console costs, and how quick it is, at a large server.
+"""``make bench-console``: what an open console costs on a large server, and how quick it is.
 
     python -m bench.console [--quick]
 
-A Forebay with 10,000 streams, 1,000,000 pending entries in ten groups, and a console of it.
+A Forebay with 10,000 streams and 1,000,000 pending entries in ten groups, and its console.
 
     first answer    the API of the first page
     first paint     in Chromium, from an empty cache
-    an update       from the reply of an XADD to the event that a viewer gets
-                    who has the stream on his screen
-    share of a core what the server, and the console itself, use while somebody looks
+    an update       from the reply of an XADD to the event at a viewer with the stream on screen
+    share of a core what the server, and the console itself, use while pages are open
 
-The share without a console is taken off.  ``load`` in the line of the machine is how many programs
-wanted a core meanwhile: times on a busy machine are those of the machine.  Prints
+The share without a console is subtracted.  ``load`` in the line of the machine is how many programs
+wanted a core during the run: on a busy machine the times describe the machine.  Prints
 each line, and after a full run writes the table in docs/console.md.
 """
 
@@ -63,7 +62,7 @@ def name_of(number: int) -> str:
 
 
 def fill(client: redis.Redis, pending: int) -> None:
-    """The streams; ten of them have groups to which entries were given."""
+    """Make the streams; ten of them have groups with delivered entries."""
     for start in range(0, STREAMS, PIECE):
         pipe = client.pipeline(transaction=False)
         for number in range(start, start + PIECE):
@@ -82,7 +81,7 @@ def fill(client: redis.Redis, pending: int) -> None:
 
 
 def shares(seconds: float, *pids: int) -> list[float]:
-    """Which part of a core each of these processes uses, for a while."""
+    """The share of a core that each of these processes uses, measured for a while."""
     begun_s, used_s = time.perf_counter(), [cpu_s(pid) for pid in pids]
     time.sleep(seconds)
     took_s = time.perf_counter() - begun_s
@@ -130,7 +129,7 @@ def paints(port: int, rounds: int) -> list[float]:
 
 @contextmanager
 def looking(asker: Asker, pages: int) -> Iterator[None]:
-    """So many open pages: their events are read as a browser reads them."""
+    """Open this many pages; their events are read as a browser reads them."""
     over = threading.Event()
 
     def read(path: str) -> None:
@@ -152,7 +151,7 @@ def looking(asker: Asker, pages: int) -> Iterator[None]:
 
 
 def measured(server: ServerProcess, client: redis.Redis, quick: bool) -> Iterator[Line]:
-    """All of it."""
+    """Measure everything."""
     rounds, seconds = (10, 5.0) if quick else (100, 20.0)
     (alone,) = shares(seconds, server.pid)
     with console(f"redis://127.0.0.1:{server.port}") as asker:
@@ -172,7 +171,7 @@ def measured(server: ServerProcess, client: redis.Redis, quick: bool) -> Iterato
 
 
 def of_times(name: str, times_ms: list[float], goal: str) -> Line:
-    """The median and the worst of some times, and what nine of ten do not pass."""
+    """The median, the 90th percentile and the worst of some times."""
     most = sorted(times_ms)[len(times_ms) * 9 // 10]
     told = f"{median(times_ms):,.0f} ms; 9 of 10 within {most:,.0f} ms, all {max(times_ms):,.0f} ms"
     return Line(name, told, goal)

@@ -1,10 +1,10 @@
-"""What durability costs, and what it gives: the AOF, restarts, and saving while serving.
+"""The cost and the benefit of durability: the AOF, restarts, and saving while serving.
 
-    LOGGED     rows of the table again, with every change in the AOF first
-    restarts   from start to the first answer that is not LOADING, less an empty start
+    LOGGED     rows of the table again, with every change written to the AOF first
+    restarts   from start to the first answer that is not LOADING, minus an empty start
     saving     XADD times seen by one client: at rest, during BGSAVE, during BGREWRITEAOF
 
-A restart is measured from outside, so that both servers are held to the same: the
+A restart is measured from outside, so that both servers are measured in the same way: the
 process is started on a directory with a million entries in its AOF or snapshot.
 """
 
@@ -62,7 +62,7 @@ def seconds_to_serve(name: str, directory: Path, directives: tuple[str, ...]) ->
 
 
 def restart_s(name: str, root: Path, entries: int, snapshot: bool, rounds: int) -> float:
-    """Seconds to load a stream of so many entries, from its snapshot or from its AOF."""
+    """Seconds to load a stream of this many entries, from its snapshot or from its AOF."""
     directives = SNAPSHOT if snapshot else logging("everysec")
     full, empty = root / f"{name}-{snapshot}", root / f"{name}-{snapshot}-empty"
     server = start(name, full, directives)
@@ -95,7 +95,7 @@ class Calm:
 
 
 def busy(peer: Peer, field: bytes) -> Callable[[], bool]:
-    """Whether the server is still at it; looks ten times a second."""
+    """Whether the server is still saving; looks ten times a second."""
     client, checked, going = peer.client(), [0.0], [True]
 
     def look() -> bool:

@@ -1,8 +1,8 @@
 """Does the cost stay flat as a stream grows, and how much memory does an entry take?
 
 Costs are the server's CPU time per operation, which a busy machine disturbs less
-than rates; memory is the resident size of a fresh server, divided by what was put
-into it.
+than rates; memory is the resident size of a fresh server, divided by the number of
+entries.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from testkit.resp import encode
 
 KEY = b"race:growing"
 PAGE = 10
-#: More is not read from the longest streams: the commands are built before the clock starts.
+#: At most this many are read from the longest streams: commands are built before the clock starts.
 MOST_READ = 1_000_000
 
 

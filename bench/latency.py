@@ -1,14 +1,14 @@
 """How long a message takes from XADD to a reader that waits for it in a group.
 
 One process plays producer and consumers in a loop that never sleeps, so that the
-client's own waking up is not measured.  Messages go out at a fixed rate whatever
-comes back (an open loop: a slow server does not slow down the producer), each
-with its number as field, and a message's time ends when a consumer's socket has
-delivered it.  Consumers acknowledge what they got and block again at once.
+client's own waking up is not measured.  Messages go out at a fixed rate, whatever
+comes back (an open loop: a slow server does not slow down the producer).  Each has
+its number as a field, and its time ends when a consumer's socket has delivered it.
+Consumers acknowledge their messages and block again at once.
 
 The client, in Python, is nearly busy at that rate: when it falls behind, messages wait for it
-and the times say less about the server.  So the CPU time that the server spends on a message,
-with its XADD, XREADGROUP and XACK, stands beside them.
+and the times say less about the server.  So the report also has the CPU time that the server
+spends on a message, with its XADD, XREADGROUP and XACK.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MESSAGE = re.compile(rb"\r\n(\d+-\d+)\r\n\*2\r\n\$1\r\nn\r\n\$8\r\n(\d{8})\r\n")
 
 @dataclass(frozen=True)
 class Delivery:
-    """What one run gave: the time of every message, and the server's CPU time for one."""
+    """The result of one run: the time of every message, and the server's CPU time for one."""
 
     times_us: list[float]
     cpu_us: float
@@ -47,7 +47,7 @@ class Waiting:
         self.sock.send(self.read)
 
     def take(self) -> list[int]:
-        """Numbers of the messages that came; acknowledges them and waits again."""
+        """The numbers of the messages that arrived; acknowledges them and waits again."""
         self.buffer += self.sock.recv(1 << 18)
         numbers: list[int] = []
         while (end := end_of_reply(self.buffer)) != NEED_MORE:
@@ -97,7 +97,7 @@ def deliver(peer: Peer, seconds: float, consumers: int, count: int, rate: int = 
 
 
 def percentile(times: list[float], share: float) -> float:
-    """The value below which this share of the times lies."""
+    """The value that this share of the times stays below."""
     ordered = sorted(times)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 

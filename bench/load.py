@@ -22,7 +22,7 @@ SEND_BUFFER_BYTES = 1 << 22
 
 @dataclass(frozen=True)
 class Sample:
-    """What one run of one row on one server gave."""
+    """The result of one run of one row on one server."""
 
     operations: int
     seconds: float
@@ -52,7 +52,7 @@ class Sample:
 
 
 def connect(peer: Peer) -> socket.socket:
-    """A connection that will not block and does not wait to fill packets."""
+    """A connection that does not block and does not wait to fill packets."""
     sock = socket.create_connection(("127.0.0.1", peer.port))
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
@@ -64,7 +64,7 @@ def connect(peer: Peer) -> socket.socket:
 
 
 class TlsSocket(ssl.SSLSocket):
-    """Gives all that has come, however many records it is, and nothing if that is none."""
+    """Returns all bytes that have arrived, over any number of records; none if there are none."""
 
     def recv(self, size: int = 1024, flags: int = 0) -> bytes:
         data = b""
@@ -78,7 +78,7 @@ class TlsSocket(ssl.SSLSocket):
 
 
 def shaken(sock: socket.socket, context: ssl.SSLContext) -> socket.socket:
-    """A connection after its handshake; what TLS itself says comes before the answer to a PING."""
+    """A connection after its handshake; TLS's own messages arrive before the answer to a PING."""
     context.sslsocket_class = TlsSocket
     secure = context.wrap_socket(sock, server_hostname="localhost")
     secure.sendall(encode("PING"))
@@ -94,7 +94,7 @@ def crowd(
     per_batch: int,
     seconds: float,
 ) -> Sample:
-    """One measured run; ``per_batch`` is how many operations a batch stands for."""
+    """One measured run; ``per_batch`` is the number of operations in a batch."""
     sockets = [connect(peer) for _ in range(connections)]
     cpu_s = peer.cpu_s()
     done, elapsed = Crowd(sockets, batches).run(expect, seconds)
@@ -177,7 +177,7 @@ class Reader:
         assert sent == len(command), "the send buffer is too small for one XACK"
 
     def receive(self) -> bool:
-        """Take what came; true when the reply is whole."""
+        """Read what has arrived; true when the reply is whole."""
         want = self.ack_bytes if self.acknowledging else self.reply_bytes
         self.have += self.sock.recv_into(self.view[self.have :])
         if self.have < want:
@@ -187,5 +187,5 @@ class Reader:
         return True
 
     def head(self) -> bytes:
-        """The first bytes of the reply, where the first ID stands."""
+        """The first bytes of the reply, which hold the first ID."""
         return bytes(self.buffer[:120])

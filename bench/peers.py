@@ -34,7 +34,7 @@ class Peer:
         self.name = name
         self.server = server
         self.port = server.port
-        #: How its load connects, if it is to speak TLS.
+        #: How its load connects, if the load must use TLS.
         self.tls: ssl.SSLContext | None = None
 
     def client(self) -> RawClient:
@@ -58,7 +58,7 @@ class Peer:
         return reply
 
     def identity(self) -> tuple[str, str]:
-        """What it is and of which version, as it says itself."""
+        """Its name and version, as it reports them."""
         with self.client() as client:
             return identity(client("INFO", "server"))
 
@@ -76,7 +76,7 @@ def identity(info: bytes) -> tuple[str, str]:
 
 
 def use_peer(path: str) -> None:
-    """Put another server in the place of redis-server, for all that is started from now on."""
+    """Use another server instead of redis-server from now on."""
     program = shutil.which(path)
     if program is None:
         raise SystemExit(f"bench: no server program at {path}")
@@ -95,7 +95,7 @@ def logging(policy: str) -> tuple[str, ...]:
 
 @contextmanager
 def running(names: list[str], *directives: str, pinned: bool = True) -> Iterator[list[Peer]]:
-    """Start the named peers side by side; stop them afterwards, whatever happened."""
+    """Start the named peers side by side; stop them afterwards in any case."""
     if "forebay" in names and not forebay.compiled():
         raise SystemExit(
             "bench: this is the interpreted build; run `make bench` on the compiled one"
@@ -118,7 +118,7 @@ def running(names: list[str], *directives: str, pinned: bool = True) -> Iterator
 
 @contextmanager
 def running_tls(names: list[str]) -> Iterator[list[Peer]]:
-    """The same with a TLS port each, to which the load goes; no client shows a certificate."""
+    """The same, each with a TLS port that takes the load; no client shows a certificate."""
     with tempfile.TemporaryDirectory(prefix="fb-bench-") as folder:
         certificates = Certificates(Path(folder))
         words = certificates.words(tls_auth_clients="no")
@@ -131,7 +131,7 @@ def running_tls(names: list[str]) -> Iterator[list[Peer]]:
 
 
 def pin_client() -> int | None:
-    """Bind this process to the second core; the core that is left for the servers."""
+    """Bind this process to the second core; returns the core that is left for the servers."""
     cores = sorted(_pinned or os.sched_getaffinity(0))
     if len(cores) < 2:
         return None
@@ -150,7 +150,7 @@ _pinned: set[int] = set()
 
 
 def machine() -> dict[str, str]:
-    """What the figures were measured on."""
+    """The machine that the figures were measured on."""
     cpu = Path("/proc/cpuinfo").read_text()
     model = re.search(r"model name\s*:\s*(.+)", cpu)
     return {

@@ -1,12 +1,12 @@
-"""What a replica costs, and how quickly it has everything: each server with one of its own kind.
+"""The cost of a replica, and how quickly it has everything: each server with one of its own kind.
 
     a replica more   CPU of an XADD on the primary, with a replica attached against without one
     full sync        from REPLICAOF to the first moment when the replica has all data
-    applying         how fast a replica that stood still works off the stream that waits for it
+    applying         how fast a replica that was paused applies the stream that waits for it
     WAIT             one client: XADD, then WAIT 1; the time until the replica has confirmed
 
-The primary has core 0, the load generator core 1, and the replica shares core 1: what is
-measured on the primary is its CPU time, which does not depend on that.
+The primary has core 0; the load generator and the replica share core 1.  The figure for the
+primary is its CPU time, which does not depend on that.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from testkit.oracle import start_redis
 from testkit.resp import encode
 from testkit.servers import start_forebay
 
-#: Nothing waits for company, and the backlog holds whatever a replica misses.
+#: A full sync does not wait for further replicas, and the backlog holds all that a replica misses.
 LINKED = (
     *IN_MEMORY,
     *("--repl-diskless-sync-delay", "0", "--repl-backlog-size", "1gb"),
@@ -46,18 +46,18 @@ class Pair:
     replica: Peer
 
     def link(self) -> float:
-        """Let the replica follow; the seconds until it has all data."""
+        """Let the replica follow; returns the seconds until it has all data."""
         begun = time.perf_counter()
         self.replica.command("REPLICAOF", "127.0.0.1", self.primary.port)
         self.wait_until_equal()
         return time.perf_counter() - begun
 
     def unlink(self) -> None:
-        """Let the replica go, and the primary forget it."""
+        """Detach the replica, and let the primary forget it."""
         self.replica.command("REPLICAOF", "NO", "ONE")
 
     def wait_until_equal(self) -> None:
-        """Until the replica has applied all that the primary wrote."""
+        """Wait until the replica has applied all that the primary wrote."""
         with self.primary.client() as ours, self.replica.client() as theirs:
             deadline = time.perf_counter() + PATIENCE_S
             while time.perf_counter() < deadline:
@@ -110,7 +110,7 @@ def extra_cpu_percent(pair: Pair, seconds: float, rounds: int) -> float:
 
 
 def full_sync_s(pair: Pair, entries: int, rounds: int) -> float:
-    """Seconds until a new replica has a stream of so many entries."""
+    """Seconds until a new replica has a stream of this many entries."""
     fill(pair.primary, STREAM, entries)
     times = []
     for _ in range(rounds):
@@ -121,7 +121,7 @@ def full_sync_s(pair: Pair, entries: int, rounds: int) -> float:
 
 
 def apply_rate(pair: Pair, entries: int, rounds: int) -> float:
-    """Commands a second of a replica that works off what it has missed."""
+    """Commands a second of a replica that applies what it has missed."""
     pair.link()
     rates = []
     for _ in range(rounds):
@@ -137,7 +137,7 @@ def apply_rate(pair: Pair, entries: int, rounds: int) -> float:
 
 
 def confirmed_us(pair: Pair, seconds: float) -> float:
-    """The median time of an XADD that a replica has confirmed, one after another."""
+    """The median time of an XADD and its confirmation by a replica, one after another."""
     pair.link()
     batch = encode(b"XADD", b"race:waited", b"MAXLEN", b"~", b"1000", b"*", *F4)
     batch += encode("WAIT", 1, 0)

@@ -1,10 +1,10 @@
-"""From measurements to something a person reads: the console, a JSON file, pages.
+"""Shows measurements to people: on the terminal, in a JSON file, in pages.
 
     docs/measurements.md   every row
     README.md              ten of them: those of SHOWN, and the weakest of the others
     docs/spark.md          the rows of bench/spark
 
-A table in a page stands between two markers.  Each full run writes it anew, with the machine it
+A table in a page is between two markers.  Each full run replaces it, names the machine it
 ran on, and changes nothing else in that page.  Both pages are written from the same lines, so
 they agree.
 """
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "bench" / "out"
 START, END = "<!-- bench:start -->", "<!-- bench:end -->"
 README_ROWS = 10
-#: Rows of the README that stand for their kind; the weakest of the others fill it up.
+#: Rows of the README that represent their kind; the weakest of the others complete the ten.
 SHOWN = (
     "XADD f4 P1",
     "XADD f4 P16",
@@ -40,7 +40,7 @@ SHOWN = (
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the table: a figure for each server, and what to reach."""
+    """One line of the table: a figure for each server, and the target."""
 
     name: str
     unit: str
@@ -55,7 +55,7 @@ class Line:
 
     @property
     def ratio(self) -> float:
-        """Forebay against Redis, in the figure itself."""
+        """The figure of Forebay divided by that of Redis."""
         return self.forebay / self.redis if self.redis else float("nan")
 
     @property
@@ -124,7 +124,7 @@ def console(line: Line) -> str:
 
 
 def table(lines: list[Line], peer: str) -> list[str]:
-    """The same as a Markdown table; ``peer`` is what stands in the first column of figures."""
+    """The same as a Markdown table; ``peer`` is the heading of the first column of figures."""
     rows = [
         f"| work | {peer} | Forebay | ratio | CPU per operation, {peer} / Forebay | goal, next |",
         "|---|---:|---:|---:|---:|---|",
@@ -142,7 +142,7 @@ def table(lines: list[Line], peer: str) -> list[str]:
 
 
 def short_table(lines: list[Line], peer: str) -> list[str]:
-    """The rows of the README, without what only a developer reads."""
+    """The rows of the README, without the columns that only developers read."""
     head = [f"| work | {peer} | Forebay | ratio |", "|---|---:|---:|---:|"]
     return head + [figures(line) for line in for_readme(lines)]
 
@@ -206,7 +206,7 @@ def write_between_markers(path: Path, note: str, rows: list[str]) -> None:
 def write_json(
     lines: Sequence[Any], facts: dict[str, str], more: dict[str, Any], name: str = "bench"
 ) -> Path:
-    """All figures of the run in bench/out; lines are dataclasses with a ratio."""
+    """Write all figures of the run to bench/out; lines are dataclasses with a ratio."""
     OUT.mkdir(parents=True, exist_ok=True)
     path = OUT / time.strftime(f"{name}-%Y%m%d-%H%M%S.json")
     rows = [{**asdict(line), "ratio": line.ratio, "reached": line.reached} for line in lines]

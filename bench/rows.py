@@ -1,4 +1,4 @@
-"""The table of measurements: one row a kind of work, each with its targets.
+"""The table of measurements: one row for each kind of work, with its targets.
 
 Every entry is the same message of four fields ("f4"), and prepared entries have
 IDs of constant width (1000000000000-0 and on), so that replies have a constant
@@ -64,7 +64,7 @@ def deliver(peer: Peer, key: bytes, count: int) -> None:
 
 
 def prepare(peer: Peer, *, group: bool = False) -> None:
-    """The stream that is read from, made once per server; the group afresh each time."""
+    """The stream that is read, made once per server; the group is made again each time."""
     if peer.command("XLEN", STREAM) != ENTRIES:
         peer.command("DEL", STREAM)
         fill(peer, STREAM, ENTRIES)
@@ -192,7 +192,7 @@ def claim(ids: list[bytes]) -> bytes:
 
 
 def autoclaim(ids: list[bytes]) -> bytes:
-    """Take over all that follow the first ID."""
+    """Take over all entries after the first ID."""
     return encode("XAUTOCLAIM", STREAM, GROUP, "b", 0, ids[0], "COUNT", len(ids))
 
 

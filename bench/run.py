@@ -2,7 +2,7 @@
 
     python -m bench.run [--quick] [--only WORD] [--peer PATH] [--peers redis,forebay] [--no-extras]
 
-Prints each row as it is done, then latency, restarts, memory, saving, growth and the
+Prints each row when it is done, then latency, restarts, memory, saving, growth and the
 structures, and writes bench/out/*.json.  A full run also writes docs/measurements.md and the
 ten rows of README.md.
 """
@@ -35,7 +35,7 @@ DELIVERY = "delivery to a blocked group reader"
 
 @dataclass(frozen=True)
 class Plan:
-    """How long to look: a full run is for the pages, a quick one for the desk."""
+    """How long to measure: a full run is for the pages, a quick one for the developer."""
 
     rounds: int
     seconds: float
@@ -70,7 +70,7 @@ QUICK = Plan(
 
 
 def arguments() -> argparse.Namespace:
-    """What the command line says."""
+    """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="under two minutes")
     parser.add_argument("--only", default="", help="rows whose name has this word")
@@ -117,7 +117,7 @@ def both_figures(
 
 
 def measure_memory(names: list[str], plan: Plan) -> list[Line]:
-    """Resident bytes on servers that have held nothing else."""
+    """Resident bytes of servers that never held anything else."""
     entry: dict[str, list[float]] = {}
     pending: dict[str, list[float]] = {}
     with running(names) as peers:
@@ -145,7 +145,7 @@ def measure_restarts(names: list[str], plan: Plan) -> list[Line]:
 
 
 def measure_replicas(names: list[str], plan: Plan) -> list[Line]:
-    """What a replica costs its primary, and how soon it has everything."""
+    """The cost of a replica for its primary, and how soon the replica has everything."""
     found: dict[str, dict[str, list[float]]] = {}
 
     def note(row: str, name: str, value: float) -> None:
@@ -240,7 +240,7 @@ def show_structures(plan: Plan) -> list[dict[str, Any]]:
 
 
 def chosen(rows: list[Row], word: str) -> list[Row]:
-    """Those whose name has the word."""
+    """The rows whose name contains the word."""
     return [row for row in rows if word.lower() in row.name.lower()]
 
 
@@ -265,13 +265,13 @@ class Bench:
         return self.whole or (bool(self.word) and self.word.lower() in DELIVERY)
 
     def add(self, lines: list[Line]) -> None:
-        """Show lines as they come, and keep them."""
+        """Show the lines, and keep them."""
         self.lines.extend(lines)
         for line in lines:
             print(report.console(line), flush=True)
 
     def run(self) -> None:
-        """All that was asked for."""
+        """Measure all that was asked for."""
         self.in_memory()
         self.over_tls()
         for policy, rows in durability.LOGGED.items():
@@ -317,7 +317,7 @@ class Bench:
                     self.add([measure(row, peers, self.plan)])
 
     def pictures(self) -> None:
-        """What is more than a line of the table."""
+        """The reports that need more than a line of the table."""
         self.more[SAVING] = show_saving(self.names, self.plan)
         self.more["growth"] = show_growth(self.names, self.plan)
         if "forebay" in self.names:

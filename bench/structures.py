@@ -5,9 +5,9 @@
 builds one of them in a process of its own and prints resident bytes and the time
 to insert and to find, as JSON: the stream itself (a radix tree of packed nodes,
 with a small field in each entry), a radix tree with a key per ID, and three rivals
-in their textbook forms, written as plainly as they can be.  The point is what a
-tree node or a pointer per ID costs; only the first two are compiled, so times are
-for reading down a column of the same kind, not for comparing the kinds.
+in their textbook forms, written as plainly as possible.  The point is the memory that
+a tree node or a pointer per ID costs.  Only the first two are compiled, so compare
+times only between structures of the same kind (compiled or not).
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ NAMES = ("stream", "rax", "sorted chunks", "skip list", "AVL tree")
 
 
 class Ordered(Protocol):
-    """What the four have in common: ordered IDs, found by value."""
+    """The common interface: ordered IDs, found by value."""
 
     def insert(self, key: int) -> None: ...
     def find(self, key: int) -> bool: ...
 
 
 class StreamOfIds:
-    """What the server does: the radix tree holds one node of packed entries per hundred IDs."""
+    """The server's way: the radix tree holds one node of packed entries per hundred IDs."""
 
     def __init__(self) -> None:
         from forebay.core.stream import Stream
@@ -151,7 +151,7 @@ def height(node: TreeNode | None) -> int:
 
 
 def measured(node: TreeNode) -> TreeNode:
-    """The node with its height set anew."""
+    """The node with its height updated."""
     node.height = 1 + max(height(node.left), height(node.right))
     return node
 
@@ -230,7 +230,7 @@ def rss_bytes() -> int:
 
 
 def measure(name: str, count: int) -> dict[str, Any]:
-    """Build one structure of ``count`` IDs, a few in each millisecond, and ask it."""
+    """Build one structure of ``count`` IDs, a few in each millisecond, and look IDs up."""
     structure = MAKERS[name]()
     before, start = rss_bytes(), time.perf_counter()
     for i in range(count):

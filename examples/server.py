@@ -14,7 +14,7 @@ def url() -> str:
 
 
 def connect(*own_keys: str) -> Any:
-    """A client whose replies are text; what an earlier run has left in these keys is deleted."""
+    """A client whose replies are text; these keys are deleted first."""
     client = redis.Redis.from_url(url(), decode_responses=True)
     try:
         client.delete(*own_keys)

@@ -1,4 +1,4 @@
-"""A Spark and a folder for an example; both are gone afterwards."""
+"""A Spark session and a folder for an example; both are removed afterwards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebay_spark import session
 
 
 def told_with_spark(tell: Callable[[Any, Path], None], name: str, *own_keys: str) -> None:
-    """Tell it with a session of its own, on keys that an earlier run may have left."""
+    """Run it with a session of its own; keys that an earlier run left are deleted."""
     with tempfile.TemporaryDirectory(prefix="forebay-example-") as folder:
         connect(*own_keys).close()
         spark = session(name, "local[2]", {"spark.sql.shuffle.partitions": "2"})

@@ -1,6 +1,6 @@
 """The reliability goals, measured: programs attack each promise and count what breaks.
 
-    python -m reliability.run [--only R1,R5] [--full] [--seed N]    one JSON line a goal
+    python -m reliability.run [--only R1,R5] [--full] [--seed N]    one JSON line for each goal
     python -m reliability.table lines.jsonl                         the table in docs/durability.md
 
 ``goals.py`` is the list; each goal is a function that tests/reliability calls

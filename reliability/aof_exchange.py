@@ -5,7 +5,7 @@
     in     redis-server writes one, with or without a rewrite
            --> Forebay loads it, appends to it --> redis-server loads that again
 
-On both sides DEBUG DIGEST and all that XINFO STREAM FULL tells must be equal.
+On both sides DEBUG DIGEST and the whole reply of XINFO STREAM FULL must be equal.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from testkit.recovery import NAME, FailedCommandError, Recovery
 from testkit.resp import RawClient
 from testkit.waiting import info_field, wait_until
 
-#: What both servers tell of a stream, a group and a consumer.
+#: The facts that both servers report about a stream, a group and a consumer.
 STREAM_FACTS = (b"length", b"last-generated-id", b"max-deleted-entry-id", b"entries-added")
 GROUP_FACTS = (b"name", b"last-delivered-id", b"entries-read", b"pending")
 CONSUMER_FACTS = (b"name", b"pending")
@@ -56,7 +56,7 @@ def exchange(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def both_kinds(n: int, seed: int, scratch: Path) -> Outcome:
-    """R11 as a whole: so many keyspaces as RDB files, and as many as AOFs."""
+    """R11 as a whole: this many keyspaces as RDB files, and as many as AOFs."""
     snapshots = rdb_goals.exchange(n, seed, scratch)
     aofs = exchange(n, seed, scratch)
     return Outcome(
@@ -70,7 +70,7 @@ def both_kinds(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def outward(dice: Random, folder: Path) -> str:
-    """Forebay's log in a redis-server; what is wrong, or nothing."""
+    """Load Forebay's AOF in a redis-server; returns what is wrong, or nothing."""
     life = Life(dice)
     fill(life.run, dice)
     if dice.random() < 0.7:
@@ -87,16 +87,16 @@ def outward(dice: Random, folder: Path) -> str:
 
 
 def inward(dice: Random, folder: Path) -> str:
-    """A redis-server's log in Forebay, and then, with more, in a redis-server again."""
+    """Load a redis-server's AOF in Forebay and then, after more writes, in a redis-server again."""
     preamble = dice.choice(("yes", "no"))
     with redis_on(folder, "--aof-use-rdb-preamble", preamble) as redis:
         fill(redis, dice)
         if dice.random() < 0.6:
             rewrite_there(redis)
             fill(redis, dice)
-        # What Redis 7.0 logs of a delivery does not tell how many entries were read, and its
-        # XCLAIM makes no consumer that gets nothing: compare with what it makes of its own AOF,
-        # idle consumers left out.
+        # Redis 7.0 does not log how many entries a delivery read, and its XCLAIM makes no consumer
+        # that gets nothing: compare with the data that it loads from its own AOF, without idle
+        # consumers.
         assert redis("DEBUG", "LOADAOF") == "OK"
         recovery = Recovery(Disk(), str(folder / "appendonlydir")).run()
         problem = difference(redis, recovery.client, digest_of(recovery), idle=False)
@@ -104,7 +104,7 @@ def inward(dice: Random, folder: Path) -> str:
 
 
 def there_again(recovery: Recovery, folder: Path, dice: Random) -> str:
-    """Write after what Redis wrote; Redis must load it, and so must we."""
+    """Append to what Redis wrote; Redis must load it, and so must Forebay."""
     aof = AofWriter(recovery.disk, recovery.loader.folder, NAME, unheard)
     aof.resume(recovery.loader.resume())
     effects = recovery.engine.effects
@@ -123,7 +123,7 @@ def there_again(recovery: Recovery, folder: Path, dice: Random) -> str:
 
 
 def rewrite_there(redis: RawClient) -> None:
-    """BGREWRITEAOF, to its end."""
+    """Run BGREWRITEAOF and wait for its end."""
     redis("BGREWRITEAOF")
     fields = ("aof_rewrite_scheduled", "aof_rewrite_in_progress")
     wait_until("the rewrite ends", lambda: not any(info_field(redis, name) for name in fields))
@@ -137,7 +137,7 @@ def digest_of(recovery: Recovery) -> str:
 
 
 def difference(redis: Run, forebay: Run, digest: str, *, idle: bool = True) -> str:
-    """What the two servers tell differently."""
+    """The facts that the two servers report differently."""
     theirs = redis("DEBUG", "DIGEST")
     if theirs != digest:
         return f"digests differ: redis-server {theirs}, Forebay {digest}"
@@ -152,7 +152,7 @@ def difference(redis: Run, forebay: Run, digest: str, *, idle: bool = True) -> s
 
 
 def facts(run: Run, key: bytes, *, idle: bool) -> Any:
-    """What a server tells of a key beyond its digest; ``idle``: and of idle consumers."""
+    """The facts about a key beyond its digest; ``idle``: also those of idle consumers."""
     if run("TYPE", key) != "stream":
         return run("PEXPIRETIME", key)
     stream = pairs(run("XINFO", "STREAM", key, "FULL", "COUNT", "0"))

@@ -1,9 +1,9 @@
 """Goals about the AOF, in this process: power failures, torn ends, flipped bits.
 
-Each load is the whole way of a server that starts, manifest to keyspace, on a disk
-in memory; so thousands of accidents take seconds.  What comes out is compared with
-the history that was written down while the AOF was made: it must be the data after
-some number of whole units, and no unit that was promised may be missing.
+Each load is the whole start of a server, from the manifest to the keyspace, on a disk
+in memory; so thousands of accidents take seconds.  The loaded data is compared with
+the history that was recorded while the AOF was made: it must be the data after
+some number of whole units, and no promised unit may be missing.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from testkit.replaying import commands_only, lasting
 STEPS_OF_A_LIFE = 40
 ACCIDENTS_OF_A_LIFE = 100
 FLIPS_OF_A_LIFE = 200
-#: Beside the AOF itself: every byte of this much of its end is a place to tear it.
+#: The AOF is torn anywhere in its last bytes, this many.
 TORN_BYTES = 65_536
 FOREIGN_TAIL_BYTES = 4096
 SEAL = len(b"#CRC:xxxxxxxx\r\n")
 #: A unit may begin with it; alone it does nothing.
 LONELY_SELECT = re.compile(rb"\*2\r\n\$6\r\nSELECT\r\n\$\d+\r\n\d+\r\n\Z")
-#: Of so many torn AOFs one is run in an engine, the others are compared as bytes.
+#: One of this many torn AOFs is run in an engine; the others are compared as bytes.
 RUN_EVERY = 64
 
 Files = dict[str, bytes]
@@ -64,7 +64,7 @@ def power_failures(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def accident(life: Life, dice: Random, outcome: Outcome) -> str:
-    """One power failure and all that follows; what went wrong, or nothing."""
+    """One power failure and its consequences; returns what went wrong, or nothing."""
     at = dice.randint(0, len(life.disk.trace))
     disk = ForgetfulDisk(life.disk.survivors(at, dice))
     recovery = Recovery(disk).run()
@@ -75,7 +75,7 @@ def accident(life: Life, dice: Random, outcome: Outcome) -> str:
     if recovery.notes:
         outcome.count("tails cut")
     if disk.trace and dice.random() < 0.5:
-        # The power goes again while the first start repairs.
+        # The power fails again while the first start repairs.
         outcome.count("second failures")
         stop = dice.randint(0, len(disk.trace))
         left = disk.survivors(stop, dice)
@@ -99,7 +99,7 @@ def is_kept(path: str, data: bytes, files: Files) -> bool:
 
 
 def compare(life: Life, at: int, picture: dict[Any, Any]) -> str:
-    """Whether the data is that of a moment that it may be of."""
+    """Whether the data is that of an allowed moment."""
     least, most = life.bounds(at)
     if any(picture == life.pictures[units] for units in range(least, most + 1)):
         return ""
@@ -110,7 +110,7 @@ def compare(life: Life, at: int, picture: dict[Any, Any]) -> str:
 
 
 def snapshot_problem(life: Life, disk: ForgetfulDisk, at: int) -> str:
-    """Whether the snapshot is a whole one, the last or the next."""
+    """Whether the snapshot is whole: the last one or the next one."""
     must, units = life.snapshot_bounds(at)
     if not disk.exists(SNAPSHOT_PATH):
         return "the snapshot is gone" if must else ""
@@ -124,7 +124,7 @@ def snapshot_problem(life: Life, disk: ForgetfulDisk, at: int) -> str:
 
 
 def goes_on(life: Life, at: int, recovery: Recovery, dice: Random) -> str:
-    """After the start the AOF can be written, what is written can be loaded, and power may go."""
+    """After the start the AOF can be written and loaded, also after another power failure."""
     disk = recovery.disk
     assert isinstance(disk, ForgetfulDisk)
     aof = AofWriter(disk, FOLDER, NAME, unheard)
@@ -154,7 +154,7 @@ def goes_on(life: Life, at: int, recovery: Recovery, dice: Random) -> str:
 
 
 class Torn:
-    """One increment of some size, and what is whole in it up to each byte."""
+    """One increment of some size, and which units are whole up to each byte."""
 
     def __init__(self, dice: Random, size: int) -> None:
         self.life = Life(dice)
@@ -175,7 +175,7 @@ class Torn:
         self.places = {place for unit, seal, _ in self.ends for place in (unit, seal)}
 
     def load(self, data: bytes) -> tuple[bytes, Files]:
-        """The commands that a start would run, and what it leaves on the disk."""
+        """The commands that a start would run, and the files it leaves on the disk."""
         disk = ForgetfulDisk(self.files | {self.path: data})
         loader = Recovery(disk).loader
         loader.prepare()
@@ -232,14 +232,14 @@ def torn_tails(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def foreign_tail(dice: Random, number: int, length: int) -> tuple[str, bytes]:
-    """What a disk may put after the end of an AOF."""
+    """Bytes that a disk may put after the end of an AOF."""
     if number % 2:
         return "garbage", dice.randbytes(length)
     return "zeros", bytes(length)
 
 
 def note(outcome: Outcome, problem: str, what: str) -> None:
-    """One attempt more."""
+    """Count one more attempt."""
     outcome.n += 1
     if problem:
         outcome.failures.append(f"{what}: {problem}")
@@ -249,8 +249,8 @@ def note(outcome: Outcome, problem: str, what: str) -> None:
 
 
 def bit_flips(n: int, seed: int, scratch: Path) -> Outcome:
-    """Flip one bit of one file of an AOF; a start may refuse, or cut there, or not notice
-    because it does not matter: never load other data."""
+    """Flip one bit of one file of an AOF.  A start may refuse, or cut there, or not notice
+    because it does not matter.  It must never load other data."""
     outcome = Outcome()
     dice = Random(seed)
     while outcome.n < n:
@@ -268,7 +268,7 @@ def bit_flips(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 class Victim:
-    """An AOF with a base and increments, and what it holds."""
+    """An AOF with a base and increments, and its data."""
 
     def __init__(self, life: Life) -> None:
         self.life = life
@@ -282,7 +282,7 @@ class Victim:
         self.last_path = life.aof.path
         files = life.disk.files()
         self.files = {path: data for path, data in files.items() if path.startswith(FOLDER)}
-        #: What may be hit; the last increment as often as all others.
+        #: The files that may be hit; the last increment as often as all others together.
         self.paths = [path for path, data in self.files.items() if data]
         self.paths += [self.last_path] * (len(self.paths) if self.files[self.last_path] else 0)
 

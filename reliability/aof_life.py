@@ -1,4 +1,4 @@
-"""The life of an AOF on a disk that may lose power: what was done, and what was promised when.
+"""The life of an AOF on a disk that may lose power: what was done, and when it was promised.
 
     life = Life(Random(seed))
     life.live(60)                  turns, syncs, rewrites, snapshots; all on a ForgetfulDisk
@@ -31,7 +31,7 @@ BASE_PIECES = 3
 
 
 def unheard(level: str, text: str) -> None:
-    """What the writer of an AOF notes in the server's log."""
+    """The log of the AOF's writer; nothing is kept."""
 
 
 class Life:
@@ -48,7 +48,7 @@ class Life:
         self.disk = ForgetfulDisk()
         self.aof = AofWriter(self.disk, FOLDER, NAME, unheard)
         self.pictures: list[dict[Any, Any]] = [lasting(self.engine.keyspace)]
-        #: Parallel lists: after so many operations of the disk, so many units.
+        #: Parallel lists: a number of disk operations, and the number of units after them.
         self.begun: list[tuple[int, int]] = [(0, 0)]
         self.promised: list[tuple[int, int]] = [(0, 0)]
         #: Snapshots: operations before the first and after the last of each, and its units.
@@ -63,7 +63,7 @@ class Life:
         return self.begun[-1][1]
 
     def bounds(self, at: int) -> tuple[int, int]:
-        """At least and at most so many units are there after an accident at operation ``at``."""
+        """The least and the most units that are there after an accident at operation ``at``."""
         least = self.promised[bisect_right(self.promised, (at, 1 << 60)) - 1][1]
         # An append begins before its write; a write that is not in the trace did not happen.
         most = max(units for moment, units in self.begun if moment < max(at, 1))
@@ -78,7 +78,7 @@ class Life:
     # -- what happens
 
     def live(self, steps: int) -> None:
-        """So many things happen."""
+        """Let this many things happen."""
         happenings = [self.turn] * 12 + [self.sync] * 3 + [self.slow_sync] * 2
         happenings += [self.rewrite, self.rewrite_in_vain, self.snapshot]
         for _ in range(steps):
@@ -97,7 +97,7 @@ class Life:
         self.append()
 
     def append(self) -> None:
-        """What the commands of this turn left goes into the AOF."""
+        """Append the effects of this turn's commands to the AOF."""
         effects = self.engine.effects
         if effects.ends:
             self.begun.append((len(self.disk.trace), self.units + len(effects.ends)))
@@ -105,7 +105,7 @@ class Life:
             effects.take()
 
     def run(self, *words: Any) -> Any:
-        """A turn of one given command, for callers who do not look at the history."""
+        """A turn of one given command, for callers that do not use the history."""
         reply = self.client(*words)
         self.append()
         return reply
@@ -133,7 +133,7 @@ class Life:
         self.promise(units)
 
     def rewrite(self) -> None:
-        """A new base is written while turns go on, and takes the place of the old files."""
+        """Write a new base while turns go on; it replaces the old files."""
         kind = self.dice.choice(("rdb", "aof"))
         path = self.write_base(kind)
         self.aof.adopt(path, kind)
@@ -147,7 +147,7 @@ class Life:
         self.aof.abandon()
 
     def write_base(self, kind: str) -> str:
-        """Rotate, and write what the child of that moment sees, piece by piece."""
+        """Rotate, and write the data of this moment piece by piece, as a child does."""
         self.aof.rotate()
         self.engine.effects.forget_database()
         self.promise(self.units)
@@ -202,7 +202,7 @@ class Life:
         return "v" * self.dice.randint(0, most)
 
     def tick(self) -> None:
-        """A new ID; where IDs may come from the clock, the clock follows."""
+        """A new ID; in lives where IDs may come from the clock, the clock moves too."""
         self.next_ms += 1
         if self.newest:
             self.next_ms = self.client.now_ms = max(self.next_ms, self.client.now_ms + 1)
@@ -233,7 +233,7 @@ class Life:
         return ["XCLAIM", self.key(), "g", "carol", "0", *self.ids(), "FORCE"]
 
     def message(self) -> list[Any]:
-        """Of a producer that may send it again."""
+        """A message of a producer that may send it again."""
         self.tick()
         name = self.dice.randint(0, 20)
         return ["XADD", self.key(), "IDMP", f"producer {name % 3}", str(name), "*", "n", name]
@@ -261,7 +261,7 @@ class Life:
 
 
 def pieces(data: bytes, count: int) -> Iterator[bytes]:
-    """The data in so many pieces."""
+    """The data in this many pieces."""
     size = len(data) // count + 1
     for at in range(0, len(data), size):
         yield data[at : at + size]

@@ -1,12 +1,12 @@
-"""R22: the wall clock of the machine is set while the server works.
+"""R22: the wall clock of the machine is changed while the server works.
 
-A server in this process with a clock that is turned by hand.  Each attempt sets
+A server runs in this process with a clock that the test controls.  Each attempt sets
 the wall clock back an hour, ahead a day, a little either way, or stops it; then
-real time passes.  Through all of it
+real time passes.  During all of it
   - XADD gives IDs that rise;
-  - a client that waits with BLOCK is answered after the time that it asked for, by the
+  - a client that waits with BLOCK gets its answer after the time that it asked for, by the
     monotonic clock and within the allowed drift;
-  - no client is closed as idle, and an idle time never goes below zero.
+  - no client is closed as idle, and no idle time goes below zero.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from testkit.hand_server import Client, HandClock
 from testkit.resp import encode, parse, split_replies
 
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
-#: The server believes that a clock was set when the two have parted by a second; so within
-#: one wait they may part by a second either way.
+#: The server takes a clock for changed when the two clocks differ by a second more than before; so
+#: within one wait they may drift by a second either way.
 DRIFT_MS = 2000
 NOTHING = b"(nothing)"
 TIMED_OUT = b"*-1\r\n"
 
 
 class Wait:
-    """One client in XREAD BLOCK, and when its time is over by the monotonic clock."""
+    """One client in XREAD BLOCK, and when its wait must end by the monotonic clock."""
 
     def __init__(self, server: Server, clock: HandClock, block_ms: int) -> None:
         self.client = Client(server)
@@ -43,7 +43,7 @@ class Wait:
         assert self.client.ask(request) == NOTHING
 
     def fault(self, clock: HandClock) -> str:
-        """What is wrong with the answer, or with its absence, at this moment."""
+        """What is wrong at this moment with the answer, or with its absence."""
         answer, late_ms = self.client.answer(), clock.steady_ms - self.end_ms
         self.is_done = answer != NOTHING
         is_due = late_ms >= -DRIFT_MS if self.is_done else late_ms <= DRIFT_MS
@@ -80,7 +80,7 @@ def clock_steps(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def step_the_clock(dice: random.Random, clock: HandClock) -> str:
-    """Do something to the wall clock, then let a little real time pass; what was done."""
+    """Change the wall clock, then let a little real time pass; returns what was changed."""
     name = dice.choice(("back", "ahead", "jitter", "stopped", "running"))
     by_ms = {"back": -HOUR_MS, "ahead": DAY_MS, "jitter": dice.randint(-500, 500)}.get(name, 0)
     clock.wall_ms += by_ms
@@ -92,7 +92,7 @@ def step_the_clock(dice: random.Random, clock: HandClock) -> str:
 
 
 def add_entries(client: Client, dice: random.Random, last: Id) -> tuple[Id, list[str]]:
-    """A few entries: their IDs must go on from the last one."""
+    """Add a few entries: their IDs must be above the last one."""
     faults = []
     count = dice.randint(1, 5)
     for reply in split_replies(client.ask(encode("XADD", "s", "*", "f", "v") * count)):
@@ -119,7 +119,7 @@ def idle_faults(client: Client) -> list[str]:
 def wait_faults(
     server: Server, clock: HandClock, dice: random.Random, waits: list[Wait]
 ) -> list[str]:
-    """Let the loop notice the time; every wait that is over, and no other, has its answer."""
+    """Let the loop see the time; exactly the waits that are over must have an answer."""
     server.loop.next_beat_ms = 0
     server.loop.turn()
     server.visit_clients()

@@ -1,9 +1,9 @@
 """R16 and R17: thousands of clients that do nothing, and thousands that wait.
 
-R16  Idle connections: what each costs, whether PING is answered meanwhile, and what the one
-     that is too many is told.
-R17  Clients in XREADGROUP BLOCK: entries wake them in the order in which they came, while half of
-     them are killed, unblocked, run out of time or hang up.  At the end nobody waits any more.
+R16  Idle connections: the cost of each, whether PING is still answered, and the error for the one
+     connection too many.
+R17  Clients in XREADGROUP BLOCK: entries wake them in the order in which they arrived, while half
+     of them are killed, unblocked, run out of time or hang up.  At the end no client waits.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from testkit.waiting import info_field, wait_until
 #: Redis's default of maxclients: what the first crowd of R16 fills.
 DEFAULT_CLIENTS = 10_000
 LARGE_MAXCLIENTS = 16_000
-#: How long they stay; the second crowd is one of a night.
+#: How long they stay; the second crowd is for a night run.
 HOLD_S, LONG_HOLD_S = 10.0, 60.0
 MOST_BYTES = 4096
 MOST_PING_MS = 5.0
 TOO_MANY = b"-ERR max number of clients reached\r\n"
-#: How a waiting client ends; who is left gets an entry.
+#: The ways in which a waiting client ends; the others get an entry.
 ENDS = ("kill", "unblock", "hang up", "timeout")
 TIMEOUT_MS = 1500
 
@@ -57,14 +57,14 @@ def idle_connections(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def one_crowd(n: int, maxclients: int, hold_s: float, folder: Path, outcome: Outcome) -> None:
-    """Fill a server with idle connections and look at it for so long."""
+    """Fill a server with idle connections and watch it for this long."""
     server = start_forebay(folder, "--appendonly", "no", "--maxclients", str(maxclients))
     crowd: list[RawClient] = []
     try:
         quiet_ms = quiet_p99_ms(server, 3.0)
         before = server.rss_bytes()
         with Pings(server) as pings:
-            # The one that pings is a client too.
+            # The pinging connection is a client too.
             gather(server, crowd, n - 1)
             settle(crowd)
             each = (server.rss_bytes() - before) / n
@@ -90,7 +90,7 @@ def judge_crowd(outcome: Outcome, name: str, each: float, pings: Pings, quiet_ms
         outcome.failures.append(pings.fault)
     if each > MOST_BYTES:
         outcome.failures.append(f"{name} idle connections cost {each:.0f} bytes each")
-    # A busy machine is slow without them too.
+    # A busy machine is slow even without them.
     if p99_ms > max(MOST_PING_MS, 2 * quiet_ms):
         outcome.failures.append(f"PING took {p99_ms} ms beside {name} idle connections")
 
@@ -102,7 +102,7 @@ def gather(server: ServerProcess, crowd: list[RawClient], n: int) -> None:
 
 
 def settle(crowd: list[RawClient]) -> None:
-    """Every client has been served once, as one that came to stay."""
+    """Wait until every client has been served once, as a lasting one."""
     for client in crowd:
         client.send(encode("PING"))
     for client in crowd:
@@ -122,7 +122,7 @@ def one_too_many(server: ServerProcess) -> list[str]:
 
 
 def blocked_clients(n: int, seed: int, scratch: Path) -> Outcome:
-    """R17: ``n`` clients wait for one group; half of them end otherwise than by an entry."""
+    """R17: ``n`` clients wait for one group; half of them end in other ways than by an entry."""
     outcome, dice = Outcome(), Random(seed)
     many_descriptors()
     server = start_forebay(scratch / "server", "--appendonly", "no", "--maxclients", str(n + 10))
@@ -151,7 +151,7 @@ def blocked_clients(n: int, seed: int, scratch: Path) -> Outcome:
 def join_queue(
     server: ServerProcess, admin: RawClient, waiting: list[RawClient], fates: list[str]
 ) -> list[int]:
-    """Let clients wait, one after the other; their numbers."""
+    """Let clients wait, one after the other; returns their numbers."""
     admin("XGROUP", "CREATE", "s", "g", "$", "MKSTREAM")
     numbers: list[int] = []
     for i, fate in enumerate(fates):
@@ -170,7 +170,7 @@ def join_queue(
 def trouble(
     admin: RawClient, waiting: list[RawClient], numbers: list[int], fates: list[str], dice: Random
 ) -> list[bytes]:
-    """End half of the clients while entries wake the others; the IDs of the entries."""
+    """End half of the clients while entries wake the others; returns the IDs of the entries."""
     victims = [i for i, fate in enumerate(fates) if fate not in ("", "timeout")]
     dice.shuffle(victims)
     entries: list[bytes] = []
@@ -199,7 +199,7 @@ def strike(waiting: list[RawClient], numbers: list[int], fates: list[str], i: in
 
 
 def answers(waiting: list[RawClient], fates: list[str]) -> dict[int, bytes]:
-    """Which client got which entry; whoever still waits has ``deadline`` seconds for it."""
+    """Which client got which entry; clients that still wait have ``deadline`` seconds for it."""
     got: dict[int, bytes] = {}
     poller = select.poll()
     by_fd: dict[int, int] = {}
@@ -223,7 +223,7 @@ def answers(waiting: list[RawClient], fates: list[str]) -> dict[int, bytes]:
 
 
 def order_faults(got: dict[int, bytes], entries: list[bytes]) -> list[str]:
-    """Entries that two clients got, that nobody wrote, or that passed somebody in the queue."""
+    """Entries that two clients got, that were never written, or that were served out of order."""
     faults: list[str] = []
     received = [got[i] for i in sorted(got)]
     if len(set(received)) != len(received):
@@ -238,7 +238,7 @@ def order_faults(got: dict[int, bytes], entries: list[bytes]) -> list[str]:
 
 
 def leaks(admin: RawClient, before: int) -> list[str]:
-    """What is left of clients that are gone."""
+    """State that the server still holds for clients that are gone."""
     fields = ("blocked_clients", "total_blocking_keys", "clients_in_timeout_table")
     try:
         wait_until("all are gone", lambda: info_field(admin, "connected_clients") == before, 60)

@@ -1,4 +1,4 @@
-"""R9: the same commands to redis-server and to Forebay, every reply compared byte for byte.
+"""R9: redis-server and Forebay get the same commands; every reply is compared byte for byte.
 
 Scripts of four kinds take turns: streams, keys and transactions around them, strings, lists and
 sets; each in RESP2 and in RESP3.  Times are masked; a difference that a later version of Redis
@@ -23,7 +23,7 @@ QUIET = ("--appendonly", "no", "--save", "")
 
 
 def replies(n: int, seed: int, scratch: Path) -> Outcome:
-    """R9: ``n`` commands at least."""
+    """R9: at least ``n`` commands."""
     outcome = Outcome()
     redis = start_redis(scratch / "redis")
     forebay = start_forebay(scratch / "forebay", *QUIET)

@@ -1,14 +1,14 @@
-"""R15: the disk fails under load; the server acknowledges only what the disk has taken.
+"""R15: the disk fails under load; the server acknowledges only writes that the disk has taken.
 
     traffic -> fault -> always:    the process ends, exit code not 0, no reply of that turn
                         everysec:  writes are refused with MISCONF, or the connection is
-                                   closed, until the disk is well and the AOF whole again
+                                   closed, until the disk works and the AOF is whole again
             -> some of them are killed while refusing
             -> the others must heal: write again, more traffic, kill
             -> start -> judge every acknowledgement
 
-A fault that only hits a rewrite must cost nothing at all.  The same systematically,
-step by step, but in one process: disk_steps.py.
+A fault that only hits a rewrite must not lose or refuse anything.  disk_steps.py does the
+same systematically, step by step, but in one process.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ PAUSE_S = 0.02
 
 
 def disk_faults(n: int, seed: int, scratch: Path) -> Outcome:
-    """Every step of the disk fails once; then ``n`` faults under real processes, each kind with
-    each policy in turn."""
+    """Let every step of the disk fail once; then ``n`` faults under real processes, each kind
+    with each policy in turn."""
     outcome = Outcome()
     every_step(ALL, seed, scratch / "steps", outcome)
     dice = random.Random(seed)
@@ -81,13 +81,13 @@ class Scene:
         self.cycle = 0
 
     def start(self, *, traced: bool) -> ServerProcess:
-        """The server, with the fault waiting for it or without."""
+        """Start the server, with the fault prepared or without."""
         tracer = self.fault.tracer() if traced else ()
         directives = ("--dir", str(self.data), *POLICY, self.policy)
         return start(self.kind, self.directory, *directives, tracer=tracer)
 
     def play(self) -> list[str]:
-        """The whole scene; what was broken."""
+        """Play the whole scene; returns what was broken."""
         self.fault.prepare()
         server = self.start(traced=True)
         try:
@@ -108,7 +108,7 @@ class Scene:
         return faults
 
     def act(self, server: ServerProcess) -> tuple[list[Connection], list[str]]:
-        """Traffic, the fault, and how the server took it."""
+        """Traffic, the fault, and the server's reaction."""
         control = server.client(unix=True)
         with control:
             return self.act_with(server, control)
@@ -116,7 +116,7 @@ class Scene:
     def act_with(
         self, server: ServerProcess, control: RawClient
     ) -> tuple[list[Connection], list[str]]:
-        """The same, with a connection that looks on."""
+        """The same, with a connection that observes."""
         self.ledger = prepare(control)
         self.ledger.tolerated = REFUSALS
         connections = self.work(server)
@@ -188,12 +188,12 @@ class Scene:
         return [] if isinstance(reply, int) else [f"a read was answered {reply!r}"]
 
     def has_passed(self, server: ServerProcess, connections: list[Connection]) -> bool:
-        """A fault that passes by itself may have come and gone between two looks."""
+        """Whether a fault that ends by itself may have happened between two checks."""
         is_felt = self.ledger.refused > 0 or not all(c.is_alive() for c in connections)
         return not self.fault.stays and is_felt and "Input/output error" in server.log()
 
     def is_refused(self, server: ServerProcess) -> bool:
-        """Try a write that the ledger does not know of; to be cut off is a refusal too."""
+        """Try a write that is not in the ledger; a closed connection counts as a refusal too."""
         try:
             with server.client(unix=True) as client:
                 reply = client("SET", "probe", self.dice.random())
@@ -204,7 +204,7 @@ class Scene:
     def see_it_heal(
         self, server: ServerProcess, control: RawClient, connections: list[Connection]
     ) -> list[str]:
-        """Writes work again; then everything that memory holds is a promise as before."""
+        """Wait until writes work again; then all data in memory is promised again."""
         for connection in connections:
             connection.stop_asked.set()
         for connection in connections:

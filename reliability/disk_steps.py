@@ -1,10 +1,10 @@
 """R15, the other half: every single step of the disk fails once, in this process.
 
-A server with a clock turned by hand works on a disk whose Nth operation answers
-with an error, whatever it is: open, write (whole, or torn in its middle), sync,
-rename, truncate, sync of a folder.  One attempt is one N; so no step between the
-first byte of the AOF and the last rename of a rewrite is left out.  All that was acknowledged
-must be there when a healthy server starts on the files.
+A server whose clock the test controls works on a disk whose Nth operation fails, whatever
+it is: open, write (whole, or torn in the middle), sync, rename, truncate, sync of a folder.
+One attempt is one N, so no step between the first byte of the AOF and the last rename of a
+rewrite is left out.  All acknowledged data must be there when a healthy server starts on the
+files.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class StepDisk(Disk):
         self.failed: Counter[str] = Counter()
 
     def step(self, path: str, action: str) -> None:
-        """One more operation; perhaps the one that fails."""
+        """Count one more operation; it may be the one that fails."""
         self.steps += 1
         if self.steps in self.bad:
             self.failed[action] += 1
@@ -70,7 +70,7 @@ class StepDisk(Disk):
 
 
 class StepFile(WriteFile):
-    """A file of that disk; a write that fails may leave a part of itself behind."""
+    """A file of that disk; a failed write may leave a part of its bytes."""
 
     def __init__(self, path: str, flags: int, disk: StepDisk) -> None:
         super().__init__(path, flags)
@@ -96,7 +96,7 @@ class StepFile(WriteFile):
         super().truncate(size)
 
     def fileno(self) -> int:
-        return -1  # so that everybody goes through write()
+        return -1  # so that all output goes through write()
 
 
 class Life:
@@ -144,7 +144,7 @@ class Life:
 
 
 def wait_for_child(server: DurableServer) -> None:
-    """A child that was asked for starts, ends and is taken over; if it fails, that is that."""
+    """Wait until a requested child has started and ended and its result is taken; it may fail."""
     for _ in range(3):
         server.turn()
         server.durability.syncer.finish()
@@ -153,7 +153,7 @@ def wait_for_child(server: DurableServer) -> None:
 
 
 def judge(life: Life, folder: Path) -> list[str]:
-    """Start a healthy server on the files: all that was acknowledged is there, once."""
+    """Start a healthy server on the files: every acknowledged entry is there, once."""
     faults = []
     if life.ending.startswith("exit") and (
         life.policy != "always" or life.ending in ("exit code 0", "exit code None")
@@ -170,12 +170,12 @@ def judge(life: Life, folder: Path) -> list[str]:
     return faults
 
 
-#: A life has about a hundred operations; with three policies these are all attempts.
+#: A life has about a hundred operations; with three policies that makes this many attempts.
 ALL = range(3 * 107)
 
 
 def every_step(numbers: range, seed: int, scratch: Path, outcome: Outcome) -> None:
-    """One life for each number: of a policy in turn, and of the operation that fails."""
+    """One life for each number, which gives the policy and the operation that fails."""
     dice = random.Random(seed)
     for number in numbers:
         policy = POLICIES[number % len(POLICIES)]

@@ -1,8 +1,8 @@
 """R13: primaries that are killed, stopped or cut off, under three real Sentinels.
 
 Producers confirm with WAIT 1.  Nothing confirmed may be lost, the old primary comes back as a
-replica, all states are equal, and Sentinel promotes somebody within seconds.  What was
-acknowledged but not confirmed may be lost; the figures say how much (``forgotten``).
+replica, all states are equal, and Sentinel promotes a replica within seconds.  Entries that were
+acknowledged but not confirmed may be lost; the figures say how many (``forgotten``).
 
 ``failovers`` strikes the primary of each set of one kind.  ``mixed_kill_list`` strikes every node
 of a set of both kinds in every way, primary or not.
@@ -52,7 +52,7 @@ def mixed_kill_list(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def turns(seed: int) -> itertools.cycle[str]:
-    """The ways in turn, beginning anywhere."""
+    """The ways in turn, from a random start."""
     first = seed % len(WAYS)
     return itertools.cycle(WAYS[first:] + WAYS[:first])
 
@@ -66,7 +66,7 @@ def play(
     *,
     operations: int = 0,
 ) -> None:
-    """The rounds, until the first fault; each has at least so many operations."""
+    """Play the rounds, until the first fault; each has at least this many operations."""
     results: list[Result] = []
     for number, strikes in enumerate(rounds):
         what = f"{name}, round {number} of seed {seed}, {strikes}"
@@ -83,7 +83,7 @@ def play(
 
 
 def figures(results: Sequence[Result]) -> dict[str, float]:
-    """What to show beside the promise."""
+    """The figures to show next to the promise."""
     shown: dict[str, float] = {
         "operations": sum(result.operations for result in results),
         "confirmed": sum(result.confirmed for result in results),

@@ -1,16 +1,16 @@
 """Rounds that count only if the machine was awake.
 
-When the machine stands still for a second, Sentinels take a healthy primary for dead and promote
-another one.  Until the old primary hears of it, it goes on, and a replica that still follows it
-lets WAIT confirm what the new primary will never have.  That is how WAIT 1 and Sentinel are, with
-any server; it is no promise that anybody broke.
+When the machine stalls for a second, Sentinels take a healthy primary for dead and promote another
+one.  The old primary goes on until it is told.  During that time a replica that still follows it
+lets WAIT confirm writes that the new primary will never have.  WAIT 1 and Sentinel behave like this
+with any server; it is not a broken promise.
 
-    a switch that nobody asked for, and the machine stood still     the round is played again
-    a switch that nobody asked for, and it did not                  a fault: a node was not heard
-    no such switch                                                  the round counts as it is
+    a switch without a strike, and the machine stalled       the round is played again
+    a switch without a strike, and it did not stall          a fault: a node was not heard
+    no such switch                                           the round counts as it is
 
-A metronome tells which: a thread that wants to run every few milliseconds and remembers the
-longest time that it could not.
+A metronome decides: a thread that wants to run every few milliseconds and remembers its longest
+delay.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from testkit.resp import ReplyError
 BEAT_S = 0.02
 #: Half of the time after which Sentinels take a node for dead.
 STALL_S = 0.4
-#: A machine that stands still so often is no place for this.
+#: If the machine stalls this often, the goal cannot be tried on it.
 ATTEMPTS = 3
 
 Strikes = Sequence[tuple[str, Node | None]]
@@ -66,7 +66,7 @@ class Metronome(threading.Thread):
 def fair_round(
     nodes: ReplicatedSet, number: int, seed: int, strikes: Strikes, operations: int = 0
 ) -> Result:
-    """One round that counts."""
+    """Play rounds until one counts."""
     for attempt in range(ATTEMPTS):
         round_ = Round(nodes, f"{number}.{attempt}", seed)
         with Metronome() as metronome:

@@ -1,4 +1,4 @@
-"""Disks that fail, under an unmodified server: four ways, all of them the kernel's own.
+"""Disks that fail under an unmodified server, in four ways that the kernel itself offers.
 
     full disk   a small tmpfs, filled up with ballast; a write ends short, then ENOSPC
     size limit  RLIMIT_FSIZE of the running server; a write ends short, then EFBIG
@@ -6,7 +6,7 @@
     rename      strace makes a rename answer EIO: the manifest and new bases
 
 A fault is ``set`` at some moment (strace: before the start) and ``lifted`` again.
-tmpfs needs root, strace must be installed; ``available`` says what this machine has.
+tmpfs needs root, strace must be installed; ``available`` lists the faults of this machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PAGE = 4096
 
 
 class Fault:
-    """What goes wrong; ``stays`` until lifted, or passes by itself after some calls."""
+    """A fault of the disk; ``stays`` until lifted, or ends by itself after some calls."""
 
     name = ""
     stays = True
@@ -36,20 +36,20 @@ class Fault:
         self.dice, self.data = dice, data
 
     def prepare(self) -> None:
-        """Before the server starts."""
+        """Called before the server starts."""
 
     def tracer(self) -> Sequence[str]:
-        """What to run the server under."""
+        """The command to run the server under."""
         return ()
 
     def set(self, server: ServerProcess) -> None:
         """Now."""
 
     def lift(self, server: ServerProcess) -> None:
-        """The disk is well again."""
+        """The disk works again."""
 
     def clean(self) -> None:
-        """After the last server has ended."""
+        """Called after the last server has ended."""
 
 
 class FullDisk(Fault):
@@ -63,7 +63,7 @@ class FullDisk(Fault):
     def set(self, server: ServerProcess) -> None:
         free = shutil.disk_usage(self.data).free
         spare = self.dice.choice((0, PAGE, 8 * PAGE))
-        # Unbuffered: what the full disk refused must not be tried again when the file is closed.
+        # Unbuffered: bytes that the full disk refused must not be written again by close().
         with (self.data / "ballast").open("wb", buffering=0) as ballast:
             left = max(0, free - spare)
             try:

@@ -1,4 +1,4 @@
-"""What a server holds, read through XINFO STREAM FULL into plain values for the judge."""
+"""The data of a server, read through XINFO STREAM FULL into plain values for the judge."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FoundStream:
 
 @dataclass
 class Found:
-    """The whole state that the loop knows about."""
+    """The whole state that the loop checks."""
 
     streams: dict[str, FoundStream]
     counters: dict[str, int]
@@ -45,7 +45,7 @@ def _fields(reply: list[Any]) -> dict[str, Any]:
 
 
 def read_group(facts: dict[str, Any]) -> FoundGroup:
-    """A group, with what disagrees between its own list and the lists of its consumers."""
+    """A group, with the differences between its own list and the lists of its consumers."""
     pending = {
         read_id(entry): (consumer.decode(), time, count)
         for entry, consumer, time, count in facts["pending"]

@@ -1,6 +1,6 @@
-"""R8 and the lines of R20: requests that nobody would send, and what a server makes of them.
+"""R8 and the lines of R20: requests that no real client sends, and how a server handles them.
 
-R8   structured requests for every command, and requests with bytes wrong, to a build with
+R8   structured requests for every command, and requests with wrong bytes, to a build with
      sanitizers: in this process, and a part of them over a socket to a server
 R20  no CR and no LF of a user gets into a line of a reply: every request has a hostile word
 """
@@ -24,7 +24,7 @@ from testkit.resp import RawClient
 from testkit.servers import ServerProcess, start_forebay
 
 GROWTH_BYTES = 64 << 20
-#: Of each million structured requests, so many have bytes wrong, and so many go over a socket.
+#: For each million structured requests: how many have wrong bytes, and how many use a socket.
 WRONG_SHARE, SOCKET_SHARE = 0.2, 0.05
 PATIENCE_S = 0.05
 
@@ -53,7 +53,7 @@ def echoes(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def take(outcome: Outcome, kind: str, told: dict[str, Any]) -> None:
-    """Add what one run says of itself."""
+    """Add the figures of one run."""
     outcome.n += told["n"]
     outcome.count(kind, told["n"])
     outcome.count("replies", told["replies"])
@@ -65,7 +65,7 @@ def take(outcome: Outcome, kind: str, told: dict[str, Any]) -> None:
 def over_a_socket(
     n: int, seed: int, scratch: Path, tracer: Sequence[str], outcome: Outcome
 ) -> None:
-    """Requests of both kinds to a real process, which must live and say nothing of defects."""
+    """Requests of both kinds to a real process, which must survive and report no defects."""
     dice, kept = Random(seed), corpus()
     writer = LineWriter(dice)
     server = start_forebay(scratch / "fuzzed", *QUIET, tracer=tracer)
@@ -88,7 +88,7 @@ def over_a_socket(
         outcome.failures.append(f"the server ended with {code}: {server.log()[-3000:]}")
 
 
-#: Nothing on disk: what is tried here is the protocol.
+#: Nothing on disk: only the protocol is tried here.
 QUIET = ("--appendonly", "no", "--save", "")
 
 

@@ -1,10 +1,10 @@
-"""R18 and R19: clients that never read, and clients that send what nobody should, before AUTH.
+"""R18 and R19: clients that never read, and clients that attack before AUTH.
 
 R18  Subscribers, MONITORs, replicas and readers of a large stream that do not read: each is closed
-     at its limit, the memory is bounded by the limits, and others wait no longer than they do
-     for redis-server under the same attack.
+     at its limit, the memory is bounded by the limits, and other clients wait no longer than they
+     do for redis-server under the same attack.
 R19  Huge announced arrays and strings, a byte at a time, floods of refused commands, all without
-     the password: what each connection costs.
+     the password: the cost of each connection.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from testkit.waiting import wait_until
 
 MIB = 1 << 20
 LIMIT_MIB = 8
-#: What XRANGE of everything would be: far more than the limit.
+#: The size of an XRANGE of everything: far more than the limit.
 STREAM_MIB = 64
 KINDS = ("subscriber", "monitor", "reader", "replica")
-#: Of a client that asks, waits and asks again: one reply of 8 MB, or one message to all, may be in
-#: its way, on cores that the attackers share with the server.
+#: For a client that asks, waits and asks again: one reply of 8 MB, or one message to all, may
+#: delay it, on cores that the attackers share with the server.
 MOST_PING_MS = 75.0
 ENTRY = b"x" * 8192
 MESSAGE = b"x" * 65536
 PASSWORD = "secret"
 MOST_STRANGER_BYTES = 64 << 10
-#: What a server may keep of the attack, whatever the number of clients: spare buffers.
+#: Memory that a server may keep after the attack, for any number of clients: spare buffers.
 SPARE_BYTES = 32 * MIB
 
 
 def deaf_client(server: ServerProcess) -> RawClient:
-    """A client with a small window that will not read."""
+    """A client with a small window that does not read."""
     client = server.client(timeout_s=60)
     client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     return client
@@ -50,7 +50,7 @@ def deaf_client(server: ServerProcess) -> RawClient:
 
 
 def slow_consumers(n: int, seed: int, scratch: Path) -> Outcome:
-    """R18: ``n`` clients of all kinds that do not read, and the same for redis-server."""
+    """R18: ``n`` clients of all kinds that do not read; redis-server gets the same."""
     outcome = Outcome(n=n)
     many_descriptors()
     limits: list[str] = []
@@ -77,7 +77,7 @@ def start_peer(directory: Path, *directives: str) -> ServerProcess | None:
 
 
 def attacked(server: ServerProcess, n: int) -> tuple[int, Pings]:
-    """By how much the server grew meanwhile, and what a client saw that only asks PING.
+    """How much the server grew meanwhile, and the waits of a client that only sends PING.
 
     The server is stopped afterwards.
     """
@@ -98,8 +98,8 @@ def attacked(server: ServerProcess, n: int) -> tuple[int, Pings]:
 
 
 def have_at_hand(size: int) -> None:
-    """Use so much memory once: a virtual machine gets it from its host when it is first used, a
-    page at a time, and that is not the server's doing.
+    """Use this much memory once: a virtual machine gets it from its host at the first use, page
+    by page, and the server must not pay for that.
     """
     del bytearray(size)[:]
 
@@ -113,12 +113,12 @@ def fill(admin: RawClient, size_mib: int) -> None:
 
 
 def closed(server: ServerProcess) -> int:
-    """How many clients were closed at their limit: the log of either server tells of each."""
+    """How many clients were closed at their limit: both servers log each of them."""
     return server.log_path.read_text().count("output buffer limit")
 
 
 def starve(server: ServerProcess, admin: RawClient, deaf: list[RawClient]) -> int:
-    """Let each of them ask for more than it may have; the most memory that was seen."""
+    """Let each of them ask for more than its limit; returns the highest memory seen."""
     most = 0
     for i, client in enumerate(deaf):
         kind = KINDS[i % len(KINDS)]
@@ -134,7 +134,7 @@ def starve(server: ServerProcess, admin: RawClient, deaf: list[RawClient]) -> in
     while closed(server) < len(deaf):
         if time.monotonic() > until:
             break
-        # What subscribers, monitors and replicas see of it.
+        # Subscribers, monitors and replicas get these.
         admin("PUBLISH", "news", MESSAGE)
         admin("XADD", "other", "MAXLEN", "1", "*", "f", MESSAGE)
         most = max(most, server.rss_bytes())
@@ -205,7 +205,7 @@ def strangers_cost(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def announce(server: ServerProcess, crowd: list[RawClient], dice: Random) -> int:
-    """Announce much, and begin to send it (CVE-2021-32675)."""
+    """Announce a lot, and begin to send it (CVE-2021-32675)."""
     openings = (
         b"*1000000\r\n",
         b"*2147483647\r\n",
@@ -245,14 +245,14 @@ ATTACKS = {"announced": announce, "slow": trickle, "flood": flood}
 
 
 def give(client: RawClient, data: bytes) -> None:
-    """Send as much as goes without waiting, if the server has not hung up."""
+    """Send as much as possible without waiting, if the server has not hung up."""
     client.socket.setblocking(False)
     with contextlib.suppress(OSError):
         client.socket.send(data)
 
 
 def peak(server: ServerProcess) -> int:
-    """Memory when the server has dealt with all that was sent: it answers one that came last."""
+    """Memory after the server has handled everything that was sent: it answers a later client."""
     seen = server.rss_bytes()
     with server.client(timeout_s=120) as last:
         last.insist("AUTH", PASSWORD)

@@ -1,8 +1,8 @@
-"""The list of goals: what is promised in words, how often it is tried, which function tries it.
+"""The list of goals: the promise in words, how often it is tried, and the function that tries it.
 
 A goal is a function ``(n, seed, scratch) -> Outcome``: ``n`` attempts, all random numbers
 from ``seed``, files only below the directory ``scratch``.  An attempt that breaks
-the promise becomes one sentence in ``failures`` with all that is needed to try
+the promise becomes one sentence in ``failures``, with everything needed to try
 it again; an attempt that cannot be made at all raises.
 """
 
@@ -19,7 +19,7 @@ GoalFunction = Callable[[int, int, Path], "Outcome"]
 
 @dataclass
 class Outcome:
-    """What came of ``n`` attempts; ``figures`` are numbers worth showing beside."""
+    """The result of ``n`` attempts; ``figures`` are other numbers worth showing."""
 
     n: int = 0
     failures: list[str] = field(default_factory=list)
@@ -32,7 +32,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Goal:
-    """One row: ``quick`` attempts for a pull request, ``full`` for a night."""
+    """One row: ``quick`` attempts for a pull request, ``full`` for a night run."""
 
     id: str
     promise: str

@@ -1,4 +1,4 @@
-"""What clients of a replicated set did and were told, as a list: one operation after another.
+"""The operations of the clients of a replicated set and their outcomes, as a list.
 
     Add      XADD of one entry with a token that is used once
     Read     XREADGROUP of new entries (`>`), or XAUTOCLAIM of pending ones
@@ -8,8 +8,8 @@ An operation has the time when it was sent, the time when its outcome was known,
 
     unknown      no reply came: it may have been done, or be done later
     refused      an error reply: it was not done and never will be
-    done         a reply came: the primary did it, and may forget it in a failover
-    confirmed    WAIT said that a replica has it too: from here on it must not be forgotten
+    done         a reply came: the primary did it, and may lose it in a failover
+    confirmed    WAIT said that a replica has it too: from now on it must not be lost
 
 All times come from the one monotonic clock of the harness, so "A ended before B began" is a fact
 about every two operations, whichever clients did them.  ``history_checker.py`` judges the list.
@@ -31,7 +31,7 @@ NEVER = float("inf")
 
 @dataclass
 class Operation:
-    """What all three have."""
+    """The common part of all three."""
 
     client: str
     stream: str
@@ -44,7 +44,7 @@ class Operation:
         self.ended_s, self.outcome = now_s, outcome
 
     def told(self, reply: Any) -> None:
-        """Enter what the reply said."""
+        """Enter the outcome that the reply gave."""
         raise NotImplementedError
 
     @property
@@ -82,7 +82,7 @@ class Read(Operation):
 
 @dataclass
 class Ack(Operation):
-    """An acknowledgement; ``count`` is what the reply said."""
+    """An acknowledgement; ``count`` is the number in the reply."""
 
     group: str = ""
     ids: Sequence[Id] = ()
@@ -110,7 +110,7 @@ class FinalStream:
 
 @dataclass
 class History:
-    """All operations, in no particular order, and what was there when all clients had stopped."""
+    """All operations, in no particular order, and the state after all clients have stopped."""
 
     adds: list[Add] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
@@ -127,7 +127,7 @@ class History:
         return sum(add.outcome == CONFIRMED for add in self.adds)
 
     def save(self, path: Path) -> None:
-        """One JSON line an operation, to look at what went wrong."""
+        """Write one JSON line for each operation, to analyse a fault."""
         with path.open("w") as out:
             for operation in (*self.adds, *self.reads, *self.acks):
                 line = {"kind": type(operation).__name__} | asdict(operation)

@@ -1,18 +1,18 @@
-"""Judges a history in Jepsen's manner: what was promised and is not so, in sentences.
+"""Judges a history in Jepsen's manner: each broken promise is one sentence.
 
     lost           an entry, a delivery or an acknowledgement that was confirmed is gone
     doubled        a token at two IDs, or an entry that was delivered as new twice
     out of order   A had ended before B began, and yet B's ID is lower; a later delivery of new
                    entries goes back to earlier ones
-    phantom        an entry that nobody sent, or whose sender was told no; an entry that counts
-                   as acknowledged though nobody acknowledged it
+    phantom        an entry that no client sent, or whose XADD was refused; an entry that counts
+                   as acknowledged though no client acknowledged it
 
-Tokens are unique, so no search is needed: each question is one pass over the operations in the
-order of their times or IDs.  That makes 60,000 operations a matter of a second.
+Tokens are unique, so no search is needed: each check is one pass over the operations in the
+order of their times or IDs.  So 60,000 operations take about a second.
 
-What is *not* promised: what was done without a confirmation may be gone after a failover
-(``Verdict.forgotten`` counts such entries), and may have been done by an old primary that nobody
-follows any more.  An operation without a reply may have been done or not.
+*Not* promised: an operation without a confirmation may be lost in a failover
+(``Verdict.forgotten`` counts such entries), and an old primary without replicas may have done it.
+An operation without a reply may have been done or not.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from reliability.ledger import Id, write_id
 
 @dataclass
 class Verdict:
-    """What is wrong, and how many unconfirmed entries a failover has cost."""
+    """The broken promises, and how many unconfirmed entries the failovers lost."""
 
     faults: list[str] = field(default_factory=list)
     forgotten: int = 0
 
 
 def check(history: History) -> Verdict:
-    """Everything about every stream."""
+    """Check everything about every stream."""
     verdict = Verdict()
     for name, final in history.final.items():
         adds = {add.token: add for add in history.adds if add.stream == name}
@@ -69,8 +69,7 @@ class StreamCheck:
         self.tokens = dict(final.entries)
 
     def entries(self) -> Iterator[str]:
-        """Lost, doubled and phantom entries, and entries that are not where they were said to
-        be."""
+        """Lost, doubled and phantom entries, and entries with another ID than the reply said."""
         if len(self.ids) != len(self.final.entries):
             yield from self.doubled()
         for token, entry in self.ids.items():
@@ -84,7 +83,7 @@ class StreamCheck:
                 yield f"moved: {self.name} {add.token} {told}"
 
     def doubled(self) -> Iterator[str]:
-        """Tokens that stand at two IDs."""
+        """Tokens that are at two IDs."""
         seen: dict[str, Id] = {}
         for entry, token in self.final.entries:
             if token in seen:
@@ -93,7 +92,7 @@ class StreamCheck:
             seen[token] = entry
 
     def phantom(self, entry: Id, token: str) -> Iterator[str]:
-        """An entry without an operation that can have made it."""
+        """Entries that no operation can have made."""
         add = self.adds.get(token)
         if add is None:
             yield f"phantom: {self.name} {write_id(entry)} holds {token}, which nobody sent"
@@ -101,8 +100,8 @@ class StreamCheck:
             yield f"phantom: {self.name} {write_id(entry)}, {token}, was refused to its sender"
 
     def order(self) -> Iterator[str]:
-        """IDs rise with time: going up the IDs, nothing may have ended before the latest
-        beginning so far."""
+        """IDs rise with time: in the order of IDs, no operation may have ended before the latest
+        start so far."""
         latest_s, latest = -NEVER, ""
         previous: Id = (0, 0)
         for entry, token in self.final.entries:
@@ -127,7 +126,7 @@ class StreamCheck:
 
 
 class GroupCheck:
-    """What one group delivered and what was acknowledged."""
+    """The deliveries and acknowledgements of one group."""
 
     def __init__(
         self,
@@ -142,7 +141,7 @@ class GroupCheck:
         self.confirmed_acks = earliest(acks)
 
     def all(self) -> Iterator[str]:
-        """Every question about a group."""
+        """Run every check of a group."""
         for read in self.reads:
             yield from self.delivered(read)
         yield from self.went_back()
@@ -150,8 +149,8 @@ class GroupCheck:
         yield from self.phantom_acks()
 
     def delivered(self, read: Read) -> Iterator[str]:
-        """Entries as they were sent; confirmed ones are still there; none that was acknowledged
-        for good before."""
+        """Entries were delivered as they were sent, confirmed ones are still there, and none was
+        acknowledged for good before."""
         previous: Id = (0, 0)
         for entry, token in read.entries:
             where = f"{self.name} {write_id(entry)}"
@@ -167,8 +166,8 @@ class GroupCheck:
                 yield f"lost: {where} was delivered again after its confirmed acknowledgement"
 
     def went_back(self) -> Iterator[str]:
-        """A read of new entries that began after another had ended delivers later ones.  Both
-        must be confirmed: an old primary that is cut off may deliver what it likes."""
+        """A read of new entries that began after another had ended must deliver later ones.  Only
+        confirmed reads count: an old primary that is cut off may deliver anything."""
         news = [read for read in self.reads if not read.is_claim and read.entries]
         news = [read for read in news if read.outcome == CONFIRMED]
         ended = sorted(news, key=_ended_s)
@@ -189,7 +188,7 @@ class GroupCheck:
             yield f"lost: the acknowledgement of {self.name} {write_id(entry)} was confirmed"
 
     def phantom_acks(self) -> Iterator[str]:
-        """What the group has passed is pending, or somebody has acknowledged it."""
+        """Every entry that the group has read is pending, or a client has acknowledged it."""
         asked = {entry for ack in self.acks if ack.outcome != REFUSED for entry in ack.ids}
         for entry in self.stream.tokens:
             if entry <= self.end.last_id and entry not in asked and entry not in self.end.pending:

@@ -2,7 +2,7 @@
 
 A history has some ten thousand operations and one to three strikes at random nodes.  The checker
 looks for lost, doubled, out-of-order and phantom entries, deliveries and acknowledgements; the
-states of all nodes are compared in the end.  Sets take turns, from one history to the next.
+states of all nodes are compared at the end.  The sets take turns, one history each.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def histories_of(n: int, seed: int, scratch: Path, operations: int) -> Outcome:
 
 
 def some_strikes(nodes: ReplicatedSet, dice: random.Random) -> Strikes:
-    """One to three strikes, half of them at whoever is the primary then."""
+    """One to three strikes, half of them at the current primary."""
     return [
         (dice.choice(WAYS), dice.choice((None, dice.choice(nodes.nodes))))
         for _ in range(dice.randint(1, STRIKES_MAX))

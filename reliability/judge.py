@@ -1,13 +1,13 @@
-"""Compare what a server holds after a crash with what it had promised.
+"""Compares the data of a server after a crash with its promises.
 
-    known    = every entry of the last check and every entry that a reply named since
-    entries  = known and what producers had in flight (a prefix, whole transactions)
-               without what was deleted; nothing else, no token twice, IDs rising
+    known    = every entry of the last check and every entry that a reply has named since
+    entries  = known entries and those that producers had in flight (a prefix, whole
+               transactions), without deleted ones; nothing else, no token twice, IDs rising
     groups   = for each consumer connection the state after 0, 1, ... of its requests
-               in flight; one of these states must be the one found, in all details
+               in flight; the state that was found must be one of these, in all details
 
 Every difference is one sentence.  An empty list means that the promise was kept;
-the ledger then adopts what was found, for the next cycle.
+the ledger then adopts the state that was found, for the next cycle.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from reliability.ledger import (
 
 
 def judge(ledger: Ledger, lines: list[Line], found: Found) -> list[str]:
-    """All broken promises; if there are none, the ledger goes on from what was found."""
+    """All broken promises; if there are none, the ledger adopts the state that was found."""
     faults = list(ledger.complaints)
     faults += [f"{key} is gone" for key in ledger.shown if key not in found.streams]
     if faults:
@@ -67,7 +67,7 @@ def settle_consumer(book: ConsumerBook, line: Line, found: Found) -> tuple[Consu
 
 
 def settle_read(request: Read, book: ConsumerBook, found: Found) -> None:
-    """A read without a reply: take what it delivered from the state, if it can be so.
+    """A read without a reply: derive its deliveries from the state that was found, if possible.
 
     It delivers the entries after the group's last ID without a gap, at most ``count`` a stream,
     and moves the last ID to the last of them.  Anything else is left as a difference.
@@ -89,14 +89,14 @@ def settle_read(request: Read, book: ConsumerBook, found: Found) -> None:
 
 
 def record_fits(record: Pending, seen: tuple[str, int, int]) -> bool:
-    """Whether a pending entry is what the book says: owner, count, and time within its range."""
+    """Whether a pending entry matches the book: owner, count, and time within its range."""
     consumer, time_ms, count = seen
     is_same = consumer == record.consumer and count == record.count
     return is_same and record.from_ms <= time_ms <= record.to_ms
 
 
 def differences(book: ConsumerBook, found: Found) -> Iterator[str]:
-    """Where the state found is not the one in the book."""
+    """The differences between the state that was found and the book."""
     for (key, name), expected in book.groups.items():
         group = found.streams[key].groups.get(name)
         if group is None:

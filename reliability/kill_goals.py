@@ -1,4 +1,4 @@
-"""R1, R2 and R28: the end of a server under load, again and again, on one data directory.
+"""R1, R2 and R28: a server under load is ended again and again, on one data directory.
 
     start -> read all state -> judge it against the ledger -> trim
           -> 4 producers, 2 consumers, a count in another database, now and then
@@ -6,9 +6,9 @@
           -> SIGKILL after 20..200 ms -> start (a few die on the way) ...
 
 The data directory is never cleaned, so an error that needs two crashes to show
-is found too.  A kill leaves the page cache alone: with every policy the writes
-have reached the kernel before the reply, so nothing may be lost with any.  With
-SIGTERM in its place the server must also end soon, and with exit code 0.
+is found too.  A kill does not touch the page cache: with every policy the writes
+have reached the kernel before the reply, so no policy may lose anything.  With
+SIGTERM instead, the server must also end soon, with exit code 0.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ from testkit.servers import ServerProcess
 
 KILL_AFTER_S = (0.020, 0.200)
 KILL_START_AFTER_S = (0.1, 0.8)
-#: What happens beside the traffic; KILL ends the child that is at work.
+#: Background work during the traffic; KILL ends the child that is at work.
 WORK = ("BGREWRITEAOF", "BGREWRITEAOF", "BGSAVE", "KILL")
 TICK, TICK_DATABASE, TICKS = "tick", 5, 6
 #: A stream longer than this is trimmed at the start of a cycle, to a length that varies.
 LONG = 3000
 JOIN_TIMEOUT_S = 30.0
-#: One kill of redis-server for so many of ours.
+#: One kill of redis-server for this many of Forebay.
 CONTROL_SHARE = 10
-#: For each kill of R2 so many power failures, which are quicker.
+#: This many power failures, which are quicker, for each kill of R2.
 POWER_LOSSES = 10
 #: A server that was asked to stop is gone within this time.
 STOP_S = 10.0
@@ -67,7 +67,7 @@ def always(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def control(n: int, seed: int, directory: Path) -> str:
-    """The same loop with a real Redis: it keeps its promises, so the judge must find nothing."""
+    """The same loop with a real Redis, which keeps its promises: the judge must find nothing."""
     outcome = Outcome()
     Loop("redis", "always", directory, outcome).run(n, seed)
     return f"{outcome.n} kills, {len(outcome.failures)} broken"
@@ -127,8 +127,8 @@ class Loop:
         self.outcome, self.end = outcome, end
 
     def start(self, dice: random.Random) -> ServerProcess:
-        """The server on the directory as the last one left it; half of them rewrite by themselves,
-        and often.  Some are killed before they are ready."""
+        """Start a server on the directory as the last one left it.  Half of them rewrite by
+        themselves, and often.  Some are killed before they are ready."""
         eager = EAGER if dice.random() < 0.5 else ()
         directives = (*POLICY, self.policy, *eager)
         while dice.random() < 0.2:
@@ -164,7 +164,7 @@ class Loop:
     def one_life(
         self, server: ServerProcess, ledger: Ledger, dice: random.Random, cycle: int
     ) -> list[Connection]:
-        """Traffic until the end; the connections with what they had in flight."""
+        """Traffic until the end; returns the connections with their requests in flight."""
         control = server.client(unix=True)
         restore_consumers(control, ledger)
         for key in KEYS:
@@ -217,7 +217,7 @@ def ticking(server: ServerProcess) -> RawClient:
 def examine(
     server: ServerProcess, ledger: Ledger, connections: list[Connection], outcome: Outcome
 ) -> list[str]:
-    """What the restarted server holds, judged."""
+    """Judge the data of the restarted server."""
     with server.client(unix=True) as control:
         found = read_state(control, list(KEYS), list(ledger.counters))
     lines = [connection.line for connection in connections]

@@ -1,19 +1,19 @@
-"""What the server has promised: every request that was sent, and what its reply said.
+"""The promises of the server: every request that was sent, and its reply.
 
-Six connections work at once, and yet the outcome is exact, because each piece of
-state has one connection that may change it:
+Six connections work at once, and still the outcome is exact, because each piece of
+state has only one connection that may change it:
 
     producer p          adds entries with tokens of its own, counts its transactions
     consumer of group g reads, acks and claims in group g; deletes entries of the
-                        producers p with p % 2 == g, which nobody else deletes
+                        producers p with p % 2 == g, which no other connection deletes
 
 So the state of a group follows from the replies on its one connection,
-and a kill leaves one question open per connection: how many of the requests
-still in flight were done.  That number must exist (a prefix), and every detail
+and a kill leaves one open question per connection: how many of the requests
+in flight were done.  That number must exist (a prefix), and every detail
 must agree with it.  ``judge.py`` looks for it.
 
-Tokens name themselves: ``p1.3.17.120`` is producer 1, cycle 3, entry 17, with
-120 bytes of filler made from the token, so that a mangled entry shows too.
+Tokens describe themselves: ``p1.3.17.120`` is producer 1, cycle 3, entry 17, with
+120 bytes of filler made from the token, so that a damaged entry is found too.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def filler(token: str) -> bytes:
 
 
 def owner_of(token: str) -> int:
-    """Which of the two groups may delete an entry with this token; none a mangled one."""
+    """Which of the two groups may delete an entry with this token; neither if it is damaged."""
     number = token[1:].partition(".")[0]
     return int(number) % 2 if number.isdigit() else -1
 
@@ -76,7 +76,7 @@ class Pending:
 
 @dataclass
 class GroupBook:
-    """What one group must look like."""
+    """The expected state of one group."""
 
     last_id: Id = (0, 0)
     consumers: set[str] = field(default_factory=set)
@@ -109,7 +109,7 @@ class ConsumerBook:
 @dataclass
 class Ledger:
     """All promises of a run.  ``shown`` is every entry that a reply has named since the last
-    check, by a producer's XADD or a consumer's read; the rest is what the last check found."""
+    check, by a producer's XADD or a consumer's read; the rest comes from the last check."""
 
     shown: dict[str, dict[Id, str]]
     counters: dict[str, int] = field(default_factory=dict)
@@ -186,7 +186,7 @@ class GroupRequest(Request):
         self.book, self.key, self.name = book, key, (key, group)
 
     def apply(self, book: ConsumerBook) -> Any:
-        """Do to the book what the server does; the reply that must come."""
+        """Change the book as the server would; returns the expected reply."""
         raise NotImplementedError
 
     def acknowledge(self, ledger: Ledger, reply: Any) -> None:
@@ -228,7 +228,7 @@ class Delete(GroupRequest):
 
 
 class Claim(GroupRequest):
-    """XCLAIM to another consumer, with the time and the count said in so many words."""
+    """XCLAIM to another consumer, with an explicit time and count."""
 
     def __init__(
         self,
@@ -307,8 +307,8 @@ class GroupChange(GroupRequest):
 
 
 class Read(GroupRequest):
-    """XREADGROUP of new entries.  It stands last in a pipeline, since only the reply, or the
-    state found after a kill, says what it delivered."""
+    """XREADGROUP of new entries.  It is the last request of a pipeline, since only the reply, or
+    the state found after a kill, says what it delivered."""
 
     def __init__(
         self,
@@ -329,7 +329,7 @@ class Read(GroupRequest):
         return encode("XREADGROUP", *names, "STREAMS", *self.keys, *[">"] * len(self.keys))
 
     def record(self) -> Pending:
-        """What each delivered entry becomes."""
+        """The pending record of each delivered entry."""
         return Pending(self.consumer, 1, self.sent_ms - TURN_MS, self.done_ms)
 
     def deliver(self, book: ConsumerBook, key: str, ids: Sequence[Id]) -> None:
@@ -358,7 +358,7 @@ class Line:
         self.in_flight: deque[Request] = deque()
 
     def sent(self, requests: Sequence[Request]) -> None:
-        """To be called before the bytes leave: what may be done, may be found."""
+        """Call this before the bytes are sent: the effect of a sent request may be found."""
         self.in_flight.extend(requests)
 
     def answered(self, reply: Any, now_ms: int) -> None:
@@ -375,6 +375,6 @@ class Line:
         self.in_flight.popleft()
 
     def ended(self, now_ms: int) -> None:
-        """The server is gone: what is in flight was done before now, or never."""
+        """The server is gone: requests in flight were done before now, or never."""
         for request in self.in_flight:
             request.done_ms = now_ms

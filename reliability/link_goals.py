@@ -1,19 +1,19 @@
-"""R12: links between a primary and a replica that are cut again and again, under load.
+"""R12: the link between a primary and a replica is cut again and again, under load.
 
     writers --> primary <-- proxy <-- replica
 
     replica side     CLIENT KILL TYPE master
     primary side     CLIENT KILL TYPE replica
     now              the proxy resets the link
-    inside           the proxy resets it after a number of bytes, inside of a frame
+    inside           the proxy resets it after a number of bytes, inside a frame
     silence          the proxy passes nothing until the replica gives up (few: each takes seconds)
 
-After each cut the replica must come back by a partial resync: `sync_full` stays what it was.  In
+After each cut the replica must come back by a partial resync: `sync_full` does not change.  At
 the end both states are equal.
 
 A second part forces full syncs: the backlog is small, more than that is written while the link is
 down, and the sync goes over a socket or through a file; some are cut in the middle.  Every pair of
-kinds that REPLICATING in `testkit/nodes.py` allows is tried, as often.
+kinds that REPLICATING in `testkit/nodes.py` allows is tried equally often.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ from testkit.proxy import Proxy
 from testkit.resp import RawClient
 from testkit.waiting import wait_until
 
-#: A cut inside of a frame comes after up to 2**n bytes: often in the handshake or a large entry.
+#: A cut inside a frame happens after up to 2**n bytes: often in the handshake or a large entry.
 INSIDE_BITS = 17.6
-#: One silence for so many cuts.
+#: One silence for this many cuts.
 SILENCE_SHARE = 100
-#: A full sync is forced for so many cuts.
+#: One forced full sync for this many cuts.
 FULL_SHARE = 20
 SILENT_TIMEOUT_S = 2
-#: Room for what is written during a silence; or for nearly nothing.
+#: Room for all that is written during a silence; or for nearly nothing.
 LARGE_BACKLOG, SMALL_BACKLOG = "256mb", "16kb"
-#: So much is written while the link is down: many times the backlog.
+#: Written while the link is down: many times the backlog.
 MISSED_ENTRIES, MISSED_BYTES = 60, 10_000
-#: How a replica may take in what it is sent.
+#: How a replica may load a copy.
 LOADS = ("disabled", "on-empty-db", "swapdb")
 PATIENCE_S = 60.0
-#: Writers wait for a replica that is so far behind: how fast it applies is no question here.
+#: Writers wait for a replica that is this far behind: its speed is not tested here.
 BEHIND_BYTES = 50_000_000
-#: Of a log in a message.
+#: How much of a log a message shows.
 LOG_BYTES = 1500
 
 
 class Pair:
-    """A primary, a replica behind a proxy, and connections that watch both."""
+    """A primary, a replica linked through a proxy, and connections that watch both."""
 
     def __init__(self, primary: Node, replica: Node, proxy: Proxy) -> None:
         self.primary, self.replica, self.proxy = primary, replica, proxy
@@ -62,13 +62,13 @@ class Pair:
         self.at_replica: RawClient = replica.control()
 
     def close(self) -> None:
-        """Leave the nodes alone."""
+        """Close the connections to the nodes."""
         self.at_primary.close()
         self.at_replica.close()
 
     @property
     def name(self) -> str:
-        """Who copies whom."""
+        """The kinds of the primary and the replica."""
         return f"{self.primary.kind}->{self.replica.kind}"
 
     def syncs(self) -> tuple[int, int]:
@@ -77,7 +77,7 @@ class Pair:
         return int(stats["sync_full"]), int(stats["sync_partial_ok"])
 
     def has_synced(self, begun: int) -> bool:
-        """Whether another one has begun."""
+        """Whether another sync has begun."""
         return sum(self.syncs()) > begun
 
     def behind_bytes(self) -> int:
@@ -90,7 +90,7 @@ class Pair:
         return info_of(self.at_replica, "replication")["master_link_status"] == "up"
 
     def difference(self) -> str:
-        """What is not the same when everything has arrived."""
+        """The difference of both states after everything has arrived."""
         wait_for_replicas(self.primary, [self.replica], PATIENCE_S)
         told_by_redis = "redis" in (self.primary.kind, self.replica.kind)
         return difference(
@@ -134,7 +134,7 @@ def cut_now(pair: Pair, dice: Random) -> None:
 
 
 def cut_inside(pair: Pair, dice: Random) -> None:
-    """The network resets it, most likely inside of a command."""
+    """The network resets it, most likely inside a command."""
     before = pair.proxy.cuts
     pair.proxy.cut_after(round(2 ** dice.uniform(0, INSIDE_BITS)))
     wait_until("the planned cut", lambda: pair.proxy.cuts > before, PATIENCE_S)
@@ -156,7 +156,7 @@ CUTS: tuple[Callable[[Pair, Random], None], ...] = (
 
 
 def link_cuts(n: int, seed: int, scratch: Path) -> Outcome:
-    """R12: ``n`` cuts for each pair of kinds, and full syncs besides."""
+    """R12: ``n`` cuts for each pair of kinds, and full syncs."""
     outcome = Outcome()
     for number, kinds in enumerate(pairs()):
         folder = scratch / f"{kinds[0]}-{kinds[1]}"
@@ -195,7 +195,7 @@ def cut_again_and_again(pair: Pair, n: int, dice: Random, outcome: Outcome) -> N
 
 
 def wait_for_the_slow(pair: Pair, gate: threading.Event, outcome: Outcome) -> None:
-    """Hold the writers before the backlog is too short for the replica."""
+    """Pause the writers before the backlog is too short for the replica."""
     if pair.behind_bytes() > BEHIND_BYTES:
         gate.clear()
         wait_for_replicas(pair.primary, [pair.replica], PATIENCE_S)
@@ -229,7 +229,7 @@ def sync_again_and_again(pair: Pair, n: int, dice: Random, outcome: Outcome) -> 
 
 
 def miss_much(pair: Pair) -> None:
-    """More is written than the backlog holds, while the replica is away."""
+    """Write more than the backlog holds, while the replica is away."""
     pair.proxy.refuse()
     wait_until("the link is down", lambda: not pair.is_linked(), PATIENCE_S)
     for _ in range(MISSED_ENTRIES):
@@ -238,7 +238,7 @@ def miss_much(pair: Pair) -> None:
 
 
 def cut_in_the_middle(pair: Pair, dice: Random, outcome: Outcome) -> None:
-    """The first connection that brings the snapshot ends inside of it; the next one is spared."""
+    """Cut the first connection that carries the snapshot, inside the snapshot; spare the next."""
     before = pair.proxy.cuts
     pair.proxy.cut_each(1000, MISSED_ENTRIES * MISSED_BYTES // 2)
     wait_until("a cut in the snapshot", lambda: pair.proxy.cuts > before, PATIENCE_S)

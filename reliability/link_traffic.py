@@ -1,11 +1,11 @@
-"""Load for a primary whose replicas are being cut off: everything that travels over the link.
+"""Load for a primary whose replicas are cut off: everything that travels over the link.
 
     streams   XADD with MAXLEN in pipelines, small and large entries, some in MULTI
     groups    XREADGROUP, XACK, XCLAIM, XAUTOCLAIM, XDEL, XTRIM
     keys      all types in several databases, by `testkit/random_keyspace.py`
 
-Each writer is a thread with a connection and random numbers of its own.  Nobody judges the replies
-here: the primary's state is the truth, and the replicas have to agree with it.
+Each writer is a thread with its own connection and random numbers.  The replies are not judged
+here: the primary's state is the reference, and the replicas must agree with it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from testkit.resp import RawClient, encode
 
 STREAMS = ("orders", "clicks")
 GROUP, CONSUMERS = "g", ("ann", "bob")
-#: A stream keeps so many entries, so that a state is read in no time.
+#: A stream keeps this many entries, so that its state is read quickly.
 LENGTH = 2000
 #: Mostly small; now and then larger than what one turn of a server sends.
 SIZES, WEIGHTS = (1, 20, 300, 5000, 100_000), (100, 500, 300, 20, 1)
 
 
 class Writer(threading.Thread):
-    """Works while the gate is open, until it is told to stop."""
+    """Works while the gate is open, until it must stop."""
 
     def __init__(self, client: RawClient, dice: Random, gate: threading.Event) -> None:
         super().__init__(daemon=True)
@@ -38,7 +38,7 @@ class Writer(threading.Thread):
         self.broken: BaseException | None = None
 
     def run(self) -> None:
-        """Rounds; an error is kept for whoever stops the writer."""
+        """Run rounds; an error is kept and raised when the writer is stopped."""
         try:
             with self.client:
                 while not self.stopped.is_set():
@@ -114,8 +114,8 @@ def prepare(primary: Node) -> None:
 
 @contextmanager
 def traffic(primary: Node, dice: Random) -> Iterator[threading.Event]:
-    """All writers at work, and the gate that holds them; at the end they have stopped, and none
-    of them was broken."""
+    """All writers at work, and the gate that pauses them; at the end they have stopped, and none
+    of them failed."""
     gate = threading.Event()
     writers: list[Writer] = [
         kind(primary.control(), Random(dice.getrandbits(64)), gate)

@@ -1,8 +1,8 @@
-"""R21: a server at its limit of memory refuses what needs more, in the words that others know.
+"""R21: a server at its memory limit refuses writes that need more, with Redis's error text.
 
-One attempt is one write, of many sizes and kinds, over all of a full server: refused with the exact
-text, or, for an XADD whose stream is as long as it may become, done.  Resident memory stays
-within a quarter above the limit, and 64 MB.
+One attempt is one write to a full server; sizes and kinds vary.  It is refused with the exact
+text or, for an XADD to a stream that is at its maximum length, done.  Resident memory stays
+within the limit plus a quarter and 64 MB.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MIB = 1 << 20
 LIMIT_MIB = 96
 REFUSED = ReplyError("OOM command not allowed when used memory > 'maxmemory'.")
 ROUND = 100
-#: The stream that is kept short by those who write to it.
+#: The stream that its writers keep short.
 SHORT = 2000
 
 
@@ -72,7 +72,7 @@ def send(client: RawClient, commands: list[list[object]]) -> list[object]:
 
 
 def fill(client: RawClient, dice: Random) -> None:
-    """Write until the server refuses, in any words; some times the limit at most."""
+    """Write until the server refuses, with any error; a few times the limit at most."""
     for _ in range(2 * LIMIT_MIB):
         replies = send(client, [any_write(dice) for _ in range(ROUND)])
         if any(isinstance(reply, ReplyError) for reply in replies):
@@ -80,7 +80,7 @@ def fill(client: RawClient, dice: Random) -> None:
 
 
 def attack(client: RawClient, dice: Random, outcome: Outcome) -> None:
-    """A round of writes of both kinds; then some data goes, as a busy server would lose it."""
+    """A round of writes of both kinds; then some data is deleted, as on a busy server."""
     for words, reply in zip(
         commands := [any_write(dice) for _ in range(ROUND)], send(client, commands), strict=True
     ):

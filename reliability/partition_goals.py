@@ -1,15 +1,15 @@
-"""R14: a primary that has lost its replicas stops taking writes, and takes them again later.
+"""R14: a primary that has lost its replicas refuses writes, and accepts them again later.
 
     min-replicas-to-write 1, min-replicas-max-lag 2
 
-    a client at the primary's own keyboard writes all the time
-      -> the primary is isolated: within LIMIT_S a write is refused with -NOREPLICAS, and from
-         then on every write is
-      -> the partition heals: writes are taken again; the replica has all that was taken, and
-         nothing that was refused
+    a client on the primary's own machine writes all the time
+      -> the primary is isolated: within LIMIT_S a write is refused with -NOREPLICAS, and so is
+         every later write
+      -> the partition heals: writes are accepted again; the replica has all accepted writes and
+         no refused ones
 
 Redis 7.0 counts its good replicas once a second and compares whole seconds, so it may take up to
-a second longer than its own rule says; its time is shown, not judged.
+a second longer than its own rule says.  Its time is shown, not judged.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ REFUSAL = "NOREPLICAS Not enough good replicas to write."
 
 
 class Keyboard:
-    """Writes at the primary itself, one entry after another, and remembers which were taken."""
+    """Writes on the primary's own machine, one entry after another; remembers accepted ones."""
 
     def __init__(self, client: RawClient, key: str) -> None:
         self.client, self.key = client, key
@@ -44,7 +44,7 @@ class Keyboard:
         self.odd: list[str] = []
 
     def write(self) -> bool:
-        """One entry; whether it was taken."""
+        """Write one entry; returns whether it was accepted."""
         self.sent += 1
         reply = self.client("XADD", self.key, "*", "n", self.sent)
         if isinstance(reply, ReplyError):
@@ -55,7 +55,7 @@ class Keyboard:
         return True
 
     def write_until(self, is_taken: bool, patience_s: float = 30.0) -> float:
-        """Go on until writes are taken, or refused; the time that took."""
+        """Write until writes are accepted, or refused; returns the time."""
         begun_s = time.monotonic()
         wait_until(
             f"writes are {'taken' if is_taken else 'refused'}",
@@ -66,7 +66,7 @@ class Keyboard:
         return time.monotonic() - begun_s
 
     def refused_throughout(self) -> bool:
-        """Whether nothing is taken for a while."""
+        """Whether nothing is accepted for a while."""
         until_s = time.monotonic() + WATCHED_S
         while time.monotonic() < until_s:
             if self.write():
@@ -79,7 +79,7 @@ class Keyboard:
 def guarded_pair(
     kinds: tuple[str, str], folder: Path, seed: int
 ) -> Iterator[tuple[Network, Node, Node]]:
-    """A primary that wants a replica, and that replica."""
+    """A primary that requires a replica, and that replica."""
     settings: dict[str, str | int] = {"repl_timeout": 10, "repl_ping_replica_period": 1}
     rule: dict[str, str | int] = {"min_replicas_to_write": 1, "min_replicas_max_lag": MAX_LAG_S}
     with any_network(seed) as network, nodes_in(folder) as start:
@@ -108,7 +108,7 @@ def partitions(n: int, seed: int, scratch: Path) -> Outcome:
 def one_partition(
     network: Network, primary: Node, replica: Node, dice: random.Random, outcome: Outcome
 ) -> float:
-    """Isolate, watch, heal, compare; how long writes were taken."""
+    """Isolate, watch, heal, compare; returns how long writes were still accepted."""
     outcome.n += 1
     with primary.control() as client:
         keyboard = Keyboard(client, f"partition{outcome.n}")
@@ -127,7 +127,7 @@ def one_partition(
 
 
 def faults_at(replica: Node, keyboard: Keyboard) -> list[str]:
-    """What the replica lacks, and what it has though it was refused."""
+    """Entries that the replica lacks, and refused entries that it has."""
     found = {int(fields[1]) for _, fields in replica("XRANGE", keyboard.key, "-", "+")}
     taken = keyboard.taken
     faults = []

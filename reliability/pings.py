@@ -1,9 +1,9 @@
-"""A client that asks PING all the time: what others do to it shows in its waits.
+"""A client that sends PING all the time: its waits show the effect of other clients.
 
     with Pings(server) as pings: ...      then pings.p99_ms(), due_p99_ms() and worst_ms()
 
-It is a process of its own, because in a thread it would also wait for those who attack: they
-share the interpreter.  Its connection is new, and its first PING counts like any other.
+It is a process of its own, because a thread would share the interpreter with the attackers and
+wait for them too.  Its connection is new, and its first PING counts like any other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PATIENCE_S = 120.0
 
 
 class Pings:
-    """The waits of that client, known when it has ended."""
+    """The waits of that client, available after its end."""
 
     def __init__(self, server: ServerProcess) -> None:
         #: When each PING was sent, by the monotonic clock, and how long it took.
@@ -48,7 +48,7 @@ class Pings:
         self.times_s, self.fault = json.loads(told)
 
     def forget(self) -> None:
-        """What was before does not count."""
+        """Drop the waits so far."""
         self._since_s = time.monotonic()
 
     def waits_ms(self) -> list[float]:
@@ -56,11 +56,11 @@ class Pings:
         return sorted(1000 * wait_s for at_s, wait_s in self.times_s if at_s >= self._since_s)
 
     def p99_ms(self) -> float:
-        """Of a hundred, the second longest wait."""
+        """The 99th percentile of the waits."""
         return p99(self.waits_ms())
 
     def due_p99_ms(self) -> float:
-        """The same for who asks every millisecond, whether or not the last one was answered."""
+        """The same for a client that asks every millisecond without waiting for the last answer."""
         return p99(as_if_due(self.waits_ms()))
 
     def worst_ms(self) -> float:
@@ -69,28 +69,28 @@ class Pings:
 
 
 def p99(waits_ms: list[float]) -> float:
-    """Of a hundred, the second longest."""
+    """The 99th percentile."""
     return round(waits_ms[len(waits_ms) * 99 // 100], 2) if waits_ms else 0.0
 
 
 def as_if_due(waits_ms: list[float]) -> list[float]:
     """These waits and those of PINGs that were due meanwhile, one every millisecond, sorted.
 
-    A client that waits for half a second asks once in that time, and calls it one long wait of
-    many: a server that stops for all at once would look better than one that stops shortly.
+    A client that waits for half a second asks only once in that time, and counts one long wait:
+    a server with one long stop would look better than one with several short stops.
     """
     return sorted(wait - late for wait in waits_ms for late in range(max(1, round(wait))))
 
 
 def quiet_p99_ms(server: ServerProcess, seconds: float) -> float:
-    """The same while nobody else does anything: what the machine itself costs."""
+    """The same while no other client is active: the cost of the machine itself."""
     with Pings(server) as pings:
         time.sleep(seconds)
     return pings.p99_ms()
 
 
 def ping_until_told(port: int) -> tuple[list[tuple[float, float]], str]:
-    """Ask until standard input ends; the waits, and what went wrong."""
+    """Send PING until standard input ends; returns the waits, and what went wrong."""
     times_s: list[tuple[float, float]] = []
     try:
         with RawClient(("127.0.0.1", port), PATIENCE_S) as client:

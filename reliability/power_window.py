@@ -1,10 +1,10 @@
-"""R2, the other half: the power fails with ``everysec``; how much of the past is gone?
+"""R2, the other half: the power fails with ``everysec``; how much is lost?
 
-A server in this process, with a clock turned by hand, works on a disk that forgets
-what was not synced (testkit/forgetful_disk.py).  Its syncs take their time, as
-on a slow disk.  Then the power fails after any operation, and a server starts on
-what is left: all that was acknowledged more than two seconds before must be there,
-and what is there must be the beginning of what was acknowledged.
+A server in this process, whose clock the test controls, works on a disk that forgets
+unsynced data (testkit/forgetful_disk.py).  Its syncs take time, as on a slow disk.
+Then the power fails after any operation, and a server starts on the files that are left.
+Everything that was acknowledged more than two seconds before must be there, and the
+data must be a prefix of the acknowledged entries.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LIVES_PER = 50
 
 
 class SlowDisk(ForgetfulDisk):
-    """A sync in the background is done when the gate opens, not before."""
+    """A background sync ends when the gate opens, not before."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         super().__init__(files)
@@ -41,7 +41,7 @@ class SlowDisk(ForgetfulDisk):
 
 
 class Past:
-    """One life: when what was acknowledged, and how far the disk was then."""
+    """One life: the time of each acknowledgement, and the disk operations up to then."""
 
     def __init__(self, folder: Path, policy: str, dice: random.Random) -> None:
         self.folder, self.policy = folder, policy
@@ -75,7 +75,7 @@ class Past:
             clock.pass_ms(dice.choice((1, 20, 100)))
 
     def lose_power(self, at: int, dice: random.Random) -> tuple[int, list[str]]:
-        """The power fails after ``at`` operations: milliseconds that are gone, and faults."""
+        """The power fails after ``at`` operations; returns the lost milliseconds, and faults."""
         now_ms = self.times_ms[min(bisect_left(self.operations, at), len(self.times_ms) - 1)]
         disk = ForgetfulDisk(self.disk.survivors(at, dice))
         with DurableServer(self.folder, disk=disk, appendfsync=self.policy) as server:

@@ -1,6 +1,6 @@
 """Servers of either kind that are killed and started again on one directory.
 
-Redis runs the same loops as Forebay: if its figures were bad, the judge would be
+Redis runs the same loops as Forebay: bad figures for Redis would show that the judge is
 wrong, and its times are the comparison.
 """
 
@@ -26,7 +26,7 @@ from testkit.servers import (
 def start(
     kind: str, directory: Path, *directives: str, tracer: Sequence[str] = ()
 ) -> ServerProcess:
-    """A server on this directory that has loaded its data; the last log is kept beside.
+    """A server on this directory that has loaded its data; the last log is kept next to it.
 
     ``tracer`` is a command that runs the server as its child and leaves it our child.
     """
@@ -73,5 +73,5 @@ def children_of(pid: int) -> list[int]:
 
 
 def moments(dice: random.Random, end_s: float, count: int) -> list[float]:
-    """Some moments before the end, in order."""
+    """Some random moments before the end, in order."""
     return sorted(dice.uniform(0.0, end_s) for _ in range(count))

@@ -1,11 +1,11 @@
 """R6, R7 and R11: snapshots and payloads that are damaged, hostile, or from another server.
 
 R6   a file with one bit flipped, or cut anywhere, is refused with an offset
-R7   a payload with bytes changed, loaded without a look at its checksum, is refused or
-     becomes a sound value, which survives random commands; it never takes long or much
-     memory
-R11  what one server saves, the other loads: DEBUG DIGEST is the same, and so is
-     all that the digest does not see, after a round trip
+R7   a payload with changed bytes, loaded without checking its checksum, is refused or
+     becomes a sound value, which survives random commands; loading never takes long or
+     much memory
+R11  each server loads the files of the other: DEBUG DIGEST is the same, and after a
+     round trip so is the data that the digest does not see
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from testkit.rdb_files import loaded, saved
 from testkit.resp import RawClient
 
 OFFSET = re.compile(r"at offset \d+")
-#: Of each kind of file; a damaged one is mostly refused long before its end.
+#: How many of each kind are made; most damaged ones are refused long before their end.
 FILES = 4
 PAYLOADS = 60
-#: In time of the processor: how busy the machine is with other things does not matter.
+#: CPU time: it does not depend on how busy the machine is.
 HANG_S = 1.0
 GROWTH_BYTES = 64 << 20
 COMMANDS_AFTER = 20
@@ -94,7 +94,7 @@ def accepted(data: bytes) -> str:
 
 
 def hostile_payloads(n: int, seed: int, scratch: Path) -> Outcome:
-    """``n`` payloads with some bytes changed; what is accepted is used."""
+    """``n`` payloads with some bytes changed; accepted ones are used."""
     del scratch
     dice, outcome = Random(seed), Outcome()
     payloads = sound_payloads(dice)
@@ -160,7 +160,7 @@ PACKED = (
 
 
 def mutated(dice: Random, payload: bytes, other: bytes) -> bytes:
-    """A payload with a few bytes changed, added, taken or exchanged before its footer."""
+    """A payload with a few bytes changed, added, removed or swapped before its footer."""
     body, foot = bytearray(payload[:-10]), payload[-10:]
     for _ in range(dice.choice((1, 1, 1, 2, 3))):
         at = dice.randrange(len(body)) if body else 0
@@ -195,7 +195,7 @@ LENGTHS = (
 
 
 def fate(data: bytes, dice: Random, outcome: Outcome) -> str:
-    """What becomes of a payload; empty if that is all right."""
+    """What is wrong with the handling of a payload; empty if nothing is."""
     try:
         value = restore(data, skip_checks=True)
     except CorruptDataError as problem:
@@ -213,7 +213,7 @@ def fate(data: bytes, dice: Random, outcome: Outcome) -> str:
 
 
 def sound(value: Value) -> None:
-    """A value keeps the rules of its kind, and comes back from a payload of its own."""
+    """Whether a value follows the rules of its kind, and survives a round trip as a payload."""
     if isinstance(value, Stream):
         check.check_stream(value)
     else:
@@ -326,7 +326,7 @@ def exchange(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def one_exchange(dice: Random, redis: RawClient, path: Path) -> list[str]:
-    """One keyspace there and back, then one of Redis's own; what went wrong."""
+    """One keyspace there and back, then one of Redis's own; returns what went wrong."""
     client = EngineClient(now_ms=int(time.time() * 1000))
     newest = dice.random() < 0.5
     fill(client, dice, newest=newest)
@@ -341,7 +341,7 @@ def one_exchange(dice: Random, redis: RawClient, path: Path) -> list[str]:
     redis("SAVE")
     back = loaded(path.read_bytes()).keyspace
     check.check_keyspace(back)
-    # What Redis 7.0 does not know it cannot give back; all that it knows it must.
+    # Redis 7.0 cannot return what it does not know; the rest it must return.
     if not newest and portrait(back) != portrait(keyspace):
         faults.append("it came back from redis-server as something else")
     redis("FLUSHALL")
@@ -353,7 +353,7 @@ def one_exchange(dice: Random, redis: RawClient, path: Path) -> list[str]:
 
 
 def rejected_by_check(path: Path) -> list[str]:
-    """What redis-check-rdb has to say against a file."""
+    """The complaint of redis-check-rdb about a file."""
     done = subprocess.run([find("redis-check-rdb"), path], capture_output=True, text=True)
     return [] if done.returncode == 0 else [f"redis-check-rdb: {done.stdout[-300:]}"]
 

@@ -1,10 +1,10 @@
-"""R18-READERS: readers who ask for a whole stream at once and read nothing of it.
+"""R18-READERS: readers that ask for a whole stream at once and read nothing of it.
 
-    limited   their limit is a sixth of what they ask for: each is closed there, memory hardly grows
-    default   what a server allows that nobody configured: their replies are made, one after another
+    limited   the limit is a sixth of their reply: each is closed there, memory hardly grows
+    default   without any configuration: the server makes their replies, one after another
 
-A PING of somebody else waits for one of their replies at most.  Redis, which gets the same, runs
-the commands of all who are ready before it answers anybody.
+A PING of another client waits for one of their replies at most.  Redis, under the same load, runs
+the commands of all ready clients before it answers any of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from testkit.servers import ServerProcess, start_forebay
 READERS = 20
 #: The share of its reply that a limited reader may leave unread: 64 MB of 400.
 SHARE = 6.25
-#: What memory may grow by beside the replies that are allowed.
+#: How much memory may grow besides the allowed replies.
 SPARE_BYTES = 64 * MIB
 PATIENCE_S = 300.0
 
@@ -56,7 +56,7 @@ def whole_streams(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def asked(server: ServerProcess, size_mib: int, is_limited: bool) -> tuple[int, Pings]:
-    """By how much the server grew, and what a client saw that only asks PING."""
+    """How much the server grew, and the waits of a client that only sends PING."""
     deaf: list[RawClient] = []
     try:
         with server.client(timeout_s=PATIENCE_S) as admin:
@@ -79,7 +79,7 @@ def asked(server: ServerProcess, size_mib: int, is_limited: bool) -> tuple[int, 
 
 
 def done(server: ServerProcess, admin: RawClient, is_limited: bool) -> int:
-    """How many readers were dealt with: closed, or given their whole reply."""
+    """How many readers are done: closed, or given their whole reply."""
     if is_limited:
         admin("PING")
         return closed(server)
@@ -90,7 +90,7 @@ def done(server: ServerProcess, admin: RawClient, is_limited: bool) -> int:
 
 
 def judge(outcome: Outcome, phase: str, pings: Pings, peer_worst_ms: float | None) -> None:
-    """Note what the other client saw; it may not be worse than with redis-server."""
+    """Note the waits of the other client; they may not be worse than with redis-server."""
     outcome.figures[f"{phase}_ping_worst_ms"] = pings.worst_ms()
     if pings.fault:
         outcome.failures.append(f"{phase}: {pings.fault}")

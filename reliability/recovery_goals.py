@@ -1,9 +1,9 @@
 """R29: how long a start takes with a million entries, compared with redis-server.
 
-Each server makes its own files through its own commands, is stopped, and is
-started again: once on the AOF as it was written, once on a snapshot.  The measured time goes
-from the start of the process to the first +PONG; until then every PING must be
-answered -LOADING.  Afterwards everything must be there.
+Each server makes its files by ordinary commands, is stopped, and is started again: once
+on the AOF as it was written, once on a snapshot.  The time is measured from the start of
+the process to the first +PONG; until then every PING must be answered with -LOADING.
+Afterwards all data must be there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from testkit.servers import ServerProcess
 #: Seconds for a million entries, on the compiled core.
 TARGET_S = {"aof": 5.0, "rdb": 2.0}
 PIPELINE = 1000
-#: Of a hundred entries, so many are pending in a group.
+#: The percentage of entries that are pending in a group.
 PENDING_PERCENT = 5
 FORMS = {
     "aof": ("--appendonly", "yes", "--appendfsync", "no", "--auto-aof-rewrite-percentage", "0"),
@@ -47,12 +47,12 @@ def recovery(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def is_slow(kind: str, form: str, n: int, seconds: float) -> bool:
-    """The target is for our compiled core and a full million; fewer entries say nothing."""
+    """Whether the target is missed; it is for our compiled core and a full million entries."""
     return kind == "forebay" and forebay.compiled() and n >= 1_000_000 and seconds > TARGET_S[form]
 
 
 def recover(kind: str, form: str, n: int, seed: int, directory: Path) -> tuple[float, list[str]]:
-    """Fill, stop, start: the seconds of the start, and what is not as before."""
+    """Fill, stop, start: the seconds of the start, and the differences from before."""
     server = start(kind, directory, *FORMS[form])
     try:
         with server.client(unix=True, timeout_s=120) as client:
@@ -90,8 +90,8 @@ def fill(client: RawClient, n: int, dice: random.Random) -> None:
 
 
 def facts(client: RawClient) -> dict[str, Any]:
-    """What must be the same before and after.  Of the group: name, consumers, pending, last ID;
-    Redis does not log how many entries a group has read."""
+    """Facts that must be the same before and after.  For the group: name, consumers, pending,
+    last ID; Redis does not log how many entries a group has read."""
     return {
         "length": client("XLEN", "s"),
         "digest": client("DEBUG", "DIGEST"),
@@ -104,7 +104,7 @@ def facts(client: RawClient) -> dict[str, Any]:
 def faults_of(
     server: ServerProcess, before: dict[str, Any], after: dict[str, Any], n: int
 ) -> list[str]:
-    """What is not as it was; and whether anybody was told to wait."""
+    """The differences from before; and whether a client got -LOADING."""
     faults = [
         f"{name} was {before[name]!r:.100} and is {after[name]!r:.100}"
         for name in before

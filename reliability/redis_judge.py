@@ -27,7 +27,7 @@ def put_files(files: Mapping[str, bytes], root: Path) -> None:
 
 
 def check_aof(folder: Path) -> str:
-    """What redis-check-aof has against an AOF; nothing if it is good."""
+    """The complaint of redis-check-aof about an AOF; empty if it is good."""
     manifest = str(folder / "appendonlydir" / "appendonly.aof.manifest")
     done = subprocess.run(
         [find("redis-check-aof"), manifest], capture_output=True, text=True, check=False
@@ -48,7 +48,7 @@ def redis_on(folder: Path, *directives: str) -> Iterator[RawClient]:
 
 
 def accepts(files: Mapping[str, bytes], keyspace: Keyspace, scratch: Path) -> str:
-    """What redis-check-aof or redis-server has against these files; nothing if all is well."""
+    """The complaint of redis-check-aof or redis-server about these files; empty if none."""
     folder = Path(tempfile.mkdtemp(dir=scratch))
     try:
         put_files(files, folder)

@@ -1,11 +1,11 @@
-"""Three nodes under three real Sentinels, on a network that can be cut; and what happens to them.
+"""Three nodes under three real Sentinels, on a network that can be cut; and strikes at them.
 
     with replicated_set(("forebay", "redis", "forebay"), folder, seed) as nodes:
         strike = nodes.strike(KILL, nodes.primary())
-        nodes.wait_until_seen(strike)             Sentinel promotes somebody else
+        nodes.wait_until_seen(strike)             Sentinel promotes another node
         nodes.undo(strike)                        the struck node is back,
         nodes.settle()                            and is a replica
-        nodes.difference()                        all of them hold the same
+        nodes.difference()                        empty: all of them hold the same
 
 The kill list (WAYS): kill -9, SIGSTOP, and isolation, for a primary as well as for a replica.
 The Sentinels themselves are never cut off.
@@ -35,14 +35,14 @@ SETTINGS = {
     "repl-ping-replica-period": "1",
     "min-replicas-max-lag": "2",
 }
-#: A client asks a Sentinel for so long before it asks the next one.
+#: A client waits this long for a Sentinel before it asks the next one.
 ASK_TIMEOUT_S = 0.5
 PATIENCE_S = 60.0
 
 
 @dataclass
 class Strike:
-    """What was done to which node, and from when on Sentinels could know."""
+    """A strike, its node, and the time from which Sentinels could know."""
 
     way: str
     node: Node
@@ -72,7 +72,7 @@ class ReplicatedSet:
         self.settle()
 
     def settle(self) -> None:
-        """Until all Sentinels agree and see every other node as a healthy replica."""
+        """Wait until all Sentinels agree and see every other node as a healthy replica."""
         self.sentinels.wait_until_known(NAME, len(self.nodes) - 1, PATIENCE_S)
 
     def node_at(self, address: Address) -> Node:
@@ -105,7 +105,7 @@ class ReplicatedSet:
     # -- the kill list --------------------------------------------------------------
 
     def strike(self, way: str, node: Node) -> Strike:
-        """Do it."""
+        """Strike a node."""
         was_primary = node is self.primary()
         strike = Strike(way, node, time.monotonic(), self.sentinels.mark(), was_primary)
         if way == KILL:
@@ -117,7 +117,7 @@ class ReplicatedSet:
         return strike
 
     def wait_until_seen(self, strike: Strike) -> Event:
-        """The promotion of another node; or, of a replica, that it is down."""
+        """Wait for the promotion of another node or, for a replica, until it is seen as down."""
         if strike.was_primary:
             return self.sentinels.wait_for("+switch-master", strike.mark, patience_s=PATIENCE_S)
         host, port = strike.node.address
@@ -134,13 +134,13 @@ class ReplicatedSet:
             self.network.heal(strike.node.place)
 
     def accidents(self) -> list[str]:
-        """Nodes that are gone by themselves, or have a traceback in their log."""
+        """Nodes that ended by themselves, or have a traceback in their log."""
         gone = [node for node in self.nodes if not node.alive()]
         upset = [node for node in self.nodes if "Traceback" in node.log()]
         return [f"{node!r} is not well; its log:\n{node.log()}" for node in (*gone, *upset)]
 
     def difference(self) -> str:
-        """What is not the same on all nodes, when everything has arrived."""
+        """The differences between the nodes after everything has arrived."""
         primary, replicas = self.primary(), self.replicas()
         wait_for_replicas(primary, replicas, PATIENCE_S)
         ours = primary.ask(read_state)
@@ -155,7 +155,7 @@ class ReplicatedSet:
 def replicated_set(
     kinds: Sequence[str], folder: Path, seed: int, **directives: str | int
 ) -> Iterator[ReplicatedSet]:
-    """A set that has formed; nothing of it is left afterwards."""
+    """A set that has formed; everything is removed afterwards."""
     settings: dict[str, str | int] = {**SETTINGS, **directives}
     with any_network(seed) as network, nodes_in(folder) as start:
         nodes = [start(kind, network.place(), **settings) for kind in kinds]

@@ -1,11 +1,11 @@
-"""``python -m reliability.run``: try to break the promises; one JSON line a goal.
+"""``python -m reliability.run``: try to break the promises; one JSON line for each goal.
 
     python -m reliability.run [--only R1,R5] [--full] [--seed N] [--times 0.1] [--out lines.jsonl]
 
 Progress and failures go to standard error, the lines to standard output (and to
 ``--out``).  The default numbers suit a pull request; ``--full`` takes those of a nightly
-run, ``--times`` scales either.  Exit code 1 if any goal was missed, 2 if the line could not be
-understood.  The seed is printed: the same seed gives the same random numbers.
+run, ``--times`` scales either.  Exit code 1 if any goal was missed, 2 if the command line is
+wrong.  The seed is printed: the same seed gives the same random numbers.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ import forebay
 from bench.peers import machine
 from reliability.goals import GOALS, Goal, Outcome
 
-#: So many failures are shown in full; the rest are counted.
+#: This many failures are shown in full; the rest are counted.
 SHOWN_FAILURES = 5
 
 
 def arguments() -> argparse.Namespace:
-    """What the command line says."""
+    """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", default="", metavar="R1,R5", help="these goals alone")
     parser.add_argument("--full", action="store_true", help="the numbers of a night")

@@ -1,12 +1,12 @@
-"""Programs on a build with AddressSanitizer and UBSan: any access outside of a buffer is a report.
+"""Programs on a build with AddressSanitizer and UBSan: any access outside a buffer is reported.
 
     folder = build()                               compiled modules with sanitizers, once
-    run(folder, "reliability.fuzz.program", ...)   a program on them; its output, or what was found
-    tracer(folder)                                 what to put before the command of a server
+    run(folder, "reliability.fuzz.program", ...)   a program on them; its output, or the reports
+    tracer(folder)                                 the words before the command of a server
 
-The build is in a folder of its own below the system's place for temporary files, or where
-FOREBAY_SANITIZED says; never in the repository and never in the environment of the tests.
-Python takes its memory from malloc there, so that every object has its own borders.
+The build is in its own folder below the system's temporary folder, or in FOREBAY_SANITIZED;
+never in the repository and never in the environment of the tests.
+Python uses malloc there, so that every object has its own borders.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from pathlib import Path
 
 from testkit.places import ROOT
 
-#: Leaks are not looked for: Python keeps what it has until it ends.  Freed memory is held back for
-#: a while, to find who uses it, but not so long that memory seems to grow.
+#: Leaks are not searched: Python keeps its memory until it ends.  Freed memory is held back for
+#: a while, to find uses of it, but not so long that memory seems to grow.
 ASAN_OPTIONS = "detect_leaks=0:quarantine_size_mb=16:allocator_may_return_null=1:handle_abort=1"
 UBSAN_OPTIONS = "print_stacktrace=1"
-#: What a report begins with.
+#: The beginning of a report.
 REPORTS = ("AddressSanitizer", "runtime error:")
 SHOWN_CHARACTERS = 3000
 
@@ -67,7 +67,7 @@ def tracer(folder: Path) -> list[str]:
 
 
 def run(folder: Path, module: str, *words: str) -> tuple[str, str]:
-    """What a program has printed, and what was wrong: empty if it ended well."""
+    """The output of a program, and what was wrong: empty if it ended well."""
     done = subprocess.run(
         [sys.executable, "-m", module, *words],
         env={**os.environ, **variables(folder)},

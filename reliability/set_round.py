@@ -1,12 +1,12 @@
 """One round with a replicated set: clients at work, a strike, a recovery, a verdict.
 
-    groups and streams of the round's own, on every node
-      -> producers and consumers work ... strike ... somebody is promoted ... they work on
+    groups and streams for this round, on every node
+      -> producers and consumers work ... strike ... a replica is promoted ... they work on
       -> the struck node comes back, all are in place again, clients stop, consumers drain
       -> the checker reads the history, the states of all nodes are compared, streams are deleted
 
 While a primary is isolated, one more producer writes to it over its unix socket: a client on the
-wrong side of the partition.  WAIT must not confirm anything to it.
+wrong side of the partition.  WAIT must not confirm any of its writes.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from reliability.set_traffic import (
 from testkit.nodes import Node
 from testkit.waiting import wait_until
 
-#: So many operations before a strike, and after a recovery.
+#: Operations before a strike, and after a recovery.
 SOME_OPERATIONS = 500
 PATIENCE_S = 60.0
-#: No primary is harder to reach than from the wrong side of a partition.
+#: The number of the producer on the wrong side of a partition: it comes after the others.
 NEAR = PRODUCERS
 
 
 @dataclass
 class Result:
-    """What one round has shown."""
+    """The result of one round."""
 
     faults: list[str] = field(default_factory=list)
     operations: int = 0
@@ -70,7 +70,7 @@ class Round:
         self.result = Result()
 
     def play(self, strikes: Sequence[tuple[str, Node | None]], operations: int = 0) -> Result:
-        """The whole round; a node that is None is the primary of that moment."""
+        """Play the whole round; None stands for the primary of that moment."""
         self.prepare()
         with self.at_work():
             for way, node in strikes:
@@ -119,7 +119,7 @@ class Round:
     # -- clients --------------------------------------------------------------------
 
     def consumers(self) -> list[Consumer]:
-        """Those of all groups."""
+        """The consumers of all groups."""
         return [client for client in self.clients if isinstance(client, Consumer)]
 
     def own_dice(self) -> random.Random:
@@ -152,7 +152,7 @@ class Round:
                 client.join()
 
     def wait_for_operations(self, count: int) -> None:
-        """Until the history is so long, with confirmations among them."""
+        """Wait until the history has this many operations, some of them confirmed."""
         wait_until(
             f"{count} operations in round {self.number}",
             lambda: len(self.history) >= count and self.history.confirmed() > 0,
@@ -161,7 +161,7 @@ class Round:
         )
 
     def confirmed_after(self, moment_s: float) -> float:
-        """When a producer first saw a confirmation after this moment; the near one cannot."""
+        """When a producer first saw a confirmation after this moment; the near one never does."""
         producers = [c for c in self.clients if isinstance(c, Producer) and c.name != f"p{NEAR}"]
         wait_until(
             f"a confirmed write in round {self.number}",
@@ -187,18 +187,18 @@ class Round:
         self.recover()
 
     def recover(self) -> None:
-        """Undo what is not undone, and wait until everybody is in place."""
+        """Undo the last strike if needed, and wait until all nodes are in place."""
         if self.open_strike is not None:
             self.nodes.undo(self.open_strike)
             self.open_strike = None
         self.nodes.settle()
 
     def uninvited_switches(self) -> int:
-        """How often the Sentinels promoted somebody though no primary was struck."""
+        """How often the Sentinels promoted a node though no primary was struck."""
         return self.nodes.sentinels.switches_since(self.mark) - self.primaries_struck
 
     def add_near_producer(self, strike: Strike) -> None:
-        """A client that reaches the isolated primary, and nobody else."""
+        """A client that reaches the isolated primary, and no other node."""
         path = strike.node.server.unix_path
         near = Producer(NEAR, self.streams, lambda _: path, self.history, self.own_dice())
         self.clients.append(near)

@@ -1,13 +1,13 @@
-"""Clients of a replicated set that write down all that they do, for the checker of histories.
+"""Clients of a replicated set that record all their operations, for the checker of histories.
 
     Producer   pipelines of XADD, then WAIT 1: confirmed if a replica has them
-               some, if all nodes know it, WAITAOF 1 1: and if it is on both disks
-    Consumer   XREADGROUP or XAUTOCLAIM, XACK of what it read before, then WAIT 1
+               some use WAITAOF 1 1, if all nodes know it: confirmed if both disks have them
+    Consumer   XREADGROUP or XAUTOCLAIM, XACK of its last entries, then WAIT 1
 
 A client asks the Sentinels where the primary is, and asks again after every failure.  It never
-sends the same token twice: what got no reply is written down as unknown.  A producer with a fixed
-address stays with one node, whatever Sentinel says: like a client that is cut off together with
-its primary.
+sends the same token twice: an operation without a reply is recorded as unknown.  A producer with a
+fixed address stays with one node, whatever Sentinel says: like a client that is cut off together
+with its primary.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PIPELINE_MAX = 16
 COUNT_MAX = 64
 SIZES = (0, 20, 20, 200, 3000)
 CLAIM_IDLE_MS = 300
-#: A node that does not answer for so long is given up.
+#: A client leaves a node that does not answer for this long.
 TIMEOUT_S = 1.5
 WAIT = encode("WAIT", 1, 1000)
 #: The disks of both may be a second behind, one after the other.
@@ -58,7 +58,7 @@ Finder = Callable[[random.Random], Address | str]
 
 
 class Client(threading.Thread):
-    """One connection that is made again and again, until the client is told to stop."""
+    """One connection that is made again and again, until the client must stop."""
 
     wait, timeout_s = WAIT, TIMEOUT_S
 
@@ -72,7 +72,7 @@ class Client(threading.Thread):
         self.confirmed_s = 0.0
 
     def run(self) -> None:
-        """Work; after a failure look for the primary anew."""
+        """Work; after a failure look for the primary again."""
         while not self.stopped.is_set():
             try:
                 if self.client is None:
@@ -122,7 +122,7 @@ class Client(threading.Thread):
             self.faults.append(f"{self.name}: {operation!r:.300} was answered -{reply}")
 
     def is_confirmed(self, reply: Any) -> bool:
-        """What WAIT or WAITAOF said."""
+        """Whether WAIT or WAITAOF confirmed the writes."""
         if isinstance(reply, ReplyError):
             if not str(reply).startswith(TEMPORARY):
                 self.faults.append(f"{self.name}: {self.wait!r} was answered -{reply}")
@@ -148,7 +148,7 @@ class Producer(Client):
         self.streams, self.count = streams, 0
 
     def wait_for_disks(self) -> None:
-        """Call confirmed what is on the disks of two nodes."""
+        """Ask WAITAOF: entries are confirmed if they are on the disks of two nodes."""
         self.wait, self.timeout_s = WAITAOF, SYNCED_TIMEOUT_S
 
     def round(self, client: RawClient) -> None:
@@ -188,7 +188,7 @@ class Consumer(Client):
         self.work(client, self.dice.choice(self.streams), self.dice.random() < 0.1)
 
     def work(self, client: RawClient, stream: str, is_claim: bool) -> int:
-        """One read and one acknowledgement; how many entries came and went."""
+        """One read and one acknowledgement; returns how many entries were read or acknowledged."""
         read = Read(self.name, stream, 0.0, group=self.group, is_claim=is_claim)
         operations: list[tuple[Operation, bytes]] = [(read, self.read_line(stream, is_claim))]
         ids, self.unacknowledged[stream] = self.unacknowledged[stream], []
@@ -204,7 +204,7 @@ class Consumer(Client):
         return len(read.entries) + len(ids)
 
     def read_line(self, stream: str, is_claim: bool) -> bytes:
-        """XREADGROUP of what is new, or XAUTOCLAIM of what somebody left behind."""
+        """XREADGROUP of new entries, or XAUTOCLAIM of entries that another consumer left."""
         if is_claim:
             idle_ms = CLAIM_IDLE_MS if not self.stopped.is_set() else 0
             return encode("XAUTOCLAIM", stream, self.group, self.name, idle_ms, "0-0")
@@ -213,7 +213,7 @@ class Consumer(Client):
         return encode(*head, "STREAMS", stream, ">")
 
     def drain(self, client: RawClient) -> None:
-        """Handle what is left, after everybody has stopped."""
+        """Handle the remaining entries, after all other clients have stopped."""
         for stream in self.streams:
             for is_claim in (False, True):
                 while self.work(client, stream, is_claim):
@@ -221,7 +221,7 @@ class Consumer(Client):
 
 
 def read_final(client: RawClient, streams: Sequence[str]) -> dict[str, FinalStream]:
-    """What is there when all clients have stopped."""
+    """The final state, after all clients have stopped."""
     ask = Reader(client)
     found = {}
     for name in streams:

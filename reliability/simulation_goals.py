@@ -1,8 +1,8 @@
 """R24: many seeds of the simulation (simulation/), on all cores.
 
 A seed is a life of some servers with their disks and their network, with accidents, until
-all is quiet again; what must hold is in simulation/invariants.py.  A seed that breaks
-something does so again whenever it is run:
+all is quiet again; simulation/invariants.py has the conditions.  A seed that breaks one
+breaks it again in every run:
 
     python -m reliability.simulation SEED
 """

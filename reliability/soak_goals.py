@@ -1,8 +1,8 @@
-"""R23: a server that runs for a long time keeps its memory and its files.
+"""R23: the memory and the open files of a server that runs for a long time do not grow.
 
 The clock of the server runs 360 times as fast (soak_server.py): an hour takes ten seconds.  Each
-hour there are trimmed streams, groups that come and go, keys that expire, connections that
-come and go, rewrites of the AOF and snapshots.  At the end of an hour all is quiet for a
+hour streams are trimmed, groups are created and destroyed, keys expire, connections open and
+close, the AOF is rewritten and snapshots are saved.  At the end of an hour all is quiet for a
 moment, and the server is measured:
 
     memory    of the hours after the warm-up, the slope of a straight line, at most 1 % an hour
@@ -25,7 +25,7 @@ from testkit.waiting import wait_until
 
 FACTOR = 360
 HOUR_S = 3600 / FACTOR
-#: The first hours are not judged: buffers, caches and the allocator find their size.
+#: The first hours are not judged: buffers, caches and the allocator grow to their size.
 WARM_UP_SHARE = 0.4
 MOST_SLOPE = 0.01
 #: A slope below this is noise of the allocator, whatever the share: bytes an hour.
@@ -38,7 +38,7 @@ PADDING = "x" * 60
 
 @dataclass
 class Hour:
-    """What a quiet server shows."""
+    """The figures of a quiet server."""
 
     rss_bytes: int
     files: int
@@ -129,7 +129,7 @@ def some_lines(dice: Random) -> list[list[str]]:
 
 
 def passers_by(server: ServerProcess, dice: Random) -> None:
-    """Clients that come, wait for an entry, and go without a word."""
+    """Clients that connect, wait for an entry, and close without QUIT."""
     clients = [server.client(unix=True) for _ in range(dice.randint(1, 20))]
     for client in clients:
         client.send(encode("XREAD", "BLOCK", "0", "STREAMS", f"s{dice.randrange(STREAMS)}", "$"))
@@ -157,7 +157,7 @@ def facts_of(client: RawClient) -> dict[str, str]:
 
 
 def untidy(server: ServerProcess) -> list[str]:
-    """What is there and should not be, at the end of an hour in which nobody writes any more."""
+    """Data that should not be there at the end of an hour, when no client writes any more."""
     faults = []
     with server.client(unix=True) as client:
         for number in range(STREAMS):
@@ -179,13 +179,13 @@ def within(client: RawClient, key: str) -> list[str]:
 
 
 def lasting_keys(client: RawClient) -> list[str]:
-    """Keys that live longer than any of them was told to; -1 is a key without an end."""
+    """Keys that live longer than any expiry time that was set; -1 is a key without one."""
     lives = [(key, client("TTL", key)) for key in client("KEYS", "k*")]
     return [f"{key} lives for {ttl} s" for key, ttl in lives if ttl == -1 or ttl > 1800]
 
 
 def measured(server: ServerProcess) -> Hour:
-    """The server as it is now, with one client: those that have left may still have a file."""
+    """The figures of the server with one client, after the others have really been closed."""
     with server.client(unix=True) as client:
         wait_until(
             "the other clients to be gone", lambda: facts_of(client)["connected_clients"] == "1"

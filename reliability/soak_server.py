@@ -1,7 +1,7 @@
 """``python -m reliability.soak_server FACTOR [directives]``: a server whose time runs faster.
 
 Everything else is real: sockets, files, children.  Wall time and monotonic time both run FACTOR
-times as fast from the start on; the loop still sleeps in real time, so beats are rarer.
+times as fast from the start; the loop still sleeps in real time, so beats are rarer.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""R20: what a stranger on the network gets of a server without a password: an error line.
+"""R20: a stranger on the network gets only an error line from a server without a password.
 
 A server in a network namespace listens on the address of its cable and on the loopback, in
-protected mode.  From the other end of the cable, whatever a client says, it is told why and the
-connection is closed; a client of the same machine is served.
+protected mode.  A client at the other end of the cable gets the reason, whatever it sends, and the
+connection is closed; a client on the same machine is served.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from testkit.network import Namespaces, has_namespaces
 from testkit.resp import RawClient, encode
 from testkit.servers import ServerProcess
 
-#: What a stranger may try first.
+#: The first requests of a stranger.
 WORDS = (
     (b"PING",),
     (b"CONFIG", b"SET", b"protected-mode", b"no"),
@@ -41,7 +41,7 @@ def lines_and_strangers(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def strangers(scratch: Path) -> list[str]:
-    """What a stranger got that it should not; needs root."""
+    """Replies that a stranger should not have got; needs root."""
     network, folder = Namespaces(), scratch / "guarded"
     folder.mkdir()
     try:

@@ -1,8 +1,8 @@
 """``python -m reliability.table lines.jsonl``: the figures in docs/durability.md, from a run.
 
-The table stands between two markers; nothing else on the page is touched.  A run of
-some goals replaces their rows; the rows of all others stay.  Of several lines for one
-goal the last one counts.  Figures of another machine or build are never mixed silently:
+The table is between two markers; nothing else on the page is changed.  A run of some
+goals replaces their rows; the rows of all others stay.  If there are several lines for a
+goal, the last one counts.  Figures of another machine or build are never mixed silently:
 each combination gets its own note below the table.
 """
 
@@ -34,7 +34,7 @@ def rows_on(page: str) -> dict[str, str]:
 
 
 def row(goal: Goal, line: Line) -> str:
-    """Markdown: what came of a goal."""
+    """Markdown: the result of a goal."""
     return (
         f"| {goal.id} | {goal.promise}{figures_text(line)} | {line['n']:,} {goal.unit} "
         f"| **{line['failures']}** | {line['seconds']:.0f} s | {line['seed']} |"
@@ -51,7 +51,7 @@ def table(rows: dict[str, str]) -> list[str]:
 
 
 def figures_text(line: Line) -> str:
-    """What was counted on the way, after the promise."""
+    """The other figures, shown after the promise."""
     figures = line.get("figures") or {}
     words = [f"{name.replace('_', ' ')} {_number(value)}" for name, value in figures.items()]
     return f" <br>*{', '.join(words)}*" if words else ""

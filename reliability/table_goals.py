@@ -5,14 +5,14 @@
     a compactor      small files become large ones, again and again
     two readers      hot and cold as one table: how many entries has each stream?
 
-A writer notes what it is about to send and what the server has acknowledged.  So for each
+A writer notes each entry before it sends it and after the server has acknowledged it.  So for each
 stream of each table three things must hold, whatever was committed, merged or trimmed meanwhile:
 
 - its entries are 0 ... k-1, each once;
 - ``acknowledged before the read <= k <= sent before its end``;
 - no later table of the same reader has less.
 
-A read that fails is a broken promise too.  At the end the table is all that was ever sent.
+A read that fails is a broken promise too.  At the end the table has all entries ever sent.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from testkit.servers import ServerProcess, worker_path
 
 WRITERS, READERS = 2, 2
 PATTERN = "soak:*"
-#: A writer adds to so many streams at a time; now and then the oldest makes room for a new one.
+#: A writer adds to this many streams at a time; now and then a new one replaces the oldest.
 STREAMS, NEW_STREAM_S = 3, 4.0
 MOST_ENTRIES, WRITE_EVERY_S = 20, 0.05
 COMPACT_EVERY_S = 2.0
@@ -57,7 +57,7 @@ Counts = Mapping[str, int]
 
 @dataclass
 class Soak:
-    """What all writers, readers and jobs share."""
+    """The state that all writers, readers and jobs share."""
 
     spark: SparkSession
     url: str
@@ -95,7 +95,7 @@ def _spark() -> Iterator[SparkSession]:
 def soak(
     spark: SparkSession, server: ServerProcess, lake: Path, outcome: Outcome, n: int, seed: int
 ) -> None:
-    """Let all take part until so many tables were read, and count what is there at the end."""
+    """Run all of them until this many tables were read, and count the entries at the end."""
     known = Soak(spark, f"redis://127.0.0.1:{server.port}", str(lake), outcome)
     source = Source(url=known.url, pattern=PATTERN)
     flow = Archive(
@@ -110,7 +110,7 @@ def soak(
 
 
 def _wait(known: Soak, flow: Flow, futures: list[Future[None]], n: int) -> None:
-    """Until so many tables were read, or a part has stopped."""
+    """Wait until this many tables were read, or a part has stopped."""
     while known.outcome.n < n and flow.query.isActive:
         if any(future.done() for future in futures):
             break
@@ -149,7 +149,7 @@ class Writer:
         self._made = 0
 
     def run(self) -> None:
-        """Until the end."""
+        """Add entries until the end."""
         next_stream_s = 0.0
         with redis.Redis.from_url(self._known.url) as client:
             while not self._known.end.is_set():
@@ -164,7 +164,7 @@ class Writer:
         return f"soak:{self._number}:{self._made}"
 
     def _add(self, client: redis.Redis, stream: str) -> None:
-        """Some entries at once; what is sent is noted before, what is acknowledged after."""
+        """Add some entries at once; noted before they are sent and after the acknowledgement."""
         known, first = self._known, self._known.sent.get(stream, 0)
         end = first + self._dice.randint(1, MOST_ENTRIES)
         known.sent[stream] = end
@@ -176,14 +176,14 @@ class Writer:
 
 
 class Reader:
-    """Reads tables, and holds each against what must and what can be in it."""
+    """Reads tables, and compares each with the entries that must and can be in it."""
 
     def __init__(self, known: Soak) -> None:
         self._known = known
         self._before: dict[str, int] = {}
 
     def run(self) -> None:
-        """Until the end, or until something is wrong."""
+        """Read tables until the end, or until something is wrong."""
         while not self._known.end.is_set():
             at_least = {**self._before, **self._known.acknowledged}
             for stream, count in self._before.items():
@@ -201,7 +201,7 @@ Found = Mapping[str, tuple[int, int, int]]
 
 
 def counted(known: Soak) -> Found:
-    """Of each stream of the table: entries, different numbers, the highest of these."""
+    """For each stream of the table: entries, different numbers, the highest number."""
     frame = table(known.spark, pattern=PATTERN, lake=known.lake, url=known.url)
     n = F.col("fields")["n"].cast("int")
     rows: list[Any] = (
@@ -211,7 +211,7 @@ def counted(known: Soak) -> Found:
 
 
 def differences(found: Found, at_least: Counts, at_most: Counts) -> list[str]:
-    """What a table must not be, one sentence a stream."""
+    """The faults of a table, one sentence for each stream."""
     wrong = []
     for stream in sorted({*found, *at_least}):
         entries, numbers, highest = found.get(stream, (0, 0, -1))

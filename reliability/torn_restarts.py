@@ -1,7 +1,7 @@
-"""R4 with real processes: a torn AOF, a server that starts on it, and what it then holds.
+"""R4 with real processes: a server starts on a torn AOF, and its data is checked.
 
-The expectation comes from the same load in process, which aof_goals.py has compared
-with the history; this module asks only whether the server does the same.
+The expected data comes from the same load in this process, which aof_goals.py has compared
+with the history; this module only checks that the server does the same.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from reliability.redis_judge import put_files
 from testkit.forgetful_disk import ForgetfulDisk
 from testkit.recovery import Recovery
 
-#: One restart for so many tails in process, and no more than a thousand.
+#: One restart for this many tails in this process, and no more than a thousand.
 TAILS_PER_RESTART = 20
 MOST_RESTARTS = 1000
 
@@ -51,7 +51,7 @@ def restarts_on_torn_aofs(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 def restart(torn: Torn, data: bytes, scratch: Path) -> str:
-    """One start; what is wrong with it, or nothing."""
+    """One start; returns what is wrong with it, or nothing."""
     files = torn.files | {torn.path: data}
     expected = keyspace_digest(Recovery(ForgetfulDisk(files)).run().keyspace).hex()
     folder = Path(tempfile.mkdtemp(dir=scratch))

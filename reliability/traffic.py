@@ -1,9 +1,9 @@
 """The load of the kill loop: four producers, the consumers of two groups, each a thread.
 
-A thread owns one socket and one line of the ledger; it enters what it is about
-to send, sends a pipeline, enters each reply, and ends when the server is gone.
-Its choices come from random numbers of its own, so a seed repeats the plan (not the
-moment of the kill, which only the machine decides).
+A thread owns one socket and one line of the ledger.  It enters the next requests,
+sends them as a pipeline, enters each reply, and ends when the server is gone.
+It has its own random numbers, so a seed repeats the plan (but not the moment of the
+kill, which depends on the machine).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def group_name(number: int) -> str:
 
 
 def side_group_name(number: int) -> str:
-    """A group that comes and goes."""
+    """A group that is created and destroyed again and again."""
     return f"side{number}"
 
 
@@ -60,7 +60,7 @@ def now_ms() -> int:
 
 
 class Connection(threading.Thread):
-    """One connection that works until the server is gone, or until it is told to stop."""
+    """One connection that works until the server is gone, or until it must stop."""
 
     def __init__(self, client: RawClient, line: Line, dice: random.Random) -> None:
         super().__init__(daemon=True)
@@ -69,11 +69,11 @@ class Connection(threading.Thread):
         self.broken: BaseException | None = None
 
     def pipeline(self) -> list[Request]:
-        """What to send next."""
+        """The next requests."""
         raise NotImplementedError
 
     def run(self) -> None:
-        """Send and read until the end; anything but a lost connection is kept for the loop."""
+        """Send and read until the end; errors except a lost connection are kept for the loop."""
         try:
             while not self.stop_asked.is_set():
                 self.round()
@@ -140,7 +140,7 @@ class Consumer(Connection):
         return [*self.changes(dice.choice(KEYS)), read]
 
     def changes(self, key: str) -> Iterator[Request]:
-        """Some of what a consumer does between reads, in an order where each is sure of itself."""
+        """Some requests of a consumer between reads, in an order that makes each result certain."""
         dice, book, group = self.dice, self.book, group_name(self.book.number)
         pending = book.groups[key, group].pending
         if dice.random() < 0.3:
@@ -161,7 +161,7 @@ class Consumer(Connection):
                 yield ConsumerChange(book, key, group, consumer=consumer, exists=exists)
 
     def claim(self, key: str, group: str, pending: list[Id]) -> Iterator[Request]:
-        """A claim of entries whose fate is in this connection's hands."""
+        """A claim of entries that only this connection changes."""
         gone = self.book.live[key] | self.book.deleted[key]
         ids = _some(self.dice, [entry for entry in pending if entry in gone], 0.3)
         if ids:
@@ -175,7 +175,7 @@ def _some(dice: random.Random, items: list[Id], share: float) -> list[Id]:
 
 
 def prepare(client: RawClient) -> Ledger:
-    """Make the streams and groups of a new run; the ledger that knows of them."""
+    """Make the streams and groups of a new run; returns their ledger."""
     books = [ConsumerBook(number) for number in range(2)]
     ledger = Ledger({key: {} for key in KEYS}, consumers=books)
     for producer in range(PRODUCERS):
@@ -193,7 +193,7 @@ def prepare(client: RawClient) -> Ledger:
 
 
 def restore_consumers(client: RawClient, ledger: Ledger) -> None:
-    """A kill may come between the end of a consumer and its new beginning: make it again.
+    """A kill may happen between the deletion and the creation of a consumer: make it again.
 
     A read would do so too, but whether a read that delivers nothing leaves a trace in the AOF is
     not the same in all versions of Redis.
@@ -208,7 +208,7 @@ def restore_consumers(client: RawClient, ledger: Ledger) -> None:
 
 
 def trim(client: RawClient, ledger: Ledger, key: str, keep: int) -> None:
-    """Cut a stream while nobody else works; the ledger follows."""
+    """Trim a stream while no connection works, and update the ledger."""
     removed = client("XTRIM", key, "MAXLEN", keep)
     entries = sorted(ledger.entries[key])
     gone = entries[: max(0, len(entries) - keep)]

@@ -1,14 +1,14 @@
 """R26: real worker processes, killed at random points, on a server that is killed too.
 
-    publish -> a worker has begun something -> strike -> another one takes its place -> publish ...
+    publish -> a worker has begun a message -> strike -> another one replaces it -> publish ...
 
     kill       SIGKILL to a worker: these are counted
     term       SIGTERM: exit code 0 soon after the grace time, nothing pending in its name
-    server     SIGKILL to the server, and a start on what it had on disk
+    server     SIGKILL to the server, and a start on its files
 
-After the last strike the workers do what is left, and the judge looks at what the server holds
+After the last strike the workers finish the rest, and the judge checks the data of the server
 (worker_judge.py).  Messages are published between strikes, so each of them is certain to be there.
-The order of keys, while their partitions change hands, is worker_order.py's.
+worker_order.py checks the order of keys while partitions change their owners.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ KINDS = ("forebay", "redis")
 POLICY = ("--appendonly", "yes", "--appendfsync", "always")
 CREW = 4
 ORDERS, LONG_EACH = 20, 4
-#: A strike comes so long after its victim has begun something.
+#: A strike happens this long after its victim has begun a message.
 STRIKE_AFTER_S = (0.0, 0.3)
-#: Of all strikes these are none at workers by SIGKILL.
+#: The shares of strikes that do not SIGKILL a worker.
 TERM_SHARE, SERVER_SHARE = 0.12, 0.08
-#: A worker that was asked to stop is gone within this time after its grace: what is left to tell
+#: A worker that was asked to stop ends within this time after its grace: its last commands
 #: may have to wait for the server, and the machine may be busy.
 SLACK_S = 15.0
 #: For a machine that is very busy.
@@ -50,7 +50,7 @@ PAUSE_S, START_PAUSE_S = 0.02, 0.1
 
 
 def killed_workers(n: int, seed: int, scratch: Path) -> Outcome:
-    """R26: a share of the kills on each kind of server, and on those who share partitions."""
+    """R26: a share of the kills on each kind of server, and on workers that share partitions."""
     outcome = Outcome()
     places = len(KINDS) + len(worker_order.KINDS)
     shares = [(n + number) // places for number in reversed(range(places))]
@@ -64,7 +64,7 @@ def killed_workers(n: int, seed: int, scratch: Path) -> Outcome:
 
 
 class Round:
-    """One server, a crew of workers, and what was done to them."""
+    """One server, a crew of workers, and the strikes at them."""
 
     def __init__(
         self, kind: str, directory: Path, outcome: Outcome, program: Sequence[str] = PROGRAM
@@ -138,7 +138,7 @@ class Round:
         return int(chance >= SERVER_SHARE + TERM_SHARE)
 
     def _someone_busy(self, dice: random.Random) -> subprocess.Popen[bytes]:
-        """A worker that has begun something; while all of them are new they get more to do."""
+        """A worker that has begun a message; while all of them are new, more is published."""
 
         def is_anyone() -> bool:
             self._note_busy()
@@ -170,7 +170,7 @@ class Round:
         self.outcome.count("server_kills")
 
     def _terminate(self, worker: subprocess.Popen[bytes]) -> None:
-        """SIGTERM: it ends in good order, and leaves nothing in its name."""
+        """SIGTERM: the worker ends in good order, and nothing stays pending for it."""
         began_s = time.monotonic()
         worker.send_signal(signal.SIGTERM)
         try:
@@ -189,14 +189,14 @@ class Round:
             self.faults.append(f"after SIGTERM: exit code {code}, and it left {left}")
 
     def _expect_alive(self) -> None:
-        """Nobody ends unasked."""
+        """Check that no worker has ended by itself."""
         dead = [worker.returncode for worker in self.crew if worker.poll() is not None]
         if dead:
             self.faults.append(f"workers ended by themselves, with {dead}; {self._log()}")
             self.crew = [worker for worker in self.crew if worker.returncode is None]
 
     def _finish(self) -> None:
-        """Let the workers do what is left."""
+        """Let the workers finish the rest."""
         try:
             self._until("all is settled", lambda: open_work(self.client) == (0, 0))
         except AssertionError as error:
@@ -211,7 +211,7 @@ class Round:
         return found
 
     def _dismiss(self) -> None:
-        """Ask all to stop who are surely at work; those that still start know no SIGTERM."""
+        """Stop all workers that surely work; one that is still starting does not handle SIGTERM."""
         self._note_busy()
         for worker in [one for one in self.crew if one.pid in self._busy]:
             self._terminate(worker)

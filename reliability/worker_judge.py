@@ -1,4 +1,4 @@
-"""What workers owe, judged by what the server holds when all is quiet (R26).
+"""Judges the promises of workers by the data of the server when all is quiet (R26).
 
     lost        every Order and Long was handled to its end, at least once
     effects     every Order has its effect exactly once
@@ -7,9 +7,9 @@
     stolen      no Long was begun again while the worker that had it lived
     left over   nothing is pending, and nothing is left unread
 
-*Stolen* goes by the server's clock.  The IDs of the notes are its time, and the judge asked it for
-the time before each strike: until then the struck worker lived.  While the server itself was away
-no lease could be renewed, so a Long that was begun before and again after that proves nothing.
+*Stolen* uses the server's clock.  The IDs of the notes are its time, and the judge asked it for
+the time before each strike: until then the struck worker lived.  While the server was away, no
+lease could be renewed, so a Long that was begun before and again after that proves nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NEVER_MS = 1 << 62
 
 @dataclass(frozen=True)
 class Note:
-    """What a worker said."""
+    """A note of a worker."""
 
     at_ms: int
     kind: str
@@ -42,12 +42,12 @@ class Note:
 
 @dataclass
 class Book:
-    """What was published, and what was done to workers and server."""
+    """The published messages, and the strikes at workers and server."""
 
     published: dict[str, list[int]] = field(
         default_factory=lambda: {"Order": [], "Poison": [], "Long": []}
     )
-    #: Until when a worker surely lived, by pid; those that are not here still live.
+    #: Until when a worker surely lived, by pid; all others still live.
     alive_until_ms: dict[int, int] = field(default_factory=dict)
     #: When the server was away: from, until.
     outages_ms: list[tuple[int, int]] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Book:
 
 @dataclass
 class Found:
-    """What the server holds."""
+    """The data of the server."""
 
     begun: list[Note]
     handled: list[Note]
@@ -88,7 +88,7 @@ def open_work(client: redis.Redis) -> tuple[int, int]:
 
 
 def read(client: redis.Redis) -> Found:
-    """What the server holds now."""
+    """Read the data of the server."""
     effects: Any = client.lrange(EFFECTS, 0, -1)
     letters: Any = client.xrange(dead_stream(STREAM))
     pending, unread = open_work(client)
@@ -103,7 +103,7 @@ def read(client: redis.Redis) -> Found:
 
 
 def judge(book: Book, found: Found) -> list[str]:
-    """Each broken promise in a sentence."""
+    """Each broken promise as a sentence."""
     faults = []
     if found.pending or found.unread:
         faults.append(f"{found.pending} entries are pending and {found.unread} unread")

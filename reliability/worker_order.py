@@ -1,11 +1,11 @@
-"""R26, the other half: the order of each key, while those who share its partitions are killed.
+"""R26, the other half: the order of each key, while workers that share partitions are killed.
 
-    publish, some of each key -> a worker has begun something -> strike -> another one joins ...
+    publish, some of each key -> a worker has begun a message -> strike -> another one joins ...
 
-Every strike is followed by a rebalance: partitions of the dead go to others when their leases end,
-those of a worker that was asked to stop at once, and the new one gets its share.  What handlers
-wrote down is checked in the end: each key from its first number to its last, in order, by one
-worker at a time (``ordered.check`` says what is allowed after a kill).
+A rebalance follows every strike.  Partitions of a killed worker go to others when their leases
+end, those of a worker that was asked to stop at once, and the new worker gets its share.  At the
+end the notes of the handlers are checked: each key from its first number to its last, in order, by
+one worker at a time (``ordered.check`` says what is allowed after a kill).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Shop:
         self._history: list[str] = []
 
     def run(self, n: int, dice: random.Random) -> list[str]:
-        """Strike, and say what was broken."""
+        """Strike, and return what was broken."""
         self._hire()
         faults: list[str] = []
         kills = 0
@@ -120,7 +120,7 @@ class Shop:
         return self._history
 
     def _busy(self) -> list[str]:
-        """Members of the crew that have begun something."""
+        """Members of the crew that have begun a message."""
         begun = {line.partition(".")[0] for line in self._read_history()}
         return [name for name in self.crew if name in begun]
 
@@ -147,7 +147,7 @@ class Shop:
         return [] if last == self._numbers else [f"the last numbers are {last}"]
 
     def end(self) -> None:
-        """Nobody is left."""
+        """End all workers."""
         for worker in self.crew.values():
             worker.kill()
             worker.wait()

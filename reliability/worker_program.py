@@ -1,16 +1,16 @@
-"""``python -m reliability.worker_program URL``: a worker whose life R26 ends at random points.
+"""``python -m reliability.worker_program URL``: the worker that R26 kills at random points.
 
-Three kinds of messages come on one stream:
+Three kinds of messages arrive on one stream:
 
     Order    its effect must be there exactly once, through ``app.once``; it may be begun often
     Poison   always fails, and must become a dead letter after its attempts
-    Long     takes more than two leases, and must not go to anybody else while its worker lives
+    Long     takes more than two leases, and must not go to another worker while its own lives
 
-What the worker does is noted in streams of the server.  The IDs of these notes are the server's
-own time, so that all of them, and those of the judge, are on one clock:
+The worker notes its steps in streams of the server.  The IDs of these notes are the server's
+own time, so all of them, and those of the judge, use one clock:
 
     begun     a handler starts:  kind n attempt pid
-    handled   a handler has come to its end:  kind n attempt pid
+    handled   a handler ends:  kind n attempt pid
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from forebay_workers import App, Message, Retry
 
 STREAM, GROUP = "orders", "g"
 BEGUN, HANDLED, EFFECTS = "begun", "handled", "effects"
-#: So long that a busy machine renews in time, and so short that what the dead left comes soon.
+#: Long enough for a busy machine to renew in time, short enough to claim from the dead soon.
 LEASE_S = 3.0
 LONG_S = 2.5 * LEASE_S
 GRACE_S = 1.0
 CONCURRENCY = 8
 POISON_ATTEMPTS = 4
-#: A message that is in the hands of many who are killed is not to blame.
+#: A message whose workers are killed again and again is not to blame.
 PATIENT = Retry(1000, backoff=(0.2,))
 #: Pauses before and after an effect; most kills fall into one of them.
 BEFORE_S, AFTER_S = 0.02, 0.05

@@ -1,6 +1,6 @@
-"""A real browser without a screen: Debian's Chromium, driven through its own driver.
+"""A real browser without a screen: Debian's Chromium, controlled through its own driver.
 
-Nothing is slept for: ``see`` waits until the page shows something, and says what it showed instead.
+Nothing sleeps: ``see`` waits until the page shows some words; its error says what is shown instead.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FLAGS = (
     "--window-size=1400,1000",
 )
 PATIENCE_S = 60.0
-#: What Chromium says when another test makes or cuts a network of this machine.
+#: Chromium's messages when another test makes or cuts a network of this machine.
 NOT_THE_PAGE = "ERR_NETWORK_CHANGED"
 
 
@@ -40,7 +40,7 @@ class Browser:
         self.driver.get(self._home + address)
 
     def text(self) -> str:
-        """All that can be read."""
+        """All text of the page."""
         return self.driver.find_element(By.TAG_NAME, "body").text
 
     def see(self, *words: str) -> None:
@@ -62,7 +62,7 @@ class Browser:
         return found
 
     def click(self, css: str, text: str = "") -> None:
-        """Press something."""
+        """Click an element."""
         self._wait().until(lambda _: self._clicked(css, text))
 
     def _clicked(self, css: str, text: str) -> bool:
@@ -76,7 +76,7 @@ class Browser:
         element.send_keys(value)
 
     def drag(self, css: str, start: float, end: float) -> None:
-        """Draw from one place of an element to another, both as parts of its width."""
+        """Drag from one place of an element to another, both as fractions of its width."""
         element = self.find(css)
         wide = element.size["width"]
         hand = ActionChains(self.driver).move_to_element_with_offset(
@@ -85,7 +85,7 @@ class Browser:
         hand.click_and_hold().move_by_offset(round((end - start) * wide), 0).release().perform()
 
     def complaints(self) -> list[str]:
-        """What the page wrote to the browser's log that is an error."""
+        """The errors that the page wrote to the browser's log."""
         rows: list[dict[str, Any]] = self.driver.get_log("browser")  # type: ignore[no-untyped-call]
         said = [str(row["message"]) for row in rows if row["level"] == "SEVERE"]
         return [message for message in said if NOT_THE_PAGE not in message]

@@ -1,9 +1,9 @@
-"""Certificates for tests of TLS: a CA of our own, and what it signs, as files.
+"""Certificates for tests of TLS: our own CA and its signed certificates, as files.
 
 certificates = Certificates(folder)
 certificates.directives()         tls-cert-file, tls-key-file, tls-ca-cert-file for a server
 certificates.context()            for a client with a certificate; None: without one
-certificates.issue("other")       one more pair of files, of this CA or of a stranger
+certificates.issue("other")       one more pair of files, of this CA or of another
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Certificates:
         return pair
 
     def directives(self, **more: str | int) -> dict[str, str | int]:
-        """What a server needs, as Node takes it."""
+        """The directives of a server, in the form for Node."""
         return {
             "tls_cert_file": str(self.server.cert),
             "tls_key_file": str(self.server.key),

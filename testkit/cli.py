@@ -9,7 +9,7 @@ from testkit.oracle import find
 
 
 def redis_cli(node: Node, *words: str, timeout_s: float = 60.0) -> str:
-    """What redis-cli prints when it is given these words, both streams; it must end well."""
+    """The output of redis-cli for these words, both streams; it must end well."""
     host, port = node.address
     command = [find("redis-cli"), "-h", host, "-p", str(port), *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)

@@ -19,7 +19,7 @@ from testkit.waiting import wait_until
 
 @contextmanager
 def redis_cluster(directory: Path) -> Iterator[list[ServerProcess]]:
-    """Three primaries that share the slots among them."""
+    """Three primaries that share the slots."""
     nodes = [_cluster_node(directory / f"node{i}") for i in range(3)]
     try:
         addresses = [f"127.0.0.1:{node.port}" for node in nodes]
@@ -39,7 +39,7 @@ def cluster_url(nodes: list[ServerProcess]) -> str:
 
 @contextmanager
 def further_node(nodes: list[ServerProcess], directory: Path) -> Iterator[ServerProcess]:
-    """A node that joins a cluster, without slots, and must leave without."""
+    """A node that joins a cluster without slots, and must have none when it leaves."""
     node = _cluster_node(directory)
     try:
         with node.client() as client:
@@ -62,9 +62,9 @@ def _knows(node: ServerProcess, node_id: bytes) -> bool:
 
 
 def _cluster_node(directory: Path) -> ServerProcess:
-    # The bus listens 10,000 above the port, where connections get theirs, unless it is given one.
+    # Without its own port, the bus listens 10,000 above the port, in the range of connections.
     bus = ("--cluster-port", str(free_port())) if counts_entries() else ()
-    # A node whose last slot has gone would become a replica of its own accord.
+    # A node that has lost its last slot would become a replica by itself.
     own_master = ("--cluster-allow-replica-migration", "no") if counts_entries() else ()
     return start_redis(directory, "--cluster-enabled", "yes", *bus, *own_master)
 
@@ -75,7 +75,7 @@ def _is_ready(node: ServerProcess) -> bool:
 
 
 class SlotMove:
-    """The slot of a key on its way from its node to another one, step by step."""
+    """Moves the slot of a key from its node to another one, step by step."""
 
     def __init__(
         self, client: redis.RedisCluster, key: str, to: ServerProcess | None = None
@@ -93,12 +93,12 @@ class SlotMove:
         self._source.execute_command("CLUSTER SETSLOT", self._slot, "MIGRATING", self._new_owner)
 
     def move(self, *names: str) -> None:
-        """Let keys go; who asks their old node for them is sent on (ASK)."""
+        """Move keys; their old node redirects clients that ask for them (ASK)."""
         for name in names:
             self._source.execute_command("MIGRATE", "127.0.0.1", self._port, name, 0, 5000)
 
     def finish(self) -> None:
-        """All keys that are left, and the slot itself."""
+        """Move the remaining keys, and the slot itself."""
         self.move(*self._source.execute_command("CLUSTER GETKEYSINSLOT", self._slot, 1000))
         for node in (self._target, self._source, *self._others):
             node.execute_command("CLUSTER SETSLOT", self._slot, "NODE", self._new_owner)

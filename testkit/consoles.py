@@ -1,4 +1,4 @@
-"""A console as a process of its own, and a browser without a screen to ask it with."""
+"""A console as its own process, and an HTTP client without a browser that asks it."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ class Asker:
         return answer.status, json.loads(answer.data or b"null")
 
     def get(self, path: str) -> Any:
-        """What a question is answered with; it must be 200."""
+        """The JSON of the answer to a GET; its status must be 200."""
         status, found = self.ask("GET", path)
         assert status == 200, (path, status, found)
         return found
 
     def post(self, path: str, body: Any) -> Any:
-        """The same for a deed."""
+        """The same for a POST."""
         status, found = self.ask("POST", path, body)
         assert status == 200, (path, status, found)
         return found
 
     def enter(self, user: str = "", password: str = "") -> tuple[int, Any]:
-        """Sign in, or come in where everybody may."""
+        """Sign in, or enter without it where that is allowed."""
         body = {"user": user, "password": password}
         method, sent = ("POST", body) if password else ("GET", None)
         answer = self.request(method, "/api/session", sent)
@@ -80,7 +80,7 @@ class Asker:
 
     @contextmanager
     def live(self, path: str) -> Iterator[Iterator[Any]]:
-        """An answer that goes on: what it is, each time that it changes."""
+        """A live answer: its state after each change."""
         with self.lines(f"/live{path}") as lines:
             yield states(lines)
 
@@ -95,7 +95,7 @@ class Asker:
 
 
 def states(lines: Iterable[bytes]) -> Iterator[Any]:
-    """The states that events tell: a whole one first, then what changes in it."""
+    """The states in the events: first a whole one, then its changes."""
     kind, state = "", None
     for line in lines:
         name, _, data = line.decode().rstrip("\n").partition(": ")
@@ -118,7 +118,7 @@ def changed(state: Any, changes: list[tuple[list[Any], Any]]) -> Any:
 
 
 def key(name: str | bytes) -> str:
-    """A name as a part of an address; a browser would take dots alone out of it."""
+    """A name as a part of an address; a browser would remove a part of only dots."""
     data = name.encode() if isinstance(name, str) else name
     return quote_from_bytes(data, safe="") + ("%" if data in (b".", b"..") else "")
 

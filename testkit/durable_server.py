@@ -1,4 +1,4 @@
-"""A whole server in this process, files included, with a clock and a loop turned by hand.
+"""A whole server in this process, with files; the test runs its clock and its loop.
 
     with DurableServer(tmp_path, appendfsync="always") as server:
         client = server.client()
@@ -50,7 +50,7 @@ class FaultyFile(WriteFile):
         self.disk.syncs += 1
 
     def fileno(self) -> int:
-        return -1  # so that everybody goes through write()
+        return -1  # so that all output goes through write()
 
 
 class FaultyDisk(Disk):
@@ -70,7 +70,7 @@ class FaultyDisk(Disk):
 
 
 class TalkingClient(Client):
-    """Asks with words and understands the answers."""
+    """Sends commands and parses the answers."""
 
     def __call__(self, *words: str | bytes | int) -> Any:
         data = self.ask(encode(*words))
@@ -79,13 +79,13 @@ class TalkingClient(Client):
         return CLOSED if data == b"" else parse(data)
 
     def read(self) -> Any:
-        """What has come since; None if nothing has."""
+        """The reply that has arrived since; None if there is none."""
         data = self.answer()
         return None if data == b"(nothing)" else parse(data)
 
 
 class DurableServer:
-    """One life of a server; its files outlive it."""
+    """One life of a server; its files stay."""
 
     def __init__(
         self, folder: Path, *, ready: bool = True, disk: Any = None, **settings: Any
@@ -127,7 +127,7 @@ class DurableServer:
         self.kill()
 
     def kill(self) -> None:
-        """The process is gone."""
+        """End the process."""
         self.durability.children.kill()
         self.durability.syncer.finish()
         self.durability.release_folder()
@@ -151,14 +151,14 @@ class DurableServer:
         self.server.loop.turn()
 
     def pass_s(self, seconds: float) -> None:
-        """Time passes, with ten beats a second; a sync under way gets its time."""
+        """Let time pass, with ten beats a second; a sync under way can finish."""
         for _ in range(round(seconds * 10)):
             self.clock.pass_ms(100)
             self.turn()
             self.durability.syncer.finish()
 
     def finish_child(self) -> None:
-        """Until the child that was asked for has ended and is taken over."""
+        """Wait until the requested child has ended and its result is taken."""
         for _ in range(50):
             self.turn()
             self.durability.syncer.finish()
@@ -170,7 +170,7 @@ class DurableServer:
         raise AssertionError(f"still at work: {self.durability.job}")
 
     def pass_until(self, done: Callable[[], bool]) -> None:
-        """Time passes, and children end, until it is so."""
+        """Let time pass, and children end, until it is true."""
         for _ in range(100):
             if done():
                 return

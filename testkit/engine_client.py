@@ -5,15 +5,15 @@
     client("XADD", "s", "1-1", "f", "v")    -> ReplyError("ERR The ID ...")
     other = client.new()                     a second session on the same engine
     client.now_ms += 5000                    time, shared by all sessions
-    client.sleep(5000)                       the same, and what was due is done
-    client.effects()                         what went to AOF and replicas
+    client.sleep(5000)                       the same, and work that is due is done
+    client.effects()                         the commands for AOF and replicas
     client.configure(maxmemory=1)            settings, as CONFIG SET changes them
 
-The engine copies some settings and renews the copies after an administrator's
-command only.  So a test changes settings by ``configure`` or by CONFIG SET.
+The engine copies some settings and updates the copies only after an administrator's
+command.  So a test changes settings by ``configure`` or by CONFIG SET.
 
-A client that blocks gets ``BLOCKED``; ``client.read()`` then gives what has come
-since, ``BLOCKED`` again if nothing has.
+A client that blocks gets ``BLOCKED``; ``client.read()`` then returns the reply that has
+arrived since, or ``BLOCKED`` again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ BLOCKED = _Blocked()
 
 
 class FaultCollector(Faults):
-    """Keeps the defects that were told."""
+    """Keeps the reported defects."""
 
     def __init__(self) -> None:
         self.told: list[BaseException] = []
@@ -124,7 +124,7 @@ class EngineClient:
         return parse(data)
 
     def read(self) -> Any:
-        """What has come since without asking; BLOCKED if the client still waits."""
+        """The next reply or message; BLOCKED if the client still waits."""
         messages = self.messages()
         if not messages:
             return BLOCKED if self.session.blocked is not None else None
@@ -132,11 +132,11 @@ class EngineClient:
         return messages[0]
 
     def messages(self) -> list[Any]:
-        """All that has come since without asking."""
+        """All messages that have arrived since."""
         return [parse(reply) for reply in split_replies(self.session.out.take())]
 
     def close(self) -> None:
-        """The client goes away."""
+        """Disconnect the client."""
         self.engine.close_session(self.session)
 
     def effects(self) -> list[list[bytes]]:

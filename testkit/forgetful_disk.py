@@ -1,14 +1,14 @@
-"""A twin of the disk, in memory, that may lose power after any operation.
+"""A simulated disk in memory that may lose power after any operation.
 
     disk = ForgetfulDisk()                  same methods as persistence.files.Disk
     ... an AOF lives on it ...
     disk.trace                              every operation in its order
-    disk.survivors(at, Random(seed))        what a power failure after ``at`` operations leaves,
+    disk.survivors(at, Random(seed))        the files after a power failure after ``at`` operations,
                                             path -> bytes; another seed, another accident
     ForgetfulDisk(survivors)                the machine starts again
 
-What is certain to survive: bytes that were in a file when it was synced, and names
-that were in a folder when that was synced.  Of the rest any part may survive:
+Certain to survive: bytes that were in a file when it was synced, and names that were in a
+folder when the folder was synced.  Any part of the rest may survive:
 
     names   each creation, rename and removal since the folder was synced, or not
     size    the old one, the new one, or one in between
@@ -16,7 +16,7 @@ that were in a folder when that was synced.  Of the rest any part may survive:
             an old page after the old end is zeros
     write   the last one may be cut at any byte
 
-Among them are an accident that takes nothing (a killed process) and one that takes
+Among the accidents are one that loses nothing (a killed process) and one that loses
 all it can.  Names and content are independent: a file that was renamed before it
 was synced may come back empty under its new name.
 """
@@ -33,7 +33,7 @@ from forebay.persistence.files import Data, Disk, Lock, ReadFile, WriteFile, par
 PAGE = 4096
 
 
-# -- what is remembered of a life ---------------------------------------------------
+# -- the record of a life -----------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class ForgetfulFile(WriteFile):
 
 
 class NoLock(Lock):
-    """Nobody else is on this machine."""
+    """A lock that always succeeds: no other process is on this machine."""
 
     def __init__(self) -> None:
         pass
@@ -140,7 +140,7 @@ class NoLock(Lock):
 
 
 class ForgetfulDisk(Disk):
-    """See the head of this file; folders are there as soon as one names them."""
+    """See the head of this file; folders exist as soon as they are named."""
 
     def __init__(self, files: Mapping[str, bytes] | None = None) -> None:
         self.pid = 1
@@ -164,7 +164,7 @@ class ForgetfulDisk(Disk):
         return self.names_to_files[path]
 
     def files(self) -> dict[str, bytes]:
-        """What a living process sees."""
+        """The files as a running process sees them."""
         return {path: bytes(self.contents[no]) for path, no in self.names_to_files.items()}
 
     def read(self, path: str) -> bytes:
@@ -199,7 +199,7 @@ class ForgetfulDisk(Disk):
         return sorted({name.partition("/")[0] for name in inside})
 
     def make_folder(self, path: str) -> None:
-        """They need not be made here."""
+        """Nothing to do: folders need not be made."""
 
     def rename(self, old: str, new: str) -> None:
         self.do(Name(new, self.file_no(old, f"rename to {new}"), old))
@@ -212,7 +212,7 @@ class ForgetfulDisk(Disk):
         self.sync_folder(parent(new))
 
     def remove_folder(self, path: str) -> None:
-        """A folder is there as long as a file is in it."""
+        """Nothing to do: a folder exists as long as a file is in it."""
 
     def remove(self, path: str) -> None:
         if path in self.names_to_files:
@@ -230,7 +230,7 @@ class ForgetfulDisk(Disk):
         return NoLock()
 
     def synced_size(self, file_no: int) -> int:
-        """How many of a file's first bytes no power failure can take."""
+        """How many of a file's first bytes survive every power failure."""
         size = len(self.contents[file_no])
         for operation in reversed(self.trace):
             if isinstance(operation, Sync) and operation.file_no == file_no:
@@ -240,7 +240,7 @@ class ForgetfulDisk(Disk):
         return size
 
     def survivors(self, at: int, dice: Random) -> dict[str, bytes]:
-        """What is left if the power goes after ``at`` operations."""
+        """The files that are left if the power fails after ``at`` operations."""
         return Accident(self.origin, self.trace[:at], dice).survivors()
 
 
@@ -255,7 +255,7 @@ def apply_data(contents: list[bytearray], operation: Operation) -> None:
 
 
 def apply_name(names: dict[str, int], operation: Operation) -> None:
-    """Change the names, if that is what the operation does and what it starts from is there."""
+    """Change the names, if the operation does that and its source exists."""
     if isinstance(operation, Unname):
         names.pop(operation.path, None)
     elif isinstance(operation, Name):
@@ -269,7 +269,7 @@ def apply_name(names: dict[str, int], operation: Operation) -> None:
 
 
 class Accident:
-    """One power failure: what was certain, and what the dice leave of the rest."""
+    """One power failure: the certain part, and a random part of the rest."""
 
     def __init__(
         self, origin: Mapping[str, bytes], operations: list[Operation], dice: Random
@@ -293,7 +293,7 @@ class Accident:
         return Write(operation.file_no, operation.at, data)
 
     def live(self, operation: Operation) -> None:
-        """One operation of the life before."""
+        """Replay one operation from before the accident."""
         apply_data(self.latest, operation)
         if isinstance(operation, Sync):
             self.stored[operation.file_no] = bytes(self.latest[operation.file_no])
@@ -306,7 +306,7 @@ class Accident:
                 apply_name(self.stored_names, name)
 
     def survivors(self) -> dict[str, bytes]:
-        """Names and content, each as far as the dice let them be."""
+        """Names and content, with a random part of the unsynced changes."""
         keep = self.dice.choice((0.0, 0.5, 0.9, 1.0))
         for operation in self.unsure_names:
             if self.dice.random() < keep:
@@ -315,7 +315,7 @@ class Accident:
         return {path: self.content(no, share) for path, no in self.stored_names.items()}
 
     def content(self, file_no: int, share: float) -> bytes:
-        """One file; ``share`` of its unsynced pages got to the disk."""
+        """One file; ``share`` of its unsynced pages reached the disk."""
         old, new = self.stored[file_no], bytes(self.latest[file_no])
         if old == new or share == 1.0:
             return new
@@ -326,6 +326,6 @@ class Accident:
         return b"".join(page[at : at + PAGE] for at, page in zip(pages, kept, strict=True))[:size]
 
     def between(self, old: int, new: int) -> int:
-        """A size on the way from the old one to the new one, mostly a whole number of pages."""
+        """A size between the old one and the new one, mostly a whole number of pages."""
         size = self.dice.randint(min(old, new), max(old, new))
         return size if self.dice.random() < 0.3 else min(-(-size // PAGE) * PAGE, max(old, new))

@@ -1,11 +1,11 @@
-"""A server in this process whose clock and loop are turned by hand.
+"""A server in this process; the test runs its clock and its loop.
 
 clock = HandClock()
 engine = Engine(settings, clock)
 server = Server(settings, engine, TurnEnd(engine.effects), Log(clock), clock)
 client = Client(server)
-client.ask(encode("PING"))       one turn of the loop, and what came of it
-clock.wall_ms -= 3_600_000       somebody sets the clock of the machine
+client.ask(encode("PING"))       one turn of the loop, and its output
+clock.wall_ms -= 3_600_000       the clock of the machine is set back an hour
 clock.pass_ms(500)               time passes, on both clocks
 """
 
@@ -19,7 +19,7 @@ from forebay.server.server import Server
 
 
 class HandClock(Clock):
-    """Both times as the test says."""
+    """Both clocks, set by the test."""
 
     def __init__(self) -> None:
         self.wall_ms = 1_700_000_000_000
@@ -40,7 +40,7 @@ class HandClock(Clock):
 
 
 class Client:
-    """One end of a connection whose other end the server has."""
+    """The client's end of a connection to the server."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -50,7 +50,7 @@ class Client:
         self.conn: Connection = server.admit(theirs, "test:0", "test:0")
 
     def ask(self, data: bytes) -> bytes:
-        """Send, let the server have one turn, and take what there is."""
+        """Send, let the server run one turn, and return the output."""
         if data:
             self.socket.send(data)
         self.server.loop.next_beat_ms = 0

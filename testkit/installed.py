@@ -1,7 +1,7 @@
-"""Our wheels where the server is not installed.
+"""Our wheels in an environment without the server.
 
-`make setup` leaves the wheels in build/.  Libraries come from the environment of the tests, by
-links, so that a check needs no network; links to our own packages are left out.
+`make setup` leaves the wheels in build/.  Libraries are links to the environment of the tests, so
+that a check needs no network; our own packages are not linked.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PATIENCE_S = 120
 
 
 def wheel_of(distribution: str) -> Path:
-    """The wheel that `make setup` made of this folder: "spark", "workers"."""
+    """The wheel that `make setup` built from this folder: "spark", "workers"."""
     place = ROOT / "build" / distribution / "wheels"
     found = sorted(place.glob(f"forebay_{distribution}-*.whl"))
     assert len(found) == 1, f"no wheel in build/{distribution}/wheels: run `make setup`"
@@ -26,7 +26,7 @@ def wheel_of(distribution: str) -> Path:
 
 
 def libraries(folder: Path) -> Path:
-    """A folder with the libraries of this environment, without anything of ours."""
+    """A folder with the libraries of this environment, without our packages."""
     folder.mkdir()
     for path in Path(sysconfig.get_path("purelib")).iterdir():
         if "forebay" not in path.name and path.suffix != ".pth":
@@ -41,13 +41,13 @@ def new_python(home: Path) -> Path:
 
 
 def install(python: Path, wheel: Path) -> None:
-    """Put a wheel, and nothing that it needs, into an environment."""
+    """Put a wheel, without its dependencies, into an environment."""
     pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
     subprocess.run([*pip, "install", "-q", "--no-index", "--no-deps", str(wheel)], check=True)
 
 
 def printed(python: Path, program: str, *paths: Path) -> str:
-    """What a program prints that finds its modules in these places."""
+    """The output of a program that finds its modules in these places."""
     environment = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
     environment["PYTHONPATH"] = os.pathsep.join(map(str, paths))
     done = subprocess.run(

@@ -1,22 +1,21 @@
-"""A network that a test can cut: places for nodes, each of which can be isolated.
+"""A network that a test can cut: it has places for nodes, and each can be isolated.
 
     with any_network() as network:
         node = start("redis", network.place())
-        network.isolate(node.place)           nothing reaches it, nobody is told
+        network.isolate(node.place)           nothing reaches it, and no end is told
         network.heal(node.place)
 
-``Namespaces`` (for root, on Linux) is a network of real machines as far as TCP can see.  Each
-place is a network namespace with an address, on a cable to a bridge; to isolate it is to pull the
-cable.
+``Namespaces`` (for root, on Linux) looks like a network of real machines to TCP.  Each place is a
+network namespace with an address, on a cable to a bridge; isolating it pulls the cable.
 
     namespace 2 --veth--+
     namespace 3 --veth--+-- bridge 198.18.n.1, where the test's own clients and Sentinels are
     namespace 4 --veth--+
 
-``Proxies`` need no rights.  Each place is a port of a proxy on the loopback; to isolate it is to
-stall that proxy.  Only connections to the place are cut, those that it makes itself are not.
+``Proxies`` need no rights.  Each place is a port of a proxy on the loopback; isolating it stalls
+that proxy.  Only connections to the place are cut, not those that it opens itself.
 
-A unix socket (``Node.control``) goes through neither: it is the keyboard of that machine.
+A unix socket (``Node.control``) goes through neither, like a keyboard at that machine.
 """
 
 from __future__ import annotations
@@ -33,33 +32,33 @@ from testkit.proxy import Proxy
 from testkit.servers import free_port
 
 NODE_PORT = 6379
-#: 198.18.0.0/15 is set aside for tests of networks; so many subnets of it are tried.
+#: 198.18.0.0/15 is reserved for network tests; this many subnets of it are tried.
 SUBNETS = 256
 
 
 class Network:
-    """Places, and what cuts them off."""
+    """Places, and the means to cut them off."""
 
     name = ""
 
     def place(self) -> Place:
-        """Where one more node can live."""
+        """A place for one more node."""
         raise NotImplementedError
 
     def safe_place(self) -> Place:
-        """Where a Sentinel can live: it reaches every place, and is never cut off."""
+        """A place for a Sentinel: it reaches every place, and is never cut off."""
         raise NotImplementedError
 
     def isolate(self, place: Place) -> None:
-        """Nothing reaches it any more."""
+        """Cut a place off."""
         raise NotImplementedError
 
     def heal(self, place: Place) -> None:
-        """Everything does again."""
+        """Connect it again."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Take it down; every process in it has ended."""
+        """Remove the network; every process in it has ended."""
         raise NotImplementedError
 
 
@@ -80,7 +79,7 @@ class Namespaces(Network):
         ip("link", "set", self.bridge, "up")
 
     def _claim(self) -> tuple[int, str]:
-        """A subnet that nobody uses: the bridge of that name could be made."""
+        """An unused subnet: the bridge of that name could be made."""
         for subnet in range(SUBNETS):
             bridge = f"fbnet{subnet}"
             try:
@@ -119,14 +118,14 @@ class Namespaces(Network):
 
     def close(self) -> None:
         for cable in self.cables.values():
-            ip("link", "del", cable)  # a namespace goes later, when the kernel likes
+            ip("link", "del", cable)  # the kernel removes a namespace later
             ip("netns", "del", cable)
         # Last, because the bridge is the claim on all of these names.
         ip("link", "del", self.bridge)
 
 
 class Proxies(Network):
-    """Ports of the loopback with a proxy before each."""
+    """Ports of the loopback with a proxy in front of each."""
 
     name = "proxies"
 

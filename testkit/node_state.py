@@ -1,20 +1,20 @@
-"""All that a node holds, read over the protocol: the same values from a Forebay and from a Redis.
+"""All data of a node, read over the protocol: the same values from a Forebay and from a Redis.
 
     state = read_state(client)             {(database, key): Value}
     difference(primary, replica)           "" or the first thing that is not the same, in words
 
 A stream is read by XINFO STREAM FULL: entries, counters, groups, consumers and pending lists with
-their times and counts.  ``portrait.py`` has the same for a keyspace inside of this process.
+their times and counts.  ``portrait.py`` has the same for a keyspace inside this process.
 
-What two nodes need not agree on:
+Two nodes may differ in:
 
-    radix-tree-*             how the tree is cut into nodes is each server's own business
+    radix-tree-*             each server splits the tree into nodes in its own way
     seen-time, active-time   the clock of the server that served the consumer; not replicated
     entries-read, lag        Redis 7.0 does not tell a replica how many entries a group has read
-    facts of one side only   Redis 7.0 has fewer than Forebay; what both tell is compared
+    facts of one side only   Redis 7.0 has fewer than Forebay; common facts are compared
     idle consumers           Redis 7.0 makes no consumer on a replica until it gets an entry
-    a few milliseconds       a Redis replica takes a delivery time that is ahead of its own clock
-                             for now; its clock is as old as its turn of the loop
+    a few milliseconds       a Redis replica replaces a delivery time ahead of its own clock by
+                             its own time, which is that of its turn of the loop
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ import hiredis
 from testkit.resp import RawClient, encode
 
 OWN_BUSINESS = {"radix-tree-keys", "radix-tree-nodes", "seen-time", "active-time"}
-#: Not told by a primary that is Redis 7.0.
+#: Not replicated by a Redis 7.0 primary.
 UNTOLD = {"entries-read", "lag"}
-#: So old may the clock of a Redis be while it applies a long stretch of the stream.
+#: How old the clock of a Redis may be while it applies a long part of the stream.
 CLOCK_MS = 1000
 
 Facts = dict[str, Any]
@@ -118,8 +118,8 @@ def _named(flat: list[Any]) -> Facts:
 def difference(left: State, right: State, *, told_by_redis: bool = False) -> str:
     """The first thing that is not the same, or nothing.
 
-    ``told_by_redis``: the primary was a Redis 7.0, or has been one of the set's; what it does not
-    tell its replicas is left out."""
+    ``told_by_redis``: a Redis 7.0 is or was the primary of the set; facts that it does not
+    replicate are left out."""
     if missing := left.keys() ^ right.keys():
         where = {key: "left" if key in left else "right" for key in sorted(missing)[:3]}
         return f"{len(missing)} keys are on one side only: {where}"
@@ -138,7 +138,7 @@ def _value_difference(left: Value, right: Value, told_by_redis: bool) -> str:
 
 
 def _facts_difference(left: Facts, right: Facts, told_by_redis: bool) -> str:
-    """Of a stream, a group or a consumer: what both sides tell."""
+    """The difference of a stream, a group or a consumer, in the facts that both sides report."""
     skipped = OWN_BUSINESS | (UNTOLD if told_by_redis else set())
     for name in sorted(left.keys() & right.keys() - skipped):
         if name in ("groups", "consumers"):
@@ -167,7 +167,7 @@ def _members_difference(
 
 
 def _busy(members: dict[bytes, Facts]) -> dict[bytes, Facts]:
-    """Without consumers that have nothing; a group is never left out."""
+    """The members without consumers that have no entries; a group is never left out."""
     return {
         name: facts
         for name, facts in members.items()
@@ -176,7 +176,7 @@ def _busy(members: dict[bytes, Facts]) -> dict[bytes, Facts]:
 
 
 def _with_one_clock(left: list[Any], right: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Pending lists without times that are nearly the same; the time stands before the count."""
+    """Pending lists without times that are nearly the same; the time is before the count."""
     if len(left) != len(right):
         return left, right
     both = [

@@ -10,12 +10,12 @@
 A node has a folder, a port and a configuration file of its own.  The file is written once;
 after that it belongs to the server, because Sentinel makes it rewrite it (CONFIG REWRITE).
 
-    control       a connection over the unix socket: no cut of the network touches it
+    control       a connection over the unix socket: cuts of the network do not affect it
     address       where other nodes, Sentinels and clients find it (``Place``); that may be a
                   proxy, or an address in a network namespace
 
-Both kinds obey the same words, so a set may mix them.  REPLICATING says which kinds take part
-in sets; everything that tests pairs and trios reads it here.
+Both kinds have the same commands, so a set may mix them.  REPLICATING says which kinds take part
+in sets; all tests of pairs and trios read it here.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from testkit.resp import RawClient
 from testkit.servers import ServerProcess, free_port
 from testkit.waiting import wait_until
 
-#: The kinds that can be primary and replica.  Goals and tests make their pairs and trios of it.
+#: The kinds that can be primary and replica.  Goals and tests make their pairs and trios from it.
 REPLICATING: tuple[str, ...] = ("redis", "forebay")
 CONFIG = "node.conf"
-#: Three Sentinels may change a role one after the other; after that a closed connection is news.
+#: Three Sentinels may change a role one after the other; a further closed connection is an error.
 QUESTIONS = 4
 Address = tuple[str, int]
 Answer = TypeVar("Answer")
 
-#: Quick links, no snapshots by itself; a test says more in so many words.
+#: Quick links, no automatic snapshots; a test adds its own directives.
 DEFAULTS = {
     "protected-mode": "no",
     "save": '""',
@@ -76,8 +76,8 @@ def mixed_trio(first: int = -1) -> tuple[str, ...]:
 class Place:
     """Where a node lives and how others reach it.
 
-    ``bind`` and ``port`` are what it listens on, ``address`` is what others are told, and
-    ``prefix`` starts its command (``ip netns exec ...``)."""
+    It listens on ``bind`` and ``port``, others use ``address``, and ``prefix`` starts its
+    command (``ip netns exec ...``)."""
 
     bind: str
     port: int
@@ -86,7 +86,7 @@ class Place:
 
     @property
     def is_direct(self) -> bool:
-        """Whether others come straight to it, without a proxy."""
+        """Whether others reach it directly, without a proxy."""
         return self.address == (self.bind, self.port)
 
 
@@ -158,7 +158,7 @@ class Node:
         return self.server.alive()
 
     def kill(self) -> None:
-        """kill -9; a paused process dies of it too."""
+        """kill -9; a paused process dies too."""
         self.server.kill()
         self.paused = False
 
@@ -190,11 +190,11 @@ class Node:
     # -- questions ------------------------------------------------------------------
 
     def control(self, timeout_s: float = 20.0) -> RawClient:
-        """A connection that no cut of the network touches."""
+        """A connection that cuts of the network do not affect."""
         return self.server.client(unix=True, timeout_s=timeout_s)
 
     def client(self, timeout_s: float = 20.0) -> RawClient:
-        """A connection as clients make it."""
+        """A connection over the network, as a client has."""
         return RawClient(self.address, timeout_s)
 
     def __call__(self, *words: str | bytes | int) -> Any:
@@ -203,8 +203,8 @@ class Node:
             return client.insist(*words)
 
     def ask(self, question: Callable[[RawClient], Answer]) -> Answer:
-        """The answer to a question over a connection of its own.  Sentinel lets a node close its
-        clients when it changes the node's role: then the question is asked again."""
+        """The answer to a command over its own connection.  When Sentinel changes the role of a
+        node, the node closes its clients: then the command is sent again."""
         for _ in range(QUESTIONS - 1):
             try:
                 with self.control() as client:
@@ -236,7 +236,7 @@ class Node:
         return self.info("replication").get("master_link_status") == "up"
 
     def offset(self) -> int:
-        """How far its stream of replication has come: what it wrote, or what it applied."""
+        """The offset of its replication stream: written, or applied."""
         return int(self.info("replication")["master_repl_offset"])
 
 
@@ -260,7 +260,7 @@ def has_caught_up(primary: Node, replica: Node) -> bool:
 
 
 def wait_for_replicas(primary: Node, replicas: Sequence[Node], patience_s: float = 60.0) -> None:
-    """Until every replica has applied all that the primary wrote; nobody may write meanwhile."""
+    """Wait until every replica has applied all that the primary wrote; no client may write."""
     for replica in replicas:
         what = f"{replica!r} has all of {primary!r}"
         wait_until(what, partial(has_caught_up, primary, replica), patience_s)
@@ -268,7 +268,7 @@ def wait_for_replicas(primary: Node, replicas: Sequence[Node], patience_s: float
 
 @contextmanager
 def nodes_in(folder: Path) -> Iterator[Callable[..., Node]]:
-    """A function that starts nodes in folders of their own; no process of them is left after it."""
+    """A function that starts nodes in their own folders; all their processes end afterwards."""
     started: list[Node] = []
 
     def start(kind: str, place: Place | None = None, **directives: str | int) -> Node:

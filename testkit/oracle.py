@@ -1,13 +1,12 @@
-"""The oracle: a real redis-server, which settles what a reply must be.
+"""The oracle: a real redis-server, which decides what a reply must be.
 
 Debian's 7.0.15 is the reference; a machine without it gets a clear failure
 instead of a silent skip, because a comparison that did not run proves nothing.
 
-FOREBAY_PEER=/path/to/a/server puts another one in the reference's place: a server of the family
-for the tests of the connector (`spark/tests`) and of replication
-(`server/tests/server/replication`), a newer Redis for those that compare replies
-(`server/tests/compat/test_random.py`, `test_changes.py`).  Tests then use newer commands too, and
-a difference that only 7.0 explains is a failure.
+FOREBAY_PEER=/path/to/a/server replaces the reference: by any Redis-like server for the tests of
+the connector (`spark/tests`) and of replication (`server/tests/server/replication`), by a newer
+Redis for those that compare replies (`server/tests/compat/test_random.py`, `test_changes.py`).
+Tests then use newer commands too, and a difference that only 7.0 explains is a failure.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def server_program() -> str:
 
 @cache
 def said_version(program: str) -> str:
-    """What a server says of itself."""
+    """The version text of a server."""
     said = subprocess.run([program, "--version"], check=True, capture_output=True, text=True)
     return said.stdout
 
@@ -69,14 +68,14 @@ def is_valkey() -> bool:
 
 
 def tells_replicas_all() -> bool:
-    """Whether a primary tells its replicas how far groups have read and which consumers idle:
-    seen with Redis 8.6 and Valkey 9.1; Redis 7.0 does not.
+    """Whether a primary replicates the read counters of groups and idle consumers: Redis 8.6 and
+    Valkey 9.1 do; Redis 7.0 does not.
     """
     return server_version(server_program()) >= (8, 6)
 
 
 def has_idempotency() -> bool:
-    """Whether there are XADD with IDMP, XDELEX and XACKDEL."""
+    """Whether it has XADD with IDMP, XDELEX and XACKDEL."""
     return server_version(server_program()) >= (8, 6) and not is_valkey()
 
 
@@ -88,7 +87,7 @@ def second_channel() -> dict[str, str]:
 
 
 def counts_entries() -> bool:
-    """Whether the server counts what was ever added to a stream, as Redis does from 7.0 on."""
+    """Whether the server counts all entries ever added to a stream, as Redis does from 7.0 on."""
     return server_version(server_program()) >= (7, 0)
 
 

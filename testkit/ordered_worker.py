@@ -1,4 +1,4 @@
-"""A worker on a partitioned stream as a process of its own, and a checker of what it wrote down.
+"""A worker on a partitioned stream as its own process, and a checker of its notes.
 
     python -m testkit.ordered_worker URL NAME COUNT LEASE GRACE
 
@@ -6,15 +6,15 @@ Each handler writes two lines to the list ``history``, which the server keeps in
 
     RPUSH history "w1.1 begin ann 7 81.5"    ...    RPUSH history "w1.1 end ann 7 81.5"
 
-(``.1`` is the life of the process: it begins another one when it has lost a lease.  The last word
-is when the handler was called, by the clock that all processes of a machine share.)
+(``.1`` is the life of the process: it begins another one after it has lost a lease.  The last word
+is the time when the handler was called, by the clock that all processes of a machine share.)
 
-A message of a key has the number after the one before it.  What the checker accepts:
+The messages of a key are numbered without gaps.  The checker accepts:
 
     the next number                   7 after 6
     an earlier number, once more      5 after 6, at *another* process: the first one was killed, or
                                       frozen, before the server had its acknowledgement
-    a begin inside of another one     at another process, and only if the first one never ended, or
+    a begin inside another one        at another process, and only if the first one never ended, or
                                       was frozen
 """
 
@@ -61,7 +61,7 @@ class Lives(Hooks):
 
 
 async def work(url: str, name: str, count: int, lease_s: float, grace_s: float) -> None:
-    """Until SIGTERM."""
+    """Work until SIGTERM."""
     lives = Lives()
     app = App(url, group="g", lease=lease_s, grace=grace_s, hooks=[lives])
     chance = random.Random(name)
@@ -86,9 +86,9 @@ class DisorderError(AssertionError):
 def check(history: Iterable[str], *, frozen: Mapping[str, float] | None = None) -> dict[str, int]:
     """The last number of each key; DisorderError if the order of one was broken.
 
-    ``frozen``: processes that were stopped for a while, and when.  What they had begun before may
-    come to the server late, and may end late.  So may a handler that was about to be called: it
-    runs in the life of the process that was frozen, before that has looked at its lease.
+    ``frozen``: processes that were stopped for a while, and when.  A handler that they had begun
+    before may reach the server late, and may end late.  So may a handler that was about to be
+    called: it runs in the frozen life of the process, before the process checks its lease.
     """
     stopped = frozen or {}
     frozen_lives: dict[str, str] = {}

@@ -1,8 +1,8 @@
-"""Pages of documentation as a test reads them: their blocks of code, and what is `inline`.
+"""Pages of documentation as a test reads them: their blocks of code, and `inline` code.
 
 ```sh            a block that a reader may copy: it must work
 ```python        the same, as a program
-```              what is shown: answers, pictures
+```              shown only: answers, pictures
     four blanks  either
 """
 
@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FENCE = "```"
-#: What ends the words of a command in a line of the shell.
+#: The ends of a command in a line of the shell.
 SHELL_ENDS = {"&", "|", ">", ">>", "<", "&&", ";"}
 
 
 @dataclass
 class Block:
-    """A block of code, and the heading under which it stands."""
+    """A block of code, and the heading above it."""
 
     heading: str
     language: str
@@ -29,7 +29,7 @@ class Block:
 
     @property
     def text(self) -> str:
-        """The lines as they stand on the page."""
+        """The lines as on the page."""
         return "\n".join(self.lines) + "\n"
 
 
@@ -74,7 +74,7 @@ def commands(block: Block, *programs: str) -> Iterator[list[str]]:
 
 
 def _split(command: str) -> list[str] | None:
-    """The words of one command; None if it goes on in the next line."""
+    """The words of one command; None if it continues on the next line."""
     if command.endswith("\\"):
         return None
     try:
@@ -86,6 +86,6 @@ def _split(command: str) -> list[str] | None:
 
 
 def inline_commands(page: Path, program: str) -> list[list[str]]:
-    """The words of each `program ...` that stands inside of a sentence."""
+    """The words of each `program ...` inside a sentence."""
     text = " ".join(page.read_text().split())
     return [span.split() for span in re.findall(rf"`({program} [^`]+)`", text)]

@@ -1,7 +1,7 @@
 """Where the parts of the repository are.
 
 A distribution is a top-level folder with a `pyproject.toml`, its sources in `src` and its tests
-in `tests`.  The rest of the repository serves all of them.
+in `tests`.  The other folders serve all of them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""All that a keyspace holds, as plain Python values: two states are equal if their portraits are.
+"""All data of a keyspace as plain Python values: two states are equal if their portraits are.
 
-DEBUG DIGEST sees entries, groups and pending records as Redis sees them; this sees the
-idempotency map, the order of the NACK zone, expiry times and, if asked, the times of
-consumers too.  A replayed AOF does not know when a consumer was last seen, and history reads
-leave no record of the delivery they count, so a comparison may leave these out.
+DEBUG DIGEST covers entries, groups and pending records as in Redis; a portrait also covers the
+idempotency map, the order of the NACK zone, expiry times and, on request, the times of
+consumers.  A replayed AOF does not know when a consumer was last seen, and history reads
+do not record the delivery they count, so a comparison may leave these out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def of_value(value: Value, times: bool = False, deliveries: bool = True) -> Any:
 
 
 def of_stream(stream: Stream, times: bool, deliveries: bool) -> dict[str, Any]:
-    """A stream with all that hangs on it."""
+    """A stream with its groups and all other state."""
     idmp = {} if stream.idmp is None else stream.idmp.producers
     return {
         "entries": stream.range(),

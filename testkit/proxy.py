@@ -1,18 +1,18 @@
-"""A TCP proxy between two servers that fails when it is told to.
+"""A TCP proxy between two servers that fails on request.
 
           client  <-->  Proxy  <-->  target          down: from the target to the client
                           |
     cut()                 both ends get a reset, now
-    cut_after(n)          so many more bytes go down, then a reset: inside of a frame
+    cut_after(n)          n more bytes go down, then a reset: inside a frame
     cut_each(low, high)   each connection after a number of bytes that the seed gives
-    stall(), resume()     nothing passes, nobody is told: a network that is gone
+    stall(), resume()     nothing passes, and no end is told: the network is gone
     refuse(), accept()    new connections get a reset at once
-    delay_s               bytes leave so much later
-    bytes_per_s           and no more than so many in a second, each way
+    delay_s               bytes leave this much later
+    bytes_per_s           at most this many bytes a second, each way
 
-One thread serves all connections with a selector.  The caller's thread only sets what is wanted
-and wakes it.  A seed gives the same numbers of bytes in every run; what those bytes are and how
-the kernel cuts them into packets is the servers' business.
+One thread serves all connections with a selector.  The caller's thread only sets the wanted fault
+and wakes it.  A seed gives the same numbers of bytes in every run; their content, and how the
+kernel cuts them into packets, may vary.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from collections.abc import Iterator
 from types import TracebackType
 
 Address = tuple[str, int]
-#: With a linger of zero seconds, close() sends a reset and forgets what was not sent.
+#: With a linger of zero seconds, close() sends a reset and drops unsent bytes.
 RESET = struct.pack("ii", 1, 0)
 CHUNK = 1 << 16
-#: One way holds so much; then the sender has to wait, as with any full buffer.
+#: The buffer of one direction; when it is full, the sender must wait.
 HELD_BYTES = 1 << 20
 CONNECT_TIMEOUT_S = 5.0
 FLUSH_TIMEOUT_S, FLUSH_PAUSE_S = 0.5, 0.0005
-#: A throttled way sends small pieces, so that they come steadily.
+#: A throttled direction sends small pieces, so that they arrive steadily.
 PIECES_PER_S = 20
 NEVER = float("inf")
 
@@ -51,8 +51,8 @@ def reset(end: socket.socket) -> None:
 
 
 def flush(end: socket.socket) -> None:
-    """Until the other side has all that was sent: a reset would take the rest back.  One that
-    does not read is not waited for."""
+    """Wait until the other side has all that was sent: a reset would discard the rest.  There is
+    no wait for a side that does not read."""
     deadline_s = time.monotonic() + FLUSH_TIMEOUT_S
     with contextlib.suppress(OSError):
         while time.monotonic() < deadline_s:
@@ -63,7 +63,7 @@ def flush(end: socket.socket) -> None:
 
 
 class Way:
-    """One direction of a connection: bytes with the time when they may leave."""
+    """One direction of a connection: bytes, each with the time when it may leave."""
 
     def __init__(self, source: socket.socket, sink: socket.socket) -> None:
         self.source, self.sink = source, sink
@@ -73,7 +73,7 @@ class Way:
         self.credit_at_s = 0.0
 
     def take(self, now_s: float, delay_s: float) -> None:
-        """Read what the source has; it stays here for a while."""
+        """Read from the source, and keep the bytes for a while."""
         data = self.source.recv(CHUNK)
         if not data:
             self.source_ended = True
@@ -82,11 +82,11 @@ class Way:
         self.held_bytes += len(data)
 
     def ready_s(self) -> float:
-        """When there is something to give."""
+        """When the next bytes may leave."""
         return max(self.held[0][0], self.credit_at_s) if self.held else NEVER
 
     def give(self, now_s: float, at_most: int, bytes_per_s: int) -> int:
-        """Send what is due, one piece; how many bytes."""
+        """Send one piece that is due; returns how many bytes."""
         due_s, data = self.held.popleft()
         if bytes_per_s:
             at_most = min(at_most, max(1, bytes_per_s // PIECES_PER_S))
@@ -108,7 +108,7 @@ class Link:
     def __init__(self, client: socket.socket, target: socket.socket, allowance: float) -> None:
         self.client, self.target = client, target
         self.up, self.down = Way(client, target), Way(target, client)
-        #: So many more bytes may go down before the cut.
+        #: How many more bytes may go down before the cut.
         self.allowance = allowance
 
     def ways(self) -> Iterator[Way]:
@@ -177,7 +177,7 @@ class Proxy:
         return len(links)
 
     def cut_after(self, byte_count: int) -> None:
-        """Reset each connection that is open now after so many more bytes down."""
+        """Reset each open connection after this many more bytes down."""
         with self._lock:
             for link in self.links:
                 link.allowance = byte_count
@@ -205,7 +205,7 @@ class Proxy:
         self._ring()
 
     def resume(self) -> None:
-        """What was held passes now."""
+        """Let the held bytes pass."""
         with self._lock:
             self._stalled = False
         self._ring()
@@ -244,7 +244,7 @@ class Proxy:
                 link.close(with_reset=True)
 
     def _turn(self) -> None:
-        """Wait for what can be done next, and do it."""
+        """Wait for the next events, and handle them."""
         with selectors.DefaultSelector() as selector:
             with self._lock:
                 timeout_s = self._watch(selector)
@@ -255,7 +255,7 @@ class Proxy:
             self._give_all()
 
     def _watch(self, selector: selectors.BaseSelector) -> float | None:
-        """Which ends to listen to; how long there is nothing else to do."""
+        """Choose which ends to watch; returns how long there is nothing else to do."""
         selector.register(self._bell, selectors.EVENT_READ)
         if self._stalled:
             return None
@@ -320,7 +320,7 @@ class Proxy:
                 self._end(link, with_reset=False)
 
     def _give(self, link: Link, way: Way) -> None:
-        """Pass on what is due, up to the cut."""
+        """Pass on due bytes, up to the cut."""
         while link in self.links and way.ready_s() <= time.monotonic():
             is_down = way is link.down
             limit = int(min(link.allowance, CHUNK)) if is_down else CHUNK

@@ -1,10 +1,10 @@
-"""Random keyspaces, made by commands: the same random numbers fill a Forebay or a redis-server.
+"""Random keyspaces, made by commands: the same seed fills a Forebay or a redis-server.
 
-    fill(client, Random(7))                      all that Redis 7.0 knows
-    fill(client, Random(7), newest=True)         and IDMP, XNACK, XACKDEL as well
+    fill(client, Random(7))                      the commands of Redis 7.0
+    fill(client, Random(7), newest=True)         IDMP, XNACK, XACKDEL as well
 
 ``client`` is anything that runs a command: an EngineClient or a RawClient.  There
-are few IDs and names, so that commands meet on the same keys.  Error replies do not matter.
+are few IDs and names, so that commands use the same keys.  Error replies do not matter.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Filler:
     def string_key(self, key: str) -> None:
         self.run("SET", key, self.text())
         if self.dice.random() < 0.4:
-            # Changed in place, a string is held in another form.
+            # A string that is changed in place has another encoding.
             self.run("APPEND", key, self.text())
 
     def list_key(self, key: str) -> None:
@@ -67,7 +67,7 @@ class Filler:
     # -- streams
 
     def stream(self, key: str) -> None:
-        """Entries, groups, and a while of ordinary life."""
+        """Entries, groups, and some ordinary commands."""
         if self.newest and self.dice.random() < 0.5:
             self.idmp(key)
         for n in range(self.dice.choice((0, 1, 5, 250))):
@@ -109,14 +109,14 @@ class Filler:
         self.run("XCLAIM", *self.who(key), consumer, 0, *self.ids(), *options, "FORCE", "JUSTID")
 
     def odd(self, key: str) -> None:
-        """What happens rarely and leaves a mark in the counters."""
+        """Rare commands that change the counters."""
         command: list[Any] = self.dice.choice(
             (
                 ["XTRIM", key, "MAXLEN", "=", self.dice.choice((0, 2, 100))],
                 ["XTRIM", key, "MINID", "=", f"{self.dice.randint(1, 60)}-1"],
                 ["XSETID", key, "2000-7", "ENTRIESADDED", 5000, "MAXDELETEDID", "1500-0"],
                 ["XSETID", key, "3000-0"],
-                # Not more than was added: Redis 7.0 would take it, newer ones do not.
+                # Not more than was added: Redis 7.0 would accept that, newer versions do not.
                 ["XGROUP", "SETID", *self.who(key), "2-1", "ENTRIESREAD", 0],
                 ["XGROUP", "CREATECONSUMER", *self.who(key), "idle one"],
                 ["XGROUP", "DELCONSUMER", *self.who(key), self.dice.choice(CONSUMERS)],

@@ -1,7 +1,7 @@
-"""Snapshots and payloads in memory, and bodies of streams written by hand with any fault.
+"""Snapshots and payloads in memory, and hand-made bodies of streams with any fault.
 
 saved(keyspace, version="8.8")      the bytes of an RDB file
-loaded(data).keyspace               a keyspace with what is in it
+loaded(data).keyspace               a keyspace with the data of the file
 payload_of(StreamBody(...))         a DUMP payload that may break any rule
 """
 
@@ -60,14 +60,14 @@ def loaded(data: bytes, **options: Any) -> SnapshotLoader:
 
 
 def sealed(body: bytes, version: int = 15) -> bytes:
-    """Type and body with a footer that is true."""
+    """Type and body with a correct footer."""
     body += version.to_bytes(2, "little")
     return body + crc64.update(0, body, 0, len(body)).to_bytes(8, "little")
 
 
 @dataclass
 class ConsumerPart:
-    """One consumer as the file has it."""
+    """One consumer as in the file."""
 
     name: bytes = b"alice"
     seen_ms: int = 1000
@@ -77,7 +77,7 @@ class ConsumerPart:
 
 @dataclass
 class GroupPart:
-    """One group as the file has it; pending: ID, time, deliveries."""
+    """One group as in the file; pending: ID, time, deliveries."""
 
     name: bytes = b"g"
     last: Id = (0, 0)
@@ -89,7 +89,7 @@ class GroupPart:
 
 @dataclass
 class StreamBody:
-    """A stream as the file has it: every part can be made wrong."""
+    """A stream as in the file: every part can be made wrong."""
 
     kind: int = STREAM_5
     nodes: list[tuple[bytes, bytes]] = field(default_factory=list)
@@ -167,7 +167,7 @@ class StreamBody:
 
 
 def put_string(writer: RdbWriter, text: bytes) -> None:
-    """A string as it is, whatever it looks like."""
+    """A plain string, even if it looks like a number."""
     writer.length(len(text))
     writer.raw(text)
 
@@ -186,7 +186,7 @@ def put_ids(writer: RdbWriter, entries: list[Id]) -> None:
 
 
 def payload_of(body: StreamBody) -> bytes:
-    """A DUMP payload whose footer is true, whatever the body is."""
+    """A DUMP payload with a correct footer for any body."""
     return sealed(body.bytes())
 
 

@@ -1,7 +1,7 @@
-"""A reader who copies blocks of a page into a shell, in an empty folder.
+"""A reader who pastes blocks of a page into a shell, in an empty folder.
 
 The commands of a page (forebay, python, make) are those of this environment, and the server of
-the page gets a port of its own.
+the page gets its own port.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from testkit.pages import Block
 from testkit.servers import environment, free_port
 
 TIMEOUT_S = 100
-#: A reader takes a moment between two blocks; a script waits for the server, or for its end.
+#: A reader pauses between two blocks; a script waits for the server, or for its end.
 WAIT = (
     "for _ in $(seq 600); do redis-cli PING >/dev/null 2>&1 && break; "
     "kill -0 $! || exit 1; sleep 0.05; done\n"
@@ -57,7 +57,7 @@ def doors(folder: Path) -> dict[str, str]:
 
 
 def paste(script: str, folder: Path, port: int = 0) -> str:
-    """Run a script in the folder, with the server on a port of its own; what it prints."""
+    """Run a script in the folder, with the server on its own port; returns its output."""
     port = port or free_port()
     script = script.replace("forebay serve", f"forebay serve --port {port}")
     script = script.replace("redis-cli", f"redis-cli -p {port}")
@@ -74,7 +74,7 @@ def paste(script: str, folder: Path, port: int = 0) -> str:
     try:
         printed, _ = shell.communicate(timeout=TIMEOUT_S)
     finally:
-        # The server too, if the script has left one: it is of the same group.
+        # The server too, if the script has left one: it is in the same process group.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(shell.pid, signal.SIGKILL)
     assert shell.returncode == 0, printed

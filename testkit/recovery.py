@@ -1,4 +1,4 @@
-"""A server's start, without the server: load what is on a disk into an engine.
+"""A server's start, without the server: load the files of a disk into an engine.
 
 Recovery(disk).run().keyspace          raises CorruptDataError where a server would refuse
 """
@@ -18,14 +18,14 @@ FOLDER, NAME = "/data/appendonlydir", "appendonly.aof"
 
 
 class FailedCommandError(Exception):
-    """The bytes were verified, and still a command of the AOF was refused."""
+    """A command of the AOF was refused although its bytes were verified."""
 
 
 class Recovery:
-    """An engine that starts from what is on a disk; ``notes`` are the lines of its log."""
+    """An engine that starts from the files of a disk; ``notes`` are the lines of its log."""
 
     def __init__(self, disk: Disk, folder: str = FOLDER, *, truncated_ok: bool = True) -> None:
-        #: Sees what was loaded; its clock stands at 0, so that nothing expires.
+        #: Holds the loaded data; its clock stays at 0, so that nothing expires.
         self.client = EngineClient(now_ms=0)
         self.engine = self.client.engine
         self.replayer = Replayer(self.engine)
@@ -65,7 +65,7 @@ class Recovery:
             raise FailedCommandError(str(error)) from None
 
     def snapshot(self, path: str) -> int:
-        """Load a snapshot; where it ends in its file."""
+        """Load a snapshot; returns where it ends in its file."""
         with self.disk.open_read(path) as file:
             options = LoadOptions(now_ms=LATER_MS, allow_tail=True)
             snapshot = SnapshotLoader(file.read, file.size, self.keyspace, options)

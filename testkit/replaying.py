@@ -1,4 +1,4 @@
-"""The keyspace as an AOF, and an AOF run again in an engine of its own."""
+"""The keyspace as an AOF, and an AOF replayed in a new engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forebay.engine.replay import Replayer
 from forebay.persistence.aof.rewrite import RewriteOptions, rewrite
 from testkit.portrait import portrait
 
-#: Later than anything that a test does, or a redis-server beside it.
+#: Later than anything that a test, or its redis-server, does.
 LATER_MS = 1 << 43
 
 
@@ -24,7 +24,7 @@ def rewritten(keyspace: Keyspace, options: RewriteOptions | None = None) -> byte
 
 
 def replay(data: bytes) -> Engine:
-    """An engine after an AOF without seals, or with some, that needs no checking."""
+    """An engine after replaying a trusted AOF, with or without seals."""
     engine = Engine(Settings())
     replayer = Replayer(engine)
     lines = commands_only(data)
@@ -33,7 +33,7 @@ def replay(data: bytes) -> Engine:
 
 
 def commands_only(data: bytes) -> bytes:
-    """An AOF without its '#' lines, cut by hand: not by the code that is under test."""
+    """An AOF without its '#' lines, found without the code under test."""
     kept, at = [], 0
     while at < len(data):
         end = data.index(b"\r\n", at) + 2
@@ -50,9 +50,9 @@ def commands_only(data: bytes) -> bytes:
 
 
 def lasting(keyspace: Keyspace) -> dict[Any, Any]:
-    """The portrait of a keyspace without what no command can restore.
+    """The portrait of a keyspace without the parts that no command can restore.
 
-    That is: when consumers were seen, and how many messages of producers were counted.
+    These are: when consumers were seen, and how many messages of producers were counted.
     """
     picture = portrait(keyspace)
     for _, value in picture.values():

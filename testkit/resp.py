@@ -1,6 +1,6 @@
-"""The protocol as a test sees it: encode requests, cut raw replies, read them.
+"""The protocol for tests: encode requests, split raw replies, parse them.
 
-``end_of_reply`` finds where one reply ends without making objects of it, so
+``end_of_reply`` finds the end of a reply without making objects of it, so
 that two servers can be compared byte for byte; ``parse`` turns the same bytes
 into plain Python for tests that look inside.
 """
@@ -161,7 +161,7 @@ class RawClient:
         return reply
 
     def raw(self, *args: Arg) -> bytes:
-        """Send one command and read its reply as it came."""
+        """Send one command and read its raw reply."""
         self.send(encode(*args))
         return self.read()
 
@@ -194,7 +194,7 @@ class RawClient:
         return replies
 
     def closed(self) -> bool:
-        """Whether the server closes the connection, after whatever it still sends."""
+        """Whether the server closes the connection, possibly after more output."""
         try:
             while True:
                 self._receive()

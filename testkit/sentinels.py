@@ -1,4 +1,4 @@
-"""Three real redis-sentinel that watch a set of nodes, and what they say.
+"""Three real redis-sentinel processes that watch a set of nodes, and their events.
 
     with Sentinels(folder) as sentinels:
         sentinels.monitor("orders", primary.address)        SENTINEL MONITOR, at run time
@@ -7,22 +7,22 @@
         primary.kill()
         switch = sentinels.wait_for("+switch-master", mark)  the event, with its time
 
-A thread for each Sentinel listens to all that it publishes.  An event is what one Sentinel said;
-the same news comes up to three times, once from each.
+A thread for each Sentinel listens to everything it publishes.  An event comes from one Sentinel;
+the same news arrives up to three times, once from each.
 
 Sentinel pings every second, greets every two and reads INFO every ten, which makes a round of a
-test half a minute long.  SENTINEL DEBUG shortens its periods (QUICK); what it decides, and on
-what grounds, stays the same.  ``down_after_ms`` is the only time that a person would set too.
+test half a minute long.  SENTINEL DEBUG shortens its periods (QUICK); its decisions and their
+reasons stay the same.  ``down_after_ms`` is the only time that an operator would set too.
 
     ping-period      a replica whose INFO is older than five of them is not promoted, and while
-                     the primary is down INFO comes once a second whatever is set: 300 is safe
+                     the primary is down INFO is read once a second in any case: 300 is safe
     info-period      so short that Sentinel compares offsets from after the end of the primary
-    publish-period   a node that says it is a primary, and should not, is made a replica after
-                     four of them
+    publish-period   a node that wrongly says it is a primary is made a replica after four of
+                     them
 
-That last wait must be longer than news take to reach a Sentinel, or one that was cut off makes the
-*new* primary a replica of the old one.  With these periods TCP's own retries are too slow for it.
-So Sentinels have to live where nobody cuts them off (``Network.safe_place``).
+That last wait must be longer than news takes to reach a Sentinel.  Otherwise a Sentinel that was
+cut off makes the *new* primary a replica of the old one.  With these periods TCP's own retries are
+too slow.  So Sentinels must be where they are never cut off (``Network.safe_place``).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from testkit.waiting import wait_until
 
 COUNT, QUORUM = 3, 2
 DOWN_AFTER_MS = 800
-#: The next attempt begins after twice this time if a failover did not come to its end.
+#: If a failover does not finish, the next attempt begins after twice this time.
 FAILOVER_TIMEOUT_MS = 2000
 #: Periods in milliseconds, as SENTINEL DEBUG takes them.
 QUICK = {"ping-period": 300, "ask-period": 100, "info-period": 200, "publish-period": 200}
@@ -61,7 +61,7 @@ class Event:
 
 
 class Listener(threading.Thread):
-    """Takes down what one Sentinel says, until the connection ends."""
+    """Records the events of one Sentinel, until the connection ends."""
 
     def __init__(self, number: int, client: RawClient, tell: Callable[[Event], None]) -> None:
         super().__init__(daemon=True)
@@ -70,7 +70,7 @@ class Listener(threading.Thread):
         client.socket.settimeout(None)
 
     def run(self) -> None:
-        """Until the Sentinel is gone."""
+        """Listen until the Sentinel is gone."""
         try:
             while True:
                 _, _, channel, text = parse(self.client.read())
@@ -80,13 +80,13 @@ class Listener(threading.Thread):
 
 
 class Sentinels:
-    """So many Sentinels, started together; ``with`` ends them."""
+    """Some Sentinels, started together; ``with`` ends them."""
 
     def __init__(self, folder: Path, places: Sequence[Place] = (), more: str = "") -> None:
         #: Lines for their configuration; {port} is the port of each.
         self.more = more
         self.processes: list[ServerProcess] = []
-        #: Where clients ask for the primary.
+        #: The addresses where clients ask for the primary.
         self.addresses: list[Address] = []
         self.events: list[Event] = []
         self._news = threading.Condition()
@@ -167,15 +167,15 @@ class Sentinels:
         return host.decode(), int(port)
 
     def facts(self, name: str, number: int = 0) -> dict[str, str]:
-        """What SENTINEL MASTER tells."""
+        """The reply of SENTINEL MASTER."""
         return _named(self.ask(number, "SENTINEL", "MASTER", name))
 
     def replicas_of(self, name: str, number: int = 0) -> list[dict[str, str]]:
-        """What SENTINEL REPLICAS tells."""
+        """The reply of SENTINEL REPLICAS."""
         return [_named(line) for line in self.ask(number, "SENTINEL", "REPLICAS", name)]
 
     def sees(self, name: str, number: int, replicas: int) -> bool:
-        """Whether one Sentinel knows all the others and sees so many healthy replicas, all of
+        """Whether one Sentinel knows all the others and sees this many healthy replicas, all of
         them linked to the primary that it knows."""
         facts = self.facts(name, number)
         if facts["flags"] != "master" or int(facts["num-other-sentinels"]) + 1 < COUNT:
@@ -187,7 +187,7 @@ class Sentinels:
         return len(healthy) == len(seen) == replicas
 
     def wait_until_known(self, name: str, replicas: int, patience_s: float = 60.0) -> None:
-        """Until all Sentinels agree on the primary and see so many healthy replicas of it."""
+        """Wait until all Sentinels agree on the primary and see this many healthy replicas."""
         for number in range(len(self.processes)):
             what = f"sentinel {number} sees {replicas} replicas of {name}"
             wait_until(what, partial(self.sees, name, number, replicas), patience_s)
@@ -223,7 +223,7 @@ class Sentinels:
         return event
 
     def switches_since(self, mark: int) -> int:
-        """How many promotions there were after the mark; each Sentinel tells of all of them."""
+        """How many promotions there were after the mark; each Sentinel reports all of them."""
         with self._news:
             told = [e.sentinel for e in self.events[mark:] if e.channel == "+switch-master"]
         return max((told.count(number) for number in range(len(self.processes))), default=0)

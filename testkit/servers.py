@@ -1,9 +1,9 @@
 """Real server processes for tests and benches: start, wait until ready, stop by pid.
 
-A server gets a free TCP port and a unix socket in a directory of its own, and
-writes its log and its data there.  Ready means that a PING over the unix socket is
-answered with anything but -LOADING: no sleeping for luck.  Stopping sends SIGTERM to that one pid
-and takes longer means only if they are needed.
+A server gets a free TCP port and a unix socket in its own directory, and writes its log
+and its data there.  Ready means that a PING over the unix socket is answered with
+anything but -LOADING; nothing sleeps for a guessed time.  Stopping sends SIGTERM to that
+one pid, and SIGKILL only if needed.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from testkit.resp import RawClient
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 15.0
 LOG_TAIL_BYTES = 6000
-#: Servers of tests listen on a port between these; Linux gives connections those above.
+#: Servers of tests listen on a port between these; Linux uses higher ones for connections.
 LOWEST_PORT, LOWEST_CLIENT_PORT = 10_000, 32_768
 
 
 def free_port() -> int:
     """A TCP port on which nothing listens at this moment.
 
-    It is below those that connections get, so no client takes it before the server does.
+    It is below the ports of outgoing connections, so no client takes it before the server.
     """
     while True:
         port = LOWEST_PORT + secrets.randbelow(LOWEST_CLIENT_PORT - LOWEST_PORT)
@@ -42,7 +42,7 @@ def free_port() -> int:
 
 
 def environment() -> dict[str, str]:
-    """Our environment for a process that starts elsewhere: the same sources, unbuffered."""
+    """Our environment for a process that starts in another folder: the same sources, unbuffered."""
     paths = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
     absolute = os.pathsep.join(str(Path(p).resolve()) for p in paths)
     return {**os.environ, "PYTHONPATH": absolute, "PYTHONUNBUFFERED": "1"}
@@ -70,7 +70,7 @@ class ServerProcess:
         self.port = port
         self.unix_path = str(directory / "sock")
         self.log_path = directory / "log"
-        #: How often it has asked to wait while it was loading.
+        #: How often it has answered -LOADING.
         self.loading_replies = 0
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(
@@ -154,7 +154,7 @@ def start_forebay(
     tracer: Sequence[str] = (),
     port: int | None = None,
 ) -> ServerProcess:
-    """Forebay as this interpreter sees it: compiled if installed, plain if PYTHONPATH says so."""
+    """Forebay as this interpreter finds it: compiled if installed, plain if PYTHONPATH says so."""
     program = [sys.executable, "-m", "forebay", "serve"]
     return _start("forebay", program, directory, directives, pin, tracer, port)
 

@@ -1,16 +1,16 @@
-"""A machine that is simulated: servers of one process live on it, and a seed decides what they do.
+"""A simulated machine: servers of this process run on it, and a seed decides what happens.
 
     time = Time()                                     one for all machines
     machine = SimMachine(SimDisk(), Random(7), network, ("10.0.0.1", 6379))
     assemble(config, log, SimClock(time), machine)    see sim_node.py
 
-    clock       stands still but for ``time.pass_ms``, and for a moment with each look: work
-                takes time, so that long work is done in slices, as on a real machine
-    disk        forgets what was not synced (forgetful_disk.py); may be full
+    clock       moves only by ``time.pass_ms``, and a little with each reading: work takes
+                time, so that long work is done in slices, as on a real machine
+    disk        forgets unsynced data (forgetful_disk.py); may be full
     chance      from the seed
-    thread      none: a sync is done when somebody calls ``step()``
-    children    none: a child's work is done on the spot, where all data is as it was at the
-                fork; what it says and what it writes into pipes comes out with ``step()``
+    thread      none: a sync is done when ``step()`` is called
+    children    none: a child's work is done at once, while all data is as at the fork; its
+                report and its output into pipes are delivered by ``step()``
 
 Nothing here sleeps, and no thread decides anything.
 """
@@ -60,9 +60,9 @@ class SimClock(Clock):
 
     def __init__(self, time: Time, look_us: int = 1) -> None:
         self.time = time
-        #: How much time passes between two looks at it: the speed of the machine.
+        #: How much time passes between two readings: the speed of the machine.
         self.look_us = look_us
-        #: How far wall time is ahead of monotonic time, by a clock that is right, and by this one.
+        #: How far wall time is ahead of monotonic time, by a correct clock, and by this one.
         self.true_ahead_ms = START_MS - time.ms
         self.ahead_ms = self.true_ahead_ms
 
@@ -81,7 +81,7 @@ class SimClock(Clock):
 
 
 class SimDisk(ForgetfulDisk):
-    """A disk with an end: ``room`` bytes may still be written; None: no end."""
+    """A disk with a limit: ``room`` bytes may still be written; None: no limit."""
 
     room: int | None = None
 
@@ -102,13 +102,13 @@ class SimDisk(ForgetfulDisk):
 
 
 class SimSyncer(Syncer):
-    """Syncs when it is told to."""
+    """Syncs on request."""
 
     def begin(self) -> None:
         """There is no thread."""
 
     def step(self) -> bool:
-        """Do the job that waits; False if there is none."""
+        """Do the waiting sync; False if there is none."""
         if self.jobs.empty():
             return False
         self.do(self.jobs.get())
@@ -120,14 +120,14 @@ class SimSyncer(Syncer):
 
 
 class Outflow:
-    """What a child has written into a pipe, all at once; the reader gets it piece by piece."""
+    """A child's output into a pipe, written all at once; the reader gets it piece by piece."""
 
     def __init__(self, pipe: int) -> None:
         self.pipe = pipe
         self.fd = os.dup(pipe)
         self.memory = os.memfd_create("child", os.MFD_CLOEXEC)
         self.data = b""
-        # From here on the work writes into memory, however much it is.
+        # From here on the work writes into memory, any amount.
         os.dup2(self.memory, pipe)
 
     def end_work(self) -> None:
@@ -139,7 +139,7 @@ class Outflow:
         os.set_blocking(self.fd, False)
 
     def step(self, most: int) -> bool:
-        """Let up to so many bytes through; False when nothing is left."""
+        """Let up to this many bytes through; False when nothing is left."""
         if self.data:
             try:
                 done = os.write(self.fd, self.data[:most])
@@ -154,7 +154,7 @@ class Outflow:
 
 
 class SimChildren(Children):
-    """Children that are no processes."""
+    """Children that are not processes."""
 
     def __init__(self, loop: Loop, clock: Clock) -> None:
         super().__init__(loop, clock)
@@ -166,7 +166,7 @@ class SimChildren(Children):
 
     @property
     def is_alive(self) -> bool:
-        """Whether a child has something left to say."""
+        """Whether a child still has output or its report left."""
         return self.outbox >= 0
 
     def spawn(self, work: Work, outbox: int, keep: Collection[int]) -> int:
@@ -184,13 +184,13 @@ class SimChildren(Children):
         return self.pid
 
     def step(self, most: int) -> None:
-        """The child goes on: so many bytes go through its pipes; at last it says how it was."""
+        """Let the child go on: this many bytes go through its pipes; at the end it reports."""
         if self.is_alive and not any(outflow.step(most) for outflow in self.outflows):
             os.write(self.outbox, self.last_words)
             self.leave()
 
     def crash(self) -> None:
-        """Somebody kills the child."""
+        """Kill the child."""
         if self.is_alive:
             self.end(self.pid)
 
@@ -199,7 +199,7 @@ class SimChildren(Children):
         self.leave()
 
     def leave(self) -> None:
-        """The process is gone, its ends of pipes too."""
+        """The process is gone, and so are its ends of pipes."""
         for outflow in self.outflows:
             outflow.close()
         self.outflows = []
@@ -212,7 +212,7 @@ class SimChildren(Children):
 
 
 def unheard(keys: int, size: int) -> None:
-    """How far a child is: it is done before anybody can ask."""
+    """The progress of a child; not used: it is done before anyone can ask."""
 
 
 class Connecting(Protocol):

@@ -1,4 +1,4 @@
-"""A network that is simulated: it carries bytes between servers of this process when told to.
+"""A simulated network: it carries bytes between servers of this process on request.
 
     server --socket pair--> Flow: queue --socket pair--> server        and a Flow back
                                    |
@@ -6,13 +6,13 @@
 
     network.connect(here, there)    a server opens a link (sim_machine.py)
     network.carry(wire, most)       up to ``most`` bytes of each direction arrive
-    network.cut(wire)               both ends hear of it; what was on its way is lost
+    network.cut(wire)               both ends see it; bytes in transit are lost
     network.isolate({address})      between these and all others nothing arrives any more
-    wire.is_silent = True           nobody hears anything, ever: a cable that was pulled
+    wire.is_silent = True           neither end hears anything, ever: a pulled cable
 
 A server's sockets are real ones (pairs of this process), so that its loop is the real loop.  The
-simulation reads what a server sends at once into queues of its own: how fast bytes travel is
-its business, and so is how much a server may send before it must wait.
+simulation at once reads what a server sends into its own queues.  It decides how fast bytes
+travel, and how much a server may send before it must wait.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PIECE = 1 << 16
 
 
 class NamedSocket(socket.socket):
-    """One end of a pair, which says that it has an address."""
+    """One end of a pair, with a made-up address."""
 
     def __init__(self, fd: int, address: Address) -> None:
         super().__init__(fileno=fd)
@@ -41,7 +41,7 @@ class NamedSocket(socket.socket):
 
 
 def pair(address: Address, send_bytes: int = 0) -> tuple[NamedSocket, socket.socket]:
-    """A server's end, and the simulation's; the server may have so much on its way."""
+    """A server's end, and the simulation's; the server may have this much in transit."""
     theirs, ours = socket.socketpair()
     if send_bytes:
         theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_bytes)
@@ -61,7 +61,7 @@ class Flow:
         self.is_ended = False
 
     def take(self, most: int) -> None:
-        """What the sender has sent, until so much is on its way."""
+        """Take the sender's bytes, until this much is in transit."""
         while not self.is_ended and len(self.queue) < most:
             try:
                 data = self.source.recv(PIECE)
@@ -73,27 +73,27 @@ class Flow:
             self.queue += data
 
     def give(self, most: int) -> int:
-        """Up to so many bytes arrive; how many did."""
+        """Let up to this many bytes arrive; returns how many did."""
         if self.sink is None or not self.queue:
             return 0
         try:
             done = self.sink.send(self.queue[:most])
         except BlockingIOError:
             return 0
-        except OSError:  # nobody is there to take it
+        except OSError:  # the receiver is gone
             done = len(self.queue)
         del self.queue[:done]
         return done
 
     def is_left(self) -> bool:
-        """Whether the sender has closed its end, though not all that it sent was taken."""
+        """Whether the sender has closed its end before all its bytes were taken."""
         poller = select.poll()
         poller.register(self.source, 0)
         return self.is_ended or bool(poller.poll(0))
 
     @property
     def is_over(self) -> bool:
-        """Whether all has arrived, the end included."""
+        """Whether all bytes and the end have arrived."""
         return self.is_ended and not self.queue
 
 
@@ -105,13 +105,13 @@ class Wire:
         self.there = there
         self.out = Flow(ours)
         self.back: Flow | None = None
-        #: Nothing arrives any more, and nobody is told.
+        #: Nothing arrives any more, and neither end is told.
         self.is_silent = False
-        #: So many bytes may be on their way; then the sender must wait.
+        #: How many bytes may be in transit; then the sender must wait.
         self.width = ALL
 
     def accepted(self, ours: socket.socket) -> None:
-        """The other server has let it in."""
+        """The other server has accepted it."""
         self.back = Flow(ours)
         self.back.sink, self.out.sink = self.out.source, ours
 
@@ -122,7 +122,7 @@ class Wire:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is on its way."""
+        """Whether nothing is in transit."""
         return not any(flow.queue for flow in self.flows)
 
     def close(self) -> None:
@@ -132,13 +132,13 @@ class Wire:
 
 
 class Door(Protocol):
-    """Lets connections in at an address, or not: then it says False."""
+    """Accepts connections at an address; returns False if it does not."""
 
     def admit(self, sock: socket.socket, here: Address) -> bool: ...
 
 
 class Network:
-    """All links, and what stands between them."""
+    """All links, and the partitions between them."""
 
     def __init__(self) -> None:
         self.doors: dict[Address, Door] = {}
@@ -147,20 +147,20 @@ class Network:
         #: The room of a server's own send buffer, 0 for the system's.
         self.send_bytes = 0
 
-    # What servers ask
+    # For servers
 
     def connect(self, here: Address, there: Address) -> socket.socket:
-        """A link that is being made; the other side hears of it with the next carry()."""
+        """A new link; the other side sees it with the next carry()."""
         if there not in self.doors:
             raise ConnectionRefusedError(111, "Connection refused")
         theirs, ours = pair(here, self.send_bytes)
         self.wires.append(Wire(here, there, ours))
         return theirs
 
-    # What happens to links
+    # For the simulation
 
     def carry(self, wire: Wire, most: int = ALL) -> int:
-        """Let up to so many bytes of each direction arrive; how many did."""
+        """Let up to this many bytes of each direction arrive; returns how many did."""
         done = 0
         if wire.is_silent and all(flow.is_left() for flow in wire.flows):
             self.cut(wire)
@@ -174,7 +174,7 @@ class Network:
         return done
 
     def open(self, wire: Wire) -> bool:
-        """The other side hears of a new link; False if it lets nobody in."""
+        """Offer a new link to the other side; False if it does not accept it."""
         theirs, ours = pair(wire.there, self.send_bytes)
         if self.doors[wire.there].admit(theirs, wire.here):
             wire.accepted(ours)
@@ -185,11 +185,11 @@ class Network:
         return False
 
     def is_blocked(self, wire: Wire) -> bool:
-        """Whether nothing arrives on it for now."""
+        """Whether nothing can arrive on it now."""
         return wire.is_silent or (wire.here in self.isolated) != (wire.there in self.isolated)
 
     def cut(self, wire: Wire) -> None:
-        """End a link: what is on its way is lost."""
+        """End a link: bytes in transit are lost."""
         wire.close()
         with contextlib.suppress(ValueError):
             self.wires.remove(wire)

@@ -1,14 +1,14 @@
 """A whole server on a simulated machine; it may die at any moment and start again.
 
     node = SimNode("a", ("10.0.0.1", 6379), time, network, Random(7), {"appendfsync": "always"})
-    node.start()                          or start(("10.0.0.2", 6379)): it follows that one
+    node.start()                          or start(("10.0.0.2", 6379)): it follows that node
     node.turn()                           one turn of its loop
-    node.client()                         a connection from outside of the network
-    node.kill()                           kill -9: what it wrote to the disk is there
-    node.lose_power()                     the same, and the disk forgets what was not synced
+    node.client()                         a connection from outside the network
+    node.kill()                           kill -9: its writes to the disk stay
+    node.lose_power()                     the same, and the disk forgets unsynced data
     node.stop()                           SHUTDOWN
 
-Everything in it is the server's own code: server/startup.py puts it together on the machine of
+Everything in it is the server's own code: server/startup.py assembles it on the machine of
 sim_machine.py.
 """
 
@@ -38,7 +38,7 @@ KEPT_LINES = 400
 
 
 class Lines(Log):
-    """Keeps the last lines of a log, those of earlier lives included, and defects of ours."""
+    """Keeps the last lines of a log, also of earlier lives, and our defects."""
 
     def __init__(self, clock: Clock, name: str, lines: deque[str]) -> None:
         super().__init__(clock)
@@ -53,7 +53,7 @@ class Lines(Log):
 
 
 class SimClient:
-    """A client that is not part of the network: what it sends is there at once."""
+    """A client outside the network: its bytes arrive at once."""
 
     def __init__(self, node: SimNode, address: Address = ("10.0.9.9", 1)) -> None:
         self.node = node
@@ -74,7 +74,7 @@ class SimClient:
             self.is_closed = True
 
     def received(self) -> bytes:
-        """The bytes that have come since."""
+        """The bytes that have arrived since."""
         out = bytearray()
         while not self.is_closed:
             try:
@@ -88,7 +88,7 @@ class SimClient:
         return bytes(out)
 
     def replies(self) -> list[bytes]:
-        """Whole replies that have come."""
+        """Whole replies that have arrived."""
         self.buffer += self.received()
         if not self.buffer:
             return []
@@ -104,7 +104,7 @@ class SimClient:
         return parse(replies[0]) if replies else None
 
     def close(self) -> None:
-        """The client goes away."""
+        """Disconnect the client."""
         self.is_closed = True
         self.socket.close()
 
@@ -167,7 +167,7 @@ class SimNode:
         self.is_ready = True
 
     def turn(self) -> None:
-        """One turn of the loop; the process may end by it."""
+        """One turn of the loop; the process may end in it."""
         if not self.is_alive:
             return
         try:
@@ -181,7 +181,7 @@ class SimNode:
             self.kill()
 
     def kill(self) -> None:
-        """kill -9: none of its code runs any more, and the system closes what it had open."""
+        """kill -9: none of its code runs any more, and the system closes its open files."""
         if not self.is_alive:
             return
         self.is_alive = self.is_ready = False
@@ -197,7 +197,7 @@ class SimNode:
         self.clients.clear()
 
     def lose_power(self) -> None:
-        """The machine is off; the disk has what was synced, and perhaps more."""
+        """The machine is off; the disk has the synced data, and perhaps more."""
         self.kill()
         self.disk = self._surviving()
 
@@ -207,7 +207,7 @@ class SimNode:
         return disk
 
     def stop(self) -> None:
-        """SHUTDOWN; an end with all data on disk, if the disk lets it."""
+        """SHUTDOWN; an end with all data on disk, if the disk allows it."""
         if self.is_alive:
             client = self.client()
             client.send("SHUTDOWN")
@@ -241,10 +241,10 @@ class SimNode:
         history = self.replication.side.history
         return history.replid, history.offset
 
-    # Who comes in
+    # Connections
 
     def admit(self, sock: socket.socket, here: Address) -> bool:
-        """A link from another server; False if there is nobody to take it."""
+        """Accept a link from another server; False if no server runs."""
         if self.is_alive:
             self.server.admit(sock, f"{here[0]}:{here[1]}", f"{self.address[0]}:6379")
         return self.is_alive

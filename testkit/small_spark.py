@@ -1,9 +1,9 @@
 """A small Spark that starts quickly: one JVM on this machine, for tests and soaks.
 
-``use()`` tells every JVM that this process and its children start, however they start it.  Most of
-what such a JVM does is to load and check the same eighteen thousand classes: with an archive of
-them, made once (``make`` and spark/tests/support/class_archive.py), a statement of ``forebay sql``
-takes 6 s of CPU time instead of 17.
+``use()`` sets this for every JVM that this process and its children start.  Such a JVM spends most
+of its time loading and checking the same eighteen thousand classes.  With an archive of them, made
+once (``make`` and spark/tests/support/class_archive.py), a statement of ``forebay sql`` takes 6 s
+of CPU time instead of 17.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import os
 from testkit.places import ROOT
 
 ARCHIVE = ROOT / ".venv" / "spark.jsa"
-#: A test is over before a compiler that optimises, or a collector with threads of its own, is
-#: worth its CPU time.  An archive of another Java is passed over, without a word.
+#: A test is over before an optimising compiler, or a collector with its own threads, is worth its
+#: CPU time.  An archive of another Java is silently ignored.
 JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xlog:disable -Xlog:all=error:stderr"
 VARIABLE = "SPARK_SUBMIT_OPTS"
 SETTINGS = {
@@ -26,5 +26,5 @@ SETTINGS = {
 
 
 def use(archive: str = f"-XX:SharedArchiveFile={ARCHIVE}") -> None:
-    """From now on let Spark's launcher start JVMs like that."""
+    """From now on Spark's launcher starts JVMs like that."""
     os.environ[VARIABLE] = f"{JVM_OPTIONS} {archive}"

@@ -1,4 +1,4 @@
-"""Waiting for something to become true, instead of sleeping for luck."""
+"""Waiting for something to become true, instead of sleeping for a guessed time."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def client_field(admin: RawClient, number: int, name: str) -> str:
 
 
 def wait_for_blocked(client: RawClient, count: int) -> None:
-    """Until exactly ``count`` clients are blocked."""
+    """Wait until exactly ``count`` clients are blocked."""
     wait_until(f"{count} blocked clients", lambda: info_field(client, "blocked_clients") == count)

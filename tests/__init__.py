@@ -1,1 +1,1 @@
-"""The suite: see CONTRIBUTING.md for how to run it, conftest.py for what it shares."""
+"""The suite: CONTRIBUTING.md says how to run it, conftest.py has the shared fixtures."""

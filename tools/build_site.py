@@ -1,7 +1,7 @@
 """Build the documentation as a site: `make site` writes it to build/site, without a network.
 
 The pages are written for the repository, where a link leads from file to file.  The site has
-docs/ at its top, and what lies outside of it in a folder of its own:
+docs/ at its top, and files outside of docs/ in a separate folder:
 
     docs/cli.md                       cli.html
     docs/formats/aof.md               formats/aof.html
@@ -9,10 +9,10 @@ docs/ at its top, and what lies outside of it in a folder of its own:
     examples/job_queue/README.md      project/examples/job_queue/index.html
     examples/job_queue/__main__.py    project/examples/job_queue/__main__.py.html, a page of code
 
-So each page is copied to build/pages with its links turned to the new places, together with the
+So each page is copied to build/pages with its links changed to the new places, together with the
 pictures and programs that it links to.  docs/index.md lists every page under a heading; that
-list is the navigation.  Zensical makes the HTML, and a warning of it is an error.  Settings are
-in site.toml.
+list is the navigation.  Zensical makes the HTML; its warnings are errors.  Settings are in
+site.toml.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 INDEX = DOCS / "index.md"
 SETTINGS = ROOT / "tools" / "site.toml"
-#: Every page of the documentation, wherever it lies.
+#: Every page of the documentation, in any folder.
 PAGES = [
     *sorted(ROOT.glob("*.md")),
     ROOT / "bench/README.md",
@@ -38,12 +38,12 @@ PAGES = [
     *sorted((ROOT / "examples").rglob("*.md")),
     *sorted(DOCS.rglob("*.md")),
 ]
-#: A link or a picture: what it shows and where it leads.
+#: A link or a picture: its text and its target.
 LINK = re.compile(r"\[([^][]*)\]\(([^()\s]+)\)")
 
 
 def sections() -> dict[str, list[tuple[str, Path]]]:
-    """What the index lists under each heading: titles and pages."""
+    """The titles and pages under each heading of the index."""
     _, *parts = re.split(r"^## ", INDEX.read_text(), flags=re.MULTILINE)
     found = {}
     for part in parts:
@@ -62,7 +62,7 @@ def place_of(path: Path) -> Path:
 
 
 def turned(page: Path) -> tuple[str, set[Path]]:
-    """The text of a page with links as they are in the site, and all files that it links to."""
+    """The text of a page with the links of the site, and all files that it links to."""
     linked: set[Path] = set()
 
     def turn(found: re.Match[str]) -> str:
@@ -78,7 +78,7 @@ def turned(page: Path) -> tuple[str, set[Path]]:
 
 
 def collect(pages: Path) -> None:
-    """Write every page, and every file that one links to, to its place."""
+    """Write every page, and every linked file, to its place."""
     others: set[Path] = set()
     for page in PAGES:
         text, linked = turned(page)

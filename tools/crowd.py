@@ -2,18 +2,18 @@
 
     python -m tools.crowd -n 5 server/tests      all arguments are pytest's
 
-Some tests are about real time: leases, Sentinels, browsers.  With more processes than cores, one of
-them can stand still for longer than the time that a test is about, and then what it sees is right
-and is not what was to be shown.  Alone on the machine, the same test must pass.
+Some tests depend on real time: leases, Sentinels, browsers.  With more processes than cores, one
+of them can stall for longer than the time under test.  Then the code is right, but the test fails.
+Alone on the machine, the same test must pass.
 
     first run, in the crowd --- passes ------------------------------------> 0
-        | fails in up to three tests         | in more, or it broke off ---> its exit code
+        | fails in up to three tests         | in more, or it stopped -----> its exit code
         v                                    '
     these tests, alone -------- pass: they are named as unsteady ----------> 0
         '---------------------- fail --------------------------------------> their exit code
 
 Nothing is hidden: the first failure is printed whole, and the last lines name each test that needed
-its second run.  Such a test waits for mending.
+its second run.  Such a test must be fixed.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from pathlib import Path
 
 import pytest
 
-#: If more fail, it is the code.
+#: If more tests fail, the code is at fault.
 MOST_AGAIN = 3
 
 
 def run(arguments: list[str]) -> int:
-    """Both runs; the exit code of the whole."""
+    """Both runs; returns the overall exit code."""
     with tempfile.TemporaryDirectory() as cache:
         remembering = [*arguments, "-o", f"cache_dir={cache}"]
         code = _pytest(remembering)
@@ -50,7 +50,7 @@ def _pytest(arguments: list[str]) -> int:
 
 
 def _failed(cache: Path) -> list[str]:
-    """The tests that pytest remembers."""
+    """The failed tests, from pytest's cache."""
     remembered = cache / "v" / "cache" / "lastfailed"
     return sorted(json.loads(remembered.read_text())) if remembered.exists() else []
 

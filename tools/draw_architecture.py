@@ -12,8 +12,8 @@
     | in memory     | on disk        | | in the lake     |
     +---------------+----------------+ +-----------------+
 
-Standard library only, and nothing but this file decides what is drawn, so that two runs give the
-same bytes.  ``ROOMS`` are the folders and files of the picture; a tidy test looks for each.
+Standard library only, and only this file decides what is drawn, so two runs give the same bytes.
+``ROOMS`` are the folders and files of the picture; a tidy test checks that each exists.
 Widths of letters differ between fonts: every text has room to its right.
 """
 
@@ -31,7 +31,7 @@ SAND, SAND_PALE = "#a8651d", "#f8f0e3"
 GREEN, GREEN_PALE = "#2f7d54", "#e9f4ed"
 WHITE = "#ffffff"
 
-#: What is drawn as a room of the code, below src/.
+#: The folders and files that are drawn as rooms of the code, below src/.
 ROOMS = (
     "forebay/server/net",
     "forebay/server/durability",
@@ -117,7 +117,7 @@ def box(
     dashed: bool = False,
     width: float = 1.2,
 ) -> str:
-    """A rectangle with round corners; dashed is what does not exist yet."""
+    """A rectangle with round corners; dashed means that it does not exist yet."""
     dash = ' stroke-dasharray="5 5"' if dashed else ""
     return (
         f'<rect x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}" rx="{radius}" fill="{fill}"'
@@ -225,7 +225,7 @@ def server() -> list[str]:
 
 
 def rooms() -> list[str]:
-    """The folders and files inside of the layers."""
+    """The folders and files inside the layers."""
     return [
         chip(250, 256, 170, "net/", BLUE),
         chip(836, 256, 200, "durability/", SAND),
@@ -258,7 +258,7 @@ def rooms() -> list[str]:
 
 
 def command_path() -> list[str]:
-    """One command, from its socket and back to it."""
+    """The path of one command, from its socket and back to it."""
     return [
         path("M285 152 V248"),
         path("M285 292 V576"),
@@ -282,7 +282,7 @@ def command_path() -> list[str]:
 
 
 def legend() -> list[str]:
-    """What the numbers mean."""
+    """The meaning of the numbers."""
     drawn = [
         box(1130, 104, 420, 330, WHITE, LINE, radius=18, width=1.5),
         text(1156, 142, "The path of a command", 19, weight=700),
@@ -330,7 +330,7 @@ def panel(x: float, w: float, title: str, words: str, colour: str, pale: str) ->
 
 
 def in_memory() -> list[str]:
-    """A stream as it lies in memory: nodes of entries, groups that point into it."""
+    """A stream in memory: nodes of entries, groups that point into it."""
     drawn = panel(50, 500, "In memory", "a radix tree of nodes; groups remember", BLUE, BLUE_PALE)
     for node, first in enumerate((1, 4, 7)):
         x = 74 + node * 152
@@ -395,7 +395,7 @@ def in_the_lake() -> list[str]:
 
 
 def flows() -> list[str]:
-    """From the code to the three places."""
+    """Arrows from the code to the three places."""
     return [
         path("M500 678 V842"),
         path("M1019 498 V842", SAND),

@@ -1,14 +1,14 @@
-"""Write the pages of docs/ that only repeat tables in the source, and the picture.
+"""Write the pages of docs/ that repeat tables in the source, and the picture.
 
     python tools/generate_docs.py            write the pages
-    python tools/generate_docs.py --check    fail if a page is not what the tables say
+    python tools/generate_docs.py --check    fail if a page differs from its table
 
 The command table (commands/table.py), the table of directives
 (server/config/table.py, inert.py), the connector's table of options
 (forebay_spark/options.py), the settings of jobs (forebay_spark/pipeline) and the
-signatures of the workers (workers_reference.py) are the only descriptions there are;
-the pages repeat them for readers, so nobody edits the pages.  docs/architecture.svg is
-drawn by draw_architecture.py.
+signatures of the workers (workers_reference.py) are the only sources; the pages repeat
+them for readers and are never edited by hand.  draw_architecture.py draws
+docs/architecture.svg.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tools.draw_architecture import drawing  # noqa: E402
 
 NOTICE = "<!-- Made by tools/generate_docs.py from the tables in the source; do not edit. -->"
 
-#: Groups in the order of a reader's interest; others follow by name.
+#: Groups in the order of importance to readers; others follow by name.
 GROUP_ORDER = ("stream", "generic", "string", "list", "set", "transactions", "pubsub")
 
 COMMANDS_HEAD = """\
@@ -99,7 +99,7 @@ Settings that are tables of their own. `[[...]]` may be repeated; one alone may 
 `[...]`. In YAML they are mappings, and lists of mappings.
 """
 
-#: How Spark writes what Python writes differently.
+#: Spark's spelling of values that Python spells differently.
 SPARK_WORDS = {"True": "true", "False": "false"}
 
 

@@ -1,12 +1,12 @@
-"""Which lines of the hot functions still make or touch Python objects when compiled.
+"""Finds lines of hot functions that still make or use Python objects when compiled.
 
     .venv/bin/python tools/hot_lines.py            every hot function
     .venv/bin/python tools/hot_lines.py core.node  one module
 
-An untyped local is a Python object without a word of warning.  The build leaves a
-page for each module that shows the C of each line.  This reads it and names the lines
-of HOT functions whose C calls into the interpreter for numbers, names, tuples or calls.
-tests/tidy fails if there is any.  The pages are about the installed package: run
+An untyped local becomes a Python object without any warning.  The build leaves a page
+for each module that shows the C code of each line.  This tool reads it and names the
+lines of HOT functions whose C calls the interpreter for numbers, names, tuples or calls.
+tests/tidy fails if there is any.  The pages describe the installed package: run
 `make setup` after an edit.
 """
 
@@ -23,7 +23,7 @@ TREE = Path(__file__).resolve().parents[1] / "build" / "server" / "tree"
 SOURCES = TREE / "src"
 PAGES = TREE / "build" / "cython" / "src"
 
-#: Per module the functions that run once per command, entry, field or argument.
+#: The functions of each module that run once per command, entry, field or argument.
 HOT = {
     "core.ids": ["before", "successor", "predecessor", "parse_bound"],
     "core.listpack": ["put_int", "put_string", "is_int", "read_int", "read_string", "skip", "back"],
@@ -104,7 +104,7 @@ HOT = {
     "server.durability.aof_turn": ["read", "write"],
 }
 
-#: Lines of hot functions that may touch Python objects, by the words they begin with, and why.
+#: Lines of hot functions that may use Python objects, by their first words, and why.
 ALLOWED = {
     "core.slab.release": {"del self.large": "an entry that was delivered 2**32 times"},
     "commands.streams.xadd.record_xadd": {"ctx.notify": "somebody listens to keyspace events"},
@@ -137,7 +137,7 @@ LINE = re.compile(
     r"(?:\s*<pre class=.cython code[^>]*>(.*?)</pre>)?",
     re.DOTALL,
 )
-#: Lines that are let through: they leave the hot way, or make one object on purpose.
+#: Allowed lines: they leave the hot path, or make one object on purpose.
 LEAVING = re.compile(r"\braise\b|\bassert\b|\bexcept\b|= [A-Z][A-Za-z]+\(")
 #: Indexing a typed list names the interpreter only in the branch for a wrong type.
 TYPED_INDEX = re.compile(r"__Pyx_GetItemInt_List\([^;]*;")
@@ -163,13 +163,13 @@ def bodies(module: str) -> dict[int, str]:
 
 
 def is_allowed(function: str, text: str) -> bool:
-    """Whether a line, as Cython prints it, is one of those that may be slow."""
+    """Whether a line, as Cython prints it, is allowed to be slow."""
     code = text.partition(":")[2].strip()
     return any(code.startswith(words) for words in ALLOWED.get(function, ()))
 
 
 def slow_lines(module: str) -> list[str]:
-    """The lines that touch Python objects, as text for a person."""
+    """The lines that use Python objects, as text for a person."""
     hot = bodies(module)
     found = []
     for match in LINE.finditer(annotated(module)):

@@ -1,6 +1,6 @@
-"""Put the tools or one distribution into the environment that runs this file.
+"""Installs the tools or one distribution into the environment that runs this file.
 
-    install.py tools      what pyproject.toml and the distributions name as dependencies
+    install.py tools      the dependencies in pyproject.toml and in the distributions
     install.py server     the distribution `forebay`, compiled, not editable
     install.py spark      the distribution `forebay-spark`
     install.py workers    the distribution `forebay-workers`
@@ -8,18 +8,18 @@
     install.py sanitized FOLDER    the server with AddressSanitizer and UBSan, into this folder and
                           not into the environment: reliability/sanitized.py runs programs on it
 
-A distribution goes the way that a user's copy goes, so that tests run on what users get:
+A distribution is built as for users, so that tests run on the same files that users get:
 
     server/ --> build/server/sdist/*.tar.gz --> build/server/tree/ --> build/server/wheels/*.whl
             --> this environment
 
-``tree`` is the unpacked sdist and stays, so that only changed modules are compiled again, and
-those that are made of types that have changed.
+``tree`` is the unpacked sdist and stays, so that only changed modules, and modules that use
+changed types, are compiled again.
 A file is written only if its content has changed, and then gets the current time.  With the time
 of its source, an edit made during the last build would look older than that build.
-What is no longer in the sdist is removed, and plain copies of an older build too: a module that
-was deleted in the sources must not live on in the wheel.  The build runs without isolation, so that
-Cython need not be fetched for each.
+Files that are no longer in the sdist are removed, and so are plain copies of an older build: a
+module that was deleted in the sources must not stay in the wheel.  The build runs without
+isolation, so that Cython need not be downloaded for each one.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ CIMPORT = re.compile(r"^from (\S+) cimport (.+)$", re.MULTILINE)
 
 
 def pip(*arguments: str) -> None:
-    """Run pip of this interpreter; its failure is ours."""
+    """Run pip of this interpreter; if it fails, this program fails."""
     command = [sys.executable, "-m", "pip", *arguments, "--disable-pip-version-check", "-q"]
     subprocess.run(command, cwd=ROOT, check=True)
 
 
 def install_tools() -> None:
-    """The tools of the repository, and what its distributions need, without these themselves."""
+    """Install the tools of the repository and the dependencies of its distributions."""
     tools = described(ROOT)["dependency-groups"]["dev"]
     pip("install", *tools, *needed())
 
@@ -63,14 +63,14 @@ def needed() -> Iterator[str]:
 
 
 def described(folder: Path) -> dict[str, Any]:
-    """What a folder's pyproject.toml says."""
+    """The content of a folder's pyproject.toml."""
     return tomllib.loads((folder / "pyproject.toml").read_text())
 
 
 def make_sdist(source: Path, folder: Path) -> Path:
-    """Pack the sources of a distribution as they would be given away."""
-    # setuptools adds what an older list of sources names: a file that is left out
-    # by mistake would come along on this machine and on no other.
+    """Pack the sources of a distribution as for a release."""
+    # setuptools adds the files of an older list of sources: a file that is left out by
+    # mistake would be included on this machine only.
     for old in source.glob("src/*.egg-info/SOURCES.txt"):
         old.unlink()
     shutil.rmtree(folder, ignore_errors=True)
@@ -84,7 +84,7 @@ def make_sdist(source: Path, folder: Path) -> Path:
 
 
 def unpack(sdist: Path, tree: Path) -> None:
-    """Make ``tree`` the content of the sdist; its own ``build`` stays, and so do equal files."""
+    """Make ``tree`` equal to the sdist; its ``build`` folder and equal files stay."""
     wanted = set()
     with tarfile.open(sdist) as archive:
         for member in archive:
@@ -99,7 +99,7 @@ def unpack(sdist: Path, tree: Path) -> None:
 
 
 def write_if_new(path: Path, content: bytes) -> None:
-    """Give a file this content, unless it has it."""
+    """Write this content to a file, unless it is there already."""
     if not path.exists() or path.read_bytes() != content:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -115,7 +115,7 @@ def forget_old_copies(tree: Path) -> None:
 
 
 def forget_stale_modules(tree: Path) -> None:
-    """Drop the C of each module that is made of types that are newer than it.
+    """Delete the C code of each module that uses types that are newer.
 
     Cython compares times as well, but overlooks ``from package cimport module``: the C would
     still use a name that the other module no longer has.
@@ -128,7 +128,7 @@ def forget_stale_modules(tree: Path) -> None:
 
 
 def types_of(pxd: Path, src: Path) -> set[Path]:
-    """A module's own types, and all that these are made of."""
+    """A module's own types, and all types that they use."""
     found: set[Path] = set()
     todo = [pxd]
     while todo:
@@ -146,7 +146,7 @@ def types_of(pxd: Path, src: Path) -> set[Path]:
 
 
 def make_wheel(tree: Path, folder: Path) -> Path:
-    """Build what lies in the tree; a module that is to be compiled is."""
+    """Build a wheel from the tree, with its compiled modules."""
     forget_old_copies(tree)
     forget_stale_modules(tree)
     shutil.rmtree(folder, ignore_errors=True)
@@ -156,7 +156,7 @@ def make_wheel(tree: Path, folder: Path) -> Path:
 
 
 def install_distribution(name: str) -> None:
-    """Sources to sdist to wheel to this environment, in place of the last one."""
+    """Sources to sdist to wheel to this environment; replaces the last one."""
     place = BUILD / name
     unpack(make_sdist(ROOT / name, place / "sdist"), place / "tree")
     wheel = make_wheel(place / "tree", place / "wheels")

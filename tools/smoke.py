@@ -3,7 +3,7 @@
     python tools/smoke.py
 
 cibuildwheel runs this on every wheel (pyproject.toml), in an environment that has the package
-and nothing else.  So it uses the standard library alone, and speaks the protocol by hand.
+and nothing else.  So it uses only the standard library, and writes the protocol itself.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ START_S = 30.0
 
 
 def main() -> int:
-    """Exit code 0 if an entry survives the death of its server."""
+    """Exit code 0 if an entry survives a kill of its server."""
     with tempfile.TemporaryDirectory(prefix="forebay-smoke-") as name:
         folder = Path(name)
         with serving(folder) as server:
@@ -60,7 +60,7 @@ def wait_until_ready(folder: Path, server: subprocess.Popen[bytes]) -> None:
 
 
 def ask(folder: Path, command: str) -> bytes:
-    """The reply to one command, as it came."""
+    """The raw reply to one command."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(START_S)
         client.connect(str(folder / "s"))

@@ -7,8 +7,8 @@
         \"\"\"
 
 becomes a heading, the line of a call, the sentence, and a row of a table: name, type, default,
-meaning.  A parameter that must be given may go without a row.  A docstring that speaks of one
-option must speak of all.  Commands are told from their options in the same way.
+meaning.  A required parameter may be without a row.  A docstring that describes one option must
+describe all.  Commands and their options are documented in the same way.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ Every public name of `forebay_workers`, and the commands that it adds to `foreba
 [The guide](workers.md) says how they work together.
 """
 
-#: Names that a user is given by an App and does not import.
+#: Names that a user gets from an App and does not import.
 GIVEN = (Once, DeadLetters, Letter)
-#: Classes that a user makes; the others are made for him.
+#: Classes that a user makes; the others are made for the user.
 MADE = ("App", "Retry", "Patience", "Failed", "TestApp", "Partitioned")
-#: What an object of a class is called in a call, if not as its class in small letters.
+#: The name of an object of a class in a call, if not its class in lower case.
 CALLED = {"DeadLetters": "dead_letters", "TestApp": "t"}
-#: Names that cyclopts makes and nobody writes.
+#: Names that cyclopts makes and users do not write.
 UNSAID = ("--no-", "--empty-")
 NAMED = re.compile(r"^``(\w+)``: (.*)$")
 
@@ -66,7 +66,7 @@ def page() -> str:
 
 
 def told(documented: Any) -> tuple[str, Rows]:
-    """The prose of a docstring, and what it says of each name."""
+    """The prose of a docstring, and its text about each name."""
     prose: list[str] = []
     rows: Rows = {}
     last = ""
@@ -83,7 +83,7 @@ def told(documented: Any) -> tuple[str, Rows]:
 
 
 def plain(text: str) -> str:
-    """Marks of docstrings as marks of a page."""
+    """Convert the markup of docstrings to that of a page."""
     return text.replace("``", "`")
 
 
@@ -113,7 +113,7 @@ def class_section(kind: type) -> Iterator[str]:
 
 
 def is_documented(member: Any) -> bool:
-    """Whether a member of a class is something to call or to look at."""
+    """Whether a member of a class is a method or a property."""
     return isinstance(member, property) or inspect.isfunction(member)
 
 
@@ -129,7 +129,7 @@ def member_section(owner: str, name: str, member: Any) -> Iterator[str]:
 
 
 def call_section(called: str, function: Callable[..., Any], rows: Rows) -> Iterator[str]:
-    """How it is called, and what each parameter means."""
+    """The call, and the meaning of each parameter."""
     signature = inspect.signature(function)
     parameters = [one for one in signature.parameters.values() if one.name != "self"]
     waits = "await " if inspect.iscoroutinefunction(function) else ""
@@ -155,7 +155,7 @@ def call_section(called: str, function: Callable[..., Any], rows: Rows) -> Itera
 
 
 def shown(parameters: list[inspect.Parameter]) -> Iterator[str]:
-    """The parameters of a call: those that must be given, and the names of the others."""
+    """The parameters of a call: the required ones, and the names of the others."""
     has_star = False
     for one in parameters:
         if one.kind is one.KEYWORD_ONLY and not has_star:

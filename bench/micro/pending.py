@@ -1,4 +1,4 @@
-"""What a pending entry costs: time of every operation, and memory.
+"""The cost of a pending entry: time of every operation, and memory.
 
     python bench/micro/pending.py [entries]
 
@@ -123,7 +123,7 @@ def measure_group(n: int, loops: ModuleType) -> None:
 
 
 def measure_references(n: int, loops: ModuleType) -> None:
-    """The price of having no index from entries to groups, in the order of a trim."""
+    """The cost of having no index from entries to groups, in the order of a trim."""
     for groups in (1, 3, 10):
         stream, first, _ = new_group(n // 10, loops)
         stream.groups.insert(b"0", first)

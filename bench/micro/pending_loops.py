@@ -1,4 +1,4 @@
-"""The loops that pending.py times: compiled, so that a call costs what it costs in the server."""
+"""The loops that pending.py times; compiled, so that a call costs the same as in the server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def add_in_order(pending: Pending, owner_no: int, n: int) -> int:
 
 
 def deliver(group: Group, stream: Stream, consumer: Consumer, n: int) -> int:
-    """All of a new entry's delivery but reading it."""
+    """The whole delivery of a new entry, except reading it."""
     for i in range(n):
         group.deliver(stream, 1000 + i, 0, consumer, i // 1000, False)
     return 0
@@ -31,7 +31,7 @@ def ack(group: Group, n: int, step: int) -> int:
 
 
 def claim(group: Group, consumer: Consumer, n: int, step: int) -> int:
-    """Hand entries to another consumer, in that same order."""
+    """Hand entries to another consumer, in the same order."""
     at = 0
     for i in range(n):
         group.claim(group.pending.find(1000 + at, 0), consumer, n, n + i // 1000)

@@ -1,4 +1,4 @@
-"""Where the CPU time of a row goes: to Spark's JVM, its Python workers, and the server.
+"""The CPU time of a row, split into Spark's JVM, its Python workers, and the server.
 
 Rates depend on other programs and on waiting; CPU time depends on them much less.  It shows
 how far a rate could still rise.
@@ -24,7 +24,7 @@ class Usage(NamedTuple):
     server: float
 
     def per_row_us(self, before: Usage, rows: int) -> Usage:
-        """What was used since then for each row, in microseconds."""
+        """The time used since then for each row, in microseconds."""
         return Usage(*((now - then) / rows * 1e6 for now, then in zip(self, before, strict=True)))
 
 

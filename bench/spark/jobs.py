@@ -1,8 +1,8 @@
 """The archive job against writing the same rows from memory; and rows written to streams.
 
 The job does more than write: it starts a streaming query, fetches and decodes, syncs its
-files to the disk and commits.  It is compared with the least that Spark could do: write the
-same rows, ready in its memory, to Parquet files of the same partitions.
+files to the disk and commits.  It is compared with the least work that Spark could do: write
+the same rows, ready in its memory, to Parquet files of the same partitions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ARCHIVE = "archive"
 
 
 class Archives:
-    """Archive jobs on lakes of their own, and what is told about them."""
+    """Archive jobs on lakes of their own, and the figures about them."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
@@ -46,11 +46,11 @@ class Archives:
         self.saved = ""
 
     def folder(self) -> str:
-        """A new one."""
+        """A new folder."""
         return f"{self._stage.folder}/{next(self._numbers)}"
 
     def run_s(self) -> float:
-        """The job on an empty lake; what its one micro-batch took alone is kept."""
+        """Run the job on an empty lake; the time of its one micro-batch is kept."""
         path = self.folder()
         start = time.perf_counter()
         flow = Archive(source=self.source, lake=path).start(self._stage.spark)
@@ -72,16 +72,16 @@ class Archives:
         return time.perf_counter() - start
 
     def read_s(self) -> float:
-        """The way back: all columns of a lake to nowhere."""
+        """The way back: read all columns of a lake and drop them."""
         return to_noop_s(frame_of(self._stage.spark, self.lake.snapshot()))
 
     def read_saved_s(self) -> float:
-        """The same of the files that Spark wrote."""
+        """The same for the files that Spark wrote."""
         return to_noop_s(self._stage.spark.read.parquet(self.saved))
 
 
 def archive(stage: Stage) -> list[Line]:
-    """Seconds of the whole job, and of the micro-batch that is its work; and what it leaves."""
+    """Seconds of the whole job, and of the micro-batch that is its work; and the lake it leaves."""
     stage.prepare(stage.forebay)
     archives = Archives(stage)
     rows = EntryColumns(PLAIN).dated(stage.read(stage.forebay)).cache()
@@ -106,7 +106,7 @@ def archive(stage: Stage) -> list[Line]:
 
 
 def sink(stage: Stage) -> list[Line]:
-    """Rows a second into a stream, with the guarantee that is the default and without."""
+    """Rows a second into a stream, with the default guarantee and without it."""
     lines = []
     for title, delivery in (("exactly once", "exactly-once"), ("at least once", "at-least-once")):
         name = f"write to a stream, {title}"

@@ -1,13 +1,13 @@
-"""A lake with a long history and one with many files: what a commit and a plan take.
+"""How long a commit and a plan take: on a lake with a long history, and on one with many files.
 
     commit    Lake.commit with one small file: at version 10, after thousands of commits that
-              left a file each, and when these are merged
+              left a file each, and after these are merged
     plan      table(...), and Spark's tasks for it, over thousands of files
     an hour   the same for one hour of them, counted
 
-History is written by hand in the open format, from a real commit, as quickly as the disk can;
-each ``STRIDE`` of it ends with a real commit, which makes a checkpoint and tidies the log.  So the
-log is as long as commits alone would have left it.
+This module writes the history directly in the open format, from a real commit, as quickly as the
+disk can.  Each ``STRIDE`` of it ends with a real commit, which makes a checkpoint and tidies the
+log.  So the log is as long as commits alone would have left it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ STREAM = "orders"
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 FEW, COMMITS, STRIDE = 10, 60, 500
 COMMIT_GOAL_MS = 50.0
-#: Milliseconds to plan so many files.
+#: Milliseconds to plan this many files.
 PLAN_GOAL_MS = {2_000: 1_000.0, 10_000: 3_000.0}
 
 
@@ -81,7 +81,7 @@ def merge(lake: Lake) -> None:
 
 
 def grow(lake: Lake, version: int) -> Lake:
-    """The lake at a version, with as many files."""
+    """Bring the lake to a version, with as many files."""
     lake.create(about_archive(Source(streams=(STREAM,)), None))
     commit_ms(lake)
     first = Path(lake.root, commit_path(1)).read_text()
@@ -96,7 +96,7 @@ def grow(lake: Lake, version: int) -> Lake:
 
 
 def commit_ms(lake: Lake) -> float:
-    """Milliseconds of one commit, which is safe on disk then."""
+    """Milliseconds of one commit, until it is safe on disk."""
     version = lake.snapshot().version + 1
     file = NewFile(f"part-{version}.parquet", 100, 1, VALUES, '{"numRecords": 1}')
     start = time.perf_counter()
@@ -111,7 +111,7 @@ VALUES = {"stream": STREAM, "date": "2026-01-01"}
 
 
 def plans(stage: Stage) -> list[Line]:
-    """A table of all files and one of an hour, as a user at a notebook waits for them."""
+    """A table of all files and one of an hour, as a user of a notebook waits for them."""
     lines = []
     for count in stage.plan.lake_files:
         path = f"{stage.folder}/files-{count}"

@@ -1,7 +1,7 @@
-"""A line of the table: our figure, the one it is compared with, and what the ratio should be.
+"""A line of the table: our figure, the one it is compared with, and the target of the ratio.
 
-Cases are measured in turns, round after round, so that a neighbour on the machine hurts them
-alike; the figure is the median.  What runs in Spark runs once before, to warm up: Spark compiles
+Cases are measured in turns, round after round, so that other programs on the machine hurt them
+alike; the figure is the median.  A case in Spark runs once before, to warm up: Spark compiles
 a query when it first runs, and starts Python workers.
 """
 
@@ -18,7 +18,7 @@ Samples = dict[str, list[float]]
 
 @dataclass(frozen=True)
 class Line:
-    """One comparison; without a target it is only told."""
+    """One comparison; without a target it is only reported."""
 
     name: str
     against: str
@@ -42,7 +42,7 @@ class Line:
 
     @property
     def goal(self) -> str:
-        """What the ratio should be, for a person."""
+        """The target of the ratio, as text."""
         if self.target is None:
             return ""
         return f"{'≤' if self.smaller_is_better else '≥'} {self.target}"
@@ -72,7 +72,7 @@ def table(lines: Sequence[Line]) -> list[str]:
 
 
 def in_turns(rounds: int, cases: Mapping[str, Callable[[], float]]) -> Samples:
-    """What each case gave in each round."""
+    """The result of each case in each round."""
     samples: Samples = {name: [] for name in cases}
     for _ in range(rounds):
         for name, run in cases.items():

@@ -1,7 +1,7 @@
-"""The same entries in one stream and in a thousand: what a stream costs beside its entries.
+"""The same entries in one stream and in a thousand: the cost of a stream besides its entries.
 
-Short streams share a task, so a thousand of them should cost little more than one; what is left
-is a page, a check and, in an archive, a file for each of them.
+Short streams share a task, so a thousand of them should cost little more than one.  The rest is
+a page, a check and, in an archive, a file for each of them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def streams(stage: Stage) -> list[Line]:
 
 
 def prepare(stage: Stage) -> int:
-    """About half of the plan's entries, twice; how many that are."""
+    """Add about half of the plan's entries, twice; returns how many."""
     each = PIPELINE * max(1, stage.plan.entries // 2 // STREAMS // PIPELINE)
     fill(stage.forebay, f"{ONE}:0".encode(), each * STREAMS)
     for number in range(STREAMS):

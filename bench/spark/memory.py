@@ -1,8 +1,8 @@
-"""How much memory a task takes to read a long range: the same, however long it is.
+"""How much memory a task needs to read a long range: the same for any length.
 
     python -m bench.spark.memory URL STREAM FOLDER
 
-tells by how many megabytes reading STREAM grows a process: its highest resident size less that
+prints by how many megabytes reading STREAM grows a process: its highest resident size minus that
 before the first entry.  It reads as a task of Spark does, and drops each batch as Spark does
 once it is sent; or, if FOLDER is not empty, writes them there as a task of the archive does.
 """
@@ -35,7 +35,7 @@ LARGE_BYTES = 1 << 20
 BYTES_PER_MB = 1e6
 #: Every reading is a fresh process, so few are enough.
 ROUNDS = 3
-#: A range many times as long may take this much more; the rest is the allocator's mood.
+#: A range many times as long may take this much more: the allocator varies.
 BOUND = 1.25
 
 
@@ -82,7 +82,7 @@ def fill_large(peer: Peer, key: bytes, count: int) -> None:
 
 
 def growth_mb(peer: Peer, stream: str, folder: str = "") -> float:
-    """What the process below says."""
+    """The figure that the process below prints."""
     command = [sys.executable, "-m", "bench.spark.memory", url(peer), stream, folder]
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
@@ -96,7 +96,7 @@ def whole(tasks: Iterable[object]) -> Task:
 
 
 def read_all(address: str, stream: str, folder: str = "") -> None:
-    """What a task does, with batches dropped or written."""
+    """Read as a task does; batches are dropped or written."""
     options = read_options({"url": address, "streams": stream}, BATCH)
     reader = BatchReader(PLAIN, options)
     task = whole(reader.partitions())
@@ -117,10 +117,10 @@ def status_bytes(name: str) -> int:
 
 
 def main() -> None:
-    """Read a little, so that everything is loaded; then all of it, and tell the growth."""
+    """Read a little, so that everything is loaded; then read all of it, and print the growth."""
     address, stream, folder = sys.argv[1:]
     read_all(address, WARM.decode(), folder)
-    Path("/proc/self/clear_refs").write_text("5")  # the highest size begins anew
+    Path("/proc/self/clear_refs").write_text("5")  # reset the highest size
     before = status_bytes("VmRSS")
     read_all(address, stream, folder)
     print((status_bytes("VmHWM") - before) / BYTES_PER_MB)

@@ -1,11 +1,11 @@
-"""Batch reads to Spark's noop sink: how many rows a second, and against what.
+"""Batch reads to Spark's noop sink: rows a second, compared with four other ways.
 
     Forebay   const           the same columns, ready-made: the ceiling of the transport
               tuples          the same entries as Python tuples, as a simple source would do it
               redis XRANGE    the same connector on redis-server
               XRANGE          the same connector on Forebay, without the server's help
 
-Only the job is timed, not the making of the table.  The warm-up counts the rows of every case.
+Only the job is timed, not the creation of the table.  The warm-up counts the rows of every case.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def measure(stage: Stage, title: str, schema: str | None) -> list[Line]:
 
 
 def show_cpu(title: str, ways: dict[str, Usage]) -> None:
-    """Where the time of a row goes."""
+    """Show how the CPU time of a row is split."""
     print(f"\n{title}: CPU microseconds per row")
     print(f"  {'':24}" + "".join(f"{name:>10}" for name in (*Usage._fields, "all")))
     for name, used in ways.items():

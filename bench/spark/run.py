@@ -4,7 +4,7 @@
 
 Prints each line as it is done, writes bench/out/spark-*.json with the figures of every round,
 and after a full run the table in docs/spark.md.  redis-server, Forebay and Spark share the
-machine, as they would on a desk.
+machine, as they would on a developer's machine.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MEASUREMENTS: dict[str, Callable[[Stage], list[Line]]] = {
 
 
 def arguments() -> argparse.Namespace:
-    """What the command line says."""
+    """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the entries")
     parser.add_argument("--only", default="", help=f"one of: {', '.join(MEASUREMENTS)}")

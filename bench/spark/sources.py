@@ -1,10 +1,10 @@
 """Data sources to compare with: the ceiling of the transport, and the naive way.
 
     bench-const    sends one ready-made record batch again and again: nothing is fetched or
-                   decoded, so this is what Spark itself takes from a Python source
+                   decoded, so this is the most that Spark itself takes from a Python source
     bench-tuples   plans and fetches as the connector does, but hands over Python tuples
 
-Both deliver the columns of whatever schema they are read with.  Workers import this module,
+Both deliver the columns of the schema that they are read with.  Workers import this module,
 and keep the ready-made batch from one task to the next.
 """
 
@@ -39,17 +39,17 @@ from forebay_spark.values.schema import is_plain
 
 #: As many rows as a page of the connector has at most.
 BATCH_ROWS = 20_000
-#: What a naive connector asks for at once.
+#: How many entries a naive connector asks for at once.
 TUPLE_PAGE_ENTRIES = 10_000
 MICRO_BATCH_TASKS = 2
-#: What the offsets of the ready-made stream count.
+#: The key of an offset of the ready-made stream: how many rows were sent.
 SENT = "sent"
 
 Offset = dict[str, int]
 
 
 def make_batch(schema: StructType, rows: int) -> pa.RecordBatch:
-    """What the connector makes of the first entries of the bench's stream."""
+    """The record batch that the connector makes of the first entries of the bench's stream."""
     decoder = Decoder(schema, read_options({"streams": STREAM.decode()}, BATCH))
     entries = [[entry_id(at), list(F4)] for at in range(rows)]
     return decoder.batch(STREAM.decode(), EntryPage(entries))
@@ -62,7 +62,7 @@ def ready_batch(schema_json: str) -> pa.RecordBatch:
 
 
 class Rows(InputPartition):
-    """A task of so many rows."""
+    """A task of this many rows."""
 
     def __init__(self, rows: int) -> None:
         super().__init__(rows)
@@ -170,7 +170,7 @@ CONVERSIONS: dict[type, Callable[[bytes], Any]] = {
 
 
 def tuple_maker(schema: StructType) -> Callable[[str, bytes, list[bytes]], tuple[Any, ...]]:
-    """How an entry becomes a row of this schema, with as little as Python needs for it."""
+    """A function that makes a row of this schema from an entry, with as little work as possible."""
     if is_plain(schema):
         return plain_tuple
     wanted = [(field.name.encode(), CONVERSIONS[type(field.dataType)]) for field in schema]

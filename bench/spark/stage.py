@@ -1,4 +1,4 @@
-"""What every measurement needs: both servers, one Spark session, a folder, and how much to do."""
+"""The stage of every measurement: both servers, one Spark session, a folder, and how much to do."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PARTITIONS = 2
 
 @dataclass(frozen=True)
 class Plan:
-    """How much to do: a full run is for the documentation, a quick one for the desk."""
+    """How much to do: a full run is for the documentation, a quick one for the developer."""
 
     rounds: int
     entries: int
@@ -105,7 +105,7 @@ class Stage:
         return (reader if schema is None else reader.schema(schema)).load()
 
     def prepare(self, peer: Peer) -> None:
-        """The stream that is read, as long as the plan wants it; made once."""
+        """Make the stream that is read, once, with the length of the plan."""
         if peer.command("XLEN", STREAM) != self.plan.entries:
             peer.command("DEL", STREAM)
             fill(peer, STREAM, self.plan.entries)
@@ -123,7 +123,7 @@ def url(peer: Peer) -> str:
 
 @contextmanager
 def on_stage(plan: Plan) -> Iterator[Stage]:
-    """Servers and folder for one run; everything is gone afterwards."""
+    """Servers and a folder for one run; everything is removed afterwards."""
     with (
         TemporaryDirectory(prefix="fb-bench-") as folder,
         running(["redis", "forebay"], pinned=False) as (redis, forebay),

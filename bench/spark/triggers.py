@@ -1,8 +1,8 @@
-"""What a micro-batch costs when there is next to nothing to read.
+"""The cost of a micro-batch when there is next to nothing to read.
 
 Two rows in two tasks, to the noop sink: nearly all of the time is Spark's own (checkpoint,
-planning, a round trip to two Python workers).  Ours is compared with a source that does
-nothing but send a ready-made row, in the same session; what is above that is the connector.
+planning, a round trip to two Python workers).  Ours is compared with a source that only
+sends a ready-made row, in the same session; the difference is the connector's cost.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def micro_batches(stage: Stage) -> list[Line]:
 
 
 def trigger_ms(stage: Stage, frame: DataFrame, mark: str, number: int) -> float:
-    """The median trigger of one query, run to its end; its offsets bear the mark of its source."""
+    """The median trigger of one query, run to its end; its offsets carry the mark of its source."""
     writer = frame.writeStream.format("noop").trigger(availableNow=True)
     query = writer.option("checkpointLocation", f"{stage.folder}/checkpoint-{number}").start()
     query.awaitTermination()

@@ -7,9 +7,9 @@
     batch        forebay_workers, lists of 500
     faststream   FastStream's subscriber on a stream with a group
     bare 1       redis-py: read one, handle it, acknowledge it
-    worker 1     forebay_workers with nothing to gain from many: prefetch and concurrency of 1
-    ceiling      what Python can do at most: read 1000, make a dict of each, acknowledge all in one
-                 command; no leases, no retries, no end in good order
+    worker 1     forebay_workers without any batching: prefetch and concurrency of 1
+    ceiling      the most that Python can do: read 1000, make a dict of each, acknowledge all in
+                 one command; no leases, no retries, no orderly end
 
 Every program handles messages of one stream in a group of its own, with a handler that adds a
 number.  A round runs all of them, so that a busy machine is busy for all; the median ratio counts.
@@ -39,19 +39,19 @@ from testkit.servers import ServerProcess, start_forebay
 
 STREAM = "bench"
 FULL, QUICK = (100_000, 5), (20_000, 3)
-#: Slow programs handle this part of the messages; to quick ones their start would matter.
+#: Slow programs handle this share of the messages; quick ones need all, or their start would count.
 SLOW, SLOW_PART = ("bare", "faststream", "bare 1", "worker 1"), 0.1
 PAGE = 1000
 
 
 class Pace(NamedTuple):
-    """What a program needed."""
+    """The time that a program needed."""
 
     seconds: float
     cpu_s: float
 
     def each(self, count: int) -> Pace:
-        """For one of so many messages."""
+        """The time for one of this many messages."""
         return Pace(self.seconds / count, self.cpu_s / count)
 
 
@@ -59,13 +59,13 @@ Program = Callable[[str, int, str], Awaitable[Pace]]
 
 
 class Watch:
-    """Takes the time from its making on."""
+    """Measures the time since it was created."""
 
     def __init__(self) -> None:
         self._began = time.perf_counter(), time.process_time()
 
     def stop(self) -> Pace:
-        """What has passed."""
+        """The time that has passed."""
         began_s, began_cpu_s = self._began
         return Pace(time.perf_counter() - began_s, time.process_time() - began_cpu_s)
 
@@ -86,12 +86,12 @@ class Done:
             self._all.set()
 
     async def wait(self) -> None:
-        """Until all are handled."""
+        """Wait until all are handled."""
         await self._all.wait()
 
 
 async def bare(url: str, count: int, group: str) -> Pace:
-    """The loop that everybody writes first."""
+    """The loop that most people write first."""
     return await bare_loop(url, count, group, 100)
 
 
@@ -136,7 +136,7 @@ async def worker(
 
 
 async def worker_one(url: str, count: int, group: str) -> Pace:
-    """The same, with nothing to gain from many."""
+    """The same without any batching."""
     return await worker(url, count, group, prefetch=1, concurrency=1)
 
 
@@ -165,7 +165,7 @@ async def timed(app: App, done: Done) -> Pace:
 
 
 async def faststream(url: str, count: int, group: str) -> Pace:
-    """The same with FastStream, which needs the group's place told."""
+    """The same with FastStream, which must be told where the group starts."""
     broker, done = RedisBroker(url), Done(count)
     client = redis_asyncio.Redis.from_url(url)
     await client.xgroup_create(STREAM, group, "0")
@@ -184,7 +184,7 @@ async def faststream(url: str, count: int, group: str) -> Pace:
 
 
 async def ceiling(url: str, count: int, group: str) -> Pace:
-    """As few calls and objects as there can be with hiredis and a dict for each message."""
+    """As few calls and objects as possible with hiredis and a dict for each message."""
     client: Any = redis_asyncio.Redis.from_url(url, protocol=2)
     await client.xgroup_create(STREAM, group, "0")
     connection = client.connection_pool.make_connection()
@@ -221,7 +221,7 @@ PROGRAMS: dict[str, Program] = {
     "worker 1": worker_one,
     "ceiling": ceiling,
 }
-#: A program, the one it is compared with, and how many times its rate it should have.
+#: A program, the one it is compared with, and the target ratio of their rates.
 GOALS = (
     ("worker", "bare", 3.0),
     ("worker", "faststream", 2.0),
@@ -233,7 +233,7 @@ Paces = dict[str, list[Pace]]
 
 
 async def measure(server: ServerProcess, count: int, rounds: int) -> Paces:
-    """What each program needed for a message, round by round."""
+    """The time of each program for a message, round by round."""
     url = f"redis://127.0.0.1:{server.port}"
     async with App(url) as app:
         message = {"n": 1, "item": "tea", "cents": 320}

@@ -1,4 +1,4 @@
-"""Servers of both kinds with a console on each, shared by the tests of a worker."""
+"""Servers of both kinds with a console on each, shared by the tests of a pytest worker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from testkit.waiting import wait_until
 
 
 class Scene:
-    """A server, a client on it, a console of it, and somebody who asks."""
+    """A server, its client and its console, and an HTTP client that asks the console."""
 
     def __init__(self, server: ServerProcess, asker: Asker) -> None:
         self.server = server
@@ -26,7 +26,7 @@ class Scene:
         self.asker = asker
 
     def clear(self) -> None:
-        """Nothing is left of the last test, neither there nor in the console."""
+        """Remove what the last test left, on the server and in the console."""
         self.client.flushall()
         self.asker.enter()
         wait_until(
@@ -56,6 +56,6 @@ def scene(_shared_scene: Scene) -> Scene:
 
 @pytest.fixture(scope="session")
 def stage(server_root: Path) -> Iterator[Stage]:
-    """A browser at a console of a server that has something to show; a worker's tests share it."""
+    """A browser at the console of a filled server; the tests of a pytest worker share it."""
     with staged(server_root) as found:
         yield found

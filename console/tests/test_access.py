@@ -1,4 +1,4 @@
-"""Who may look and change: sign-in, tokens, names, a console that only reads."""
+"""Who may read and who may write: sign-in, tokens, names, a read-only console."""
 
 from __future__ import annotations
 

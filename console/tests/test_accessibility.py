@@ -1,4 +1,4 @@
-"""Whoever looks, with whatever screen: axe has nothing to say, and nothing is off to the side."""
+"""Accessibility on every screen: axe finds nothing, and nothing is outside of the screen."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from selenium.webdriver.common.keys import Keys
 from console.tests.support.axe import DESK, check, look_as
 from console.tests.support.stage import Stage
 
-#: A view, its address, and words that are there when all of it is.
+#: A view, its address, and words that appear when it is complete.
 VIEWS = {
     "all streams": ("#/", ["orders", "not acknowledged"]),
     "no such stream": ("#/?search=zebra", ["No stream has zebra"]),
@@ -18,7 +18,7 @@ VIEWS = {
         "#/stream/orders/groups/billing",
         ["Lag, entries", "Pending entries", "worker-1"],
     ),
-    "what keeps it": ("#/stream/orders/keeps", ["5 given and not acknowledged", "30 days"]),
+    "retention": ("#/stream/orders/keeps", ["5 delivered and not acknowledged", "30 days"]),
     "dead letters": ("#/dead", ["payments:dead"]),
     "kinds of letters": (
         "#/dead/payments%3Adead",
@@ -67,7 +67,7 @@ def test_a_dialog_with_a_preview_is_for_everybody(stage: Stage) -> None:
     stage.page.click("button", "Reset…")
     stage.page.fill("dialog input[name=to]", "start")
     stage.page.click("dialog button[type=submit]")
-    stage.page.see("5 entries are given again")
+    stage.page.see("5 entries are delivered again")
     check(stage.page)
 
 
@@ -75,7 +75,7 @@ def test_the_list_of_keys_is_for_everybody(stage: Stage) -> None:
     stage.page.go("#/server")
     stage.page.see("Settings")
     stage.press("?")
-    stage.page.see("Row before")
+    stage.page.see("Previous row")
     check(stage.page)
     stage.press(Keys.ESCAPE)
 

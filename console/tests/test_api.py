@@ -1,8 +1,8 @@
-"""The API by its own description: whatever it allows is answered, and as it says.
+"""The API against its own description: each allowed request gets the answer that is described.
 
-schemathesis reads /api/openapi and makes requests of it, right ones and wrong ones.  No answer may
-be a fault of the console, and each has the status, the type and the members that are described.
-Names in addresses are mostly those of streams that are there, so that the questions arrive.
+schemathesis reads /api/openapi and makes requests from it, right ones and wrong ones.  No answer
+may be a server error, and each must have the status, the type and the members that are described.
+Most names in addresses are those of existing streams, so that most requests reach something.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CHECKED = [
     checks.content_type_conformance,
     checks.response_schema_conformance,
 ]
-#: What is there, and other things that may be asked for.
+#: Names that exist, and others that may be asked for.
 HOME = {"stream": "orders", "group": "billing", "id": "5-0"}
 NAMES = {
     "stream": ["orders:dead", "a/b", "words", "nothing"],
@@ -39,7 +39,7 @@ MODES = schemathesis.GenerationMode
 
 
 class Place:
-    """A server with something in it, and a console of it."""
+    """A server with some data, and its console."""
 
     def __init__(self, server: ServerProcess, asker: Asker) -> None:
         self.client = server.client()
@@ -47,7 +47,7 @@ class Place:
         asker.enter()
 
     def fill(self) -> None:
-        """What a question may be about; a deed may have taken it away."""
+        """Make the data that a request may be about; an earlier request may have removed it."""
         self.client("FLUSHALL")
         self.client("SET", "words", "no stream")
         self.client("XADD", "a/b", "1-1", b"\xff", b"\x00\xff")
@@ -64,7 +64,7 @@ class Place:
         )
 
     def operations(self) -> Iterator[Any]:
-        """What can be asked, signing in and out aside."""
+        """The operations of the API, except signing in and out."""
         found = schemathesis.openapi.from_dict(self.asker.get("/openapi"))
         found.config.update(base_url=f"http://127.0.0.1:{self.asker.port}")
         for result in found.get_all_operations():
@@ -72,7 +72,7 @@ class Place:
                 yield result.ok()
 
     def ask(self, operation: Any, mode: schemathesis.GenerationMode) -> set[int]:
-        """Some requests of one kind; the statuses of their answers."""
+        """Send some requests of one kind; returns the statuses of their answers."""
         headers = {"cookie": self.asker.cookie, "x-console-token": self.asker.token}
         statuses: set[int] = set()
 

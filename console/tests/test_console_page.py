@@ -1,4 +1,4 @@
-"""docs/console.md as a reader copies it: the page is there after one block."""
+"""docs/console.md as a reader copies it: the console's page is there after one block."""
 
 from __future__ import annotations
 

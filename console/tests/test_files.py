@@ -1,4 +1,4 @@
-"""Export and import: what comes out goes in again, to the byte; bad lines are refused by number."""
+"""Export and import: an exported file imports byte for byte; bad lines are refused by number."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fill(scene: Scene) -> None:
 
 
 def held(scene: Scene, stream: str, kind: str) -> list[tuple[bytes, list[tuple[bytes, bytes]]]]:
-    """What a stream has; a file of columns does not keep the order of fields."""
+    """The entries of a stream; a file of columns does not keep the order of fields."""
     with scene.server.client() as client:
         rows = client("XRANGE", stream, "-", "+")
     pairs = [(one, list(zip(words[::2], words[1::2], strict=True))) for one, words in rows]
@@ -54,7 +54,7 @@ def test_what_was_exported_is_imported_to_the_byte(scene: Scene, kind: str) -> N
         ("ndjson", '{"a": 1}\n[]\n', "line 2 of the file: no object"),
         ("ndjson", '{"id": "1-0", "fields": {}}\n', "line 1 of the file: no fields"),
         ("ndjson", '{"id": "1-0", "fields": [["a"]]}\n', "line 1 of the file"),
-        ("ndjson", '{"a": {"base64": "?"}}\n', "line 1 of the file: a base64 that is none"),
+        ("ndjson", '{"a": {"base64": "?"}}\n', "line 1 of the file: a base64 that is not valid"),
         ("ndjson", "", "has no entries"),
         ("ndjson", '{"a": ' + "[" * 50_000 + "\n", "the file"),
         ("csv", "id,a\n1-0,x\n2-0,x,y\n", "line 3 of the file: 3 cells"),
@@ -77,8 +77,8 @@ def test_a_bad_line_is_refused_with_its_number_and_nothing_is_added(
     [
         (["5-0", "4-0"], "entry 2 of the file has the ID 4-0, which must be greater than 5-0"),
         (["2-0"], "entry 1 of the file has the ID 2-0, which must be greater than 3-0"),
-        (["soon"], "is no ID"),
-        (["99999999999999999999-0"], "is no ID"),
+        (["soon"], "is not an ID"),
+        (["99999999999999999999-0"], "is not an ID"),
     ],
 )
 def test_ids_that_the_stream_would_not_take_are_refused_before(
@@ -114,7 +114,7 @@ def test_a_file_is_chosen_looked_at_and_imported_in_the_page(scene: Scene, tmp_p
         page.go("#/stream/orders")
         page.click("button", "Import…")
         page.find("dialog input[type=file]").send_keys(str(path))
-        page.click("dialog button.main", "Show what happens")
+        page.click("dialog button.main", "Show what will happen")
         page.see("2 entries would be added", "item=tea price=3.20")
         assert scene.client.xlen("orders") == 1
         page.click("dialog button.main", "Import")

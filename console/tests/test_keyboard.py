@@ -1,4 +1,4 @@
-"""The page without a mouse: every way has keys, and the focus is where one expects it."""
+"""The page without a mouse: keys reach everything, and the focus is where users expect it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def test_a_poisoned_message_is_mended_and_sent_back_with_keys_alone(stage: Stage
     page.see("teas:dead")
     stage.tab_to("Dead letters")
     stage.press(Keys.ENTER)
-    page.see("Workers bury them", "teas:dead")
+    page.see("failed on every attempt", "teas:dead")
     stage.tab_to("teas:dead")
     stage.press(Keys.ENTER)
-    page.see("Letters, newest first", "From")
+    page.see("Letters, newest first", "Came from")
     letter = stage.client.xrange("teas:dead")[0][0].decode()
     page.see(letter)
     stage.tab_to(letter)
@@ -30,7 +30,7 @@ def test_a_poisoned_message_is_mended_and_sent_back_with_keys_alone(stage: Stage
     page.see("Traceback", "ValueError: no price")
     stage.tab_to("price")
     stage.press(Keys.END, *[Keys.BACKSPACE] * 4, "3.20")
-    stage.tab_to("Send back as it stands here")
+    stage.tab_to("Send back as edited")
     stage.press(Keys.ENTER)
     page.see("Sent back to teas", "No letters here")
     assert [fields for _, fields in stage.client.xrange("teas")] == [
@@ -51,7 +51,7 @@ def test_a_dialog_takes_the_focus_and_gives_it_back(stage: Stage) -> None:
     stage.no_dialog()
     assert stage.name() == "Reset…"
     stage.press(Keys.ENTER, "start", Keys.ENTER)
-    stage.page.see("1 entry is given again")
+    stage.page.see("1 entry is delivered again")
     assert stage.client.xinfo_groups("cups")[0]["last-delivered-id"] != b"0-0"
     stage.press(Keys.ENTER)
     stage.page.see("The group was moved")
@@ -92,9 +92,9 @@ def test_keys_search_step_and_go(stage: Stage) -> None:
     stage.press(Keys.TAB, "j")
     assert stage.name() == "orders"
     stage.press("g", "d")
-    page.see("Workers bury them")
+    page.see("failed on every attempt")
     stage.press("?")
-    page.see("Row before")
+    page.see("Previous row")
     stage.press(Keys.ESCAPE)
     stage.no_dialog()
 
@@ -142,24 +142,24 @@ def test_a_range_goes_to_both_ends_and_no_further(stage: Stage) -> None:
     assert stage.page.driver.current_url == address
 
 
-#: When the first of 120 entries came, a second apart: 2026-11-17 05:20:00.
+#: The time of the first of 120 entries, a second apart: 2026-11-17 05:20:00.
 START_MS = 1794892800000
 CHOSEN = f"?from={START_MS + 1984}&to={START_MS + 5951}"
 
 
 def open_bars(stage: Stage, stream: str) -> None:
-    """Tab to the bars of a stream that is made for that."""
+    """Press Tab up to the bars of a stream that is made for this test."""
     for number in range(120):
         stage.client.xadd(stream, {"n": number}, id=f"{START_MS + number * 1000}-0")
     stage.known(stream)
     stage.page.go(f"#/stream/{stream}")
     stage.page.see("120 entries")
     stage.tab_to("Range of time: 120 entries from 2026-11-17 05:20:00.000 to")
-    stage.page.see("Enter looks into it")
+    stage.page.see("Enter shows its entries")
 
 
 def told(stage: Stage) -> str:
-    """What a screen reader says of the range."""
+    """The screen reader's text for the range."""
     return str(stage.focused().get_attribute("aria-valuetext"))
 
 

@@ -1,4 +1,4 @@
-"""An entry followed into lakes that the pipeline's own code has written, on both servers."""
+"""The console follows an entry into lakes that the pipeline's code has written, on both servers."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_lake_elsewhere_is_known_by_what_its_job_told(
     archived.tell(lake=path, cuts="")
     (one,) = lakes_of(scene, 11)
     assert (one["state"], one["cut"]) == ("unknown", None)
-    assert one["why"].startswith("it is no folder of the console's machine, and its job")
+    assert one["why"].startswith("it is not a folder on the console's machine, and its job")
 
 
 def test_a_lake_of_very_many_files_is_not_opened(scene: Scene, archived: Archived) -> None:
@@ -150,7 +150,7 @@ def test_without_deltalake_a_lake_is_known_by_what_its_job_told(
     lake = lakes.Lake(archived.lake.root, 0, 2.0, None)
     found = lakes.place(lake, "orders", f"{START_MS}-0")
     assert found is not None and found["state"] == "unknown"
-    assert found["why"].startswith("deltalake is not installed beside the console, and its job")
+    assert found["why"].startswith("deltalake is not installed with the console, and its job")
 
 
 def test_an_entry_past_all_times_is_archived_all_the_same(scene: Scene, archived: Archived) -> None:
@@ -188,6 +188,6 @@ def test_the_page_says_in_which_file_an_entry_is(stage: Stage, tmp_path: Path) -
     page.see("In lakes", str(tmp_path), "not archived yet", "up to 2026-11-17 05:20:00.000")
     page.click("button.link", f"{START_MS}-0")
     page.see("archived, in", "stream=crates/date=2026-11-17/part-")
-    page.see("s3://bucket/lake", "unknown: it is no folder of the console's machine")
+    page.see("s3://bucket/lake", "unknown: it is not a folder on the console's machine")
     check(page)
     stage.client.xdel("forebay:pipelines", *reports)

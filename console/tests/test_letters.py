@@ -1,4 +1,4 @@
-"""Dead letters in the console: by error, one with its traceback, mended and sent back once."""
+"""Dead letters in the console: grouped by error, one with its traceback, fixed, sent back once."""
 
 from __future__ import annotations
 

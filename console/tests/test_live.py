@@ -1,4 +1,4 @@
-"""Answers that go on: whole at first, then what changes, and the same as a question would say."""
+"""Live answers: first the whole state, then its changes; the result equals a new request."""
 
 from __future__ import annotations
 

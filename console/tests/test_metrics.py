@@ -1,4 +1,4 @@
-"""What Prometheus gets: names that dashboards know, and labels that any stream name survives."""
+"""The metrics for Prometheus: names that dashboards use, labels that any stream name survives."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_streams_and_groups_have_the_names_of_redis_exporter(scene: Scene) -> No
 
 
 def expressions() -> Iterator[str]:
-    """What the dashboard and the alert rules ask for."""
+    """The expressions of the dashboard and of the alert rules."""
     folder = ROOT / "console" / "prometheus"
     board = json.loads((folder / "grafana-dashboard.json").read_text())
     for panel in board["panels"]:

@@ -1,4 +1,4 @@
-"""The page in a real browser, in the ways that a person takes."""
+"""The page in a real browser, used as a person uses it."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def test_a_poisoned_message_is_found_read_mended_and_sent_back(scene: Scene, pag
     page.click("td.name a", "orders:dead")
     page.see("ValueError: no price for '3,20'")
     page.click("td.id a")
-    page.see("Traceback", "given to group billing", "consumer worker-1")
+    page.see("Traceback", "delivered to group billing", "consumer worker-1")
     page.fill("textarea[aria-label=price]", "3.20")
-    page.click("button.main", "Send back as it stands here")
+    page.click("button.main", "Send back as edited")
     page.see("Sent back to orders", "No letters here")
     assert [fields for _, fields in scene.client.xrange("orders")] == [
         {b"item": b"tea", b"price": b"3.20"}
@@ -57,8 +57,8 @@ def test_a_group_is_reset_after_a_look_at_what_that_does(scene: Scene, page: Bro
     page.go("#/stream/orders/groups/billing")
     page.click("button", "Reset…")
     page.fill("dialog input[name=to]", "start")
-    page.click("dialog button", "Show what happens")
-    page.see("7 entries are given again")
+    page.click("dialog button", "Show what will happen")
+    page.see("7 entries are delivered again")
     assert scene.client.xinfo_groups("orders")[0]["last-delivered-id"] != b"0-0"
     page.click("dialog button.danger")
     page.see("The group was moved")
@@ -157,4 +157,4 @@ def test_an_unfolded_entry_tells_what_became_of_it_in_each_group(
     scene.client.xreadgroup("billing", "ann", {"orders": ">"})
     page.go("#/stream/orders")
     page.click("td.id button.link")
-    page.see("In its groups", "pending with ann", "not given yet")
+    page.see("In its groups", "pending with ann", "not delivered yet")

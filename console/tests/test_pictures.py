@@ -1,4 +1,4 @@
-"""Pictures of the console can be made, and those that the pages show are there, small and few."""
+"""The pictures of the console can be made, and those that the pages show exist, small and few."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from console.tests.support.pictures import FOLDER, KEPT, VIEWS, take_pictures
 from testkit.places import ROOT
 
-#: Pictures are no text, and stay in the history of the repository for ever.
+#: Pictures are not text, and stay in the history of the repository for ever.
 MOST_PICTURES, MOST_BYTES = 4, 80_000
 
 

@@ -1,4 +1,4 @@
-"""Viewers with few rights: what they may not see is not shown, what they may not do says so."""
+"""Viewers with few rights: hidden data is not shown, and a forbidden action says so."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECRET = ("secret", "hidden", "buried:dead")
 
 
 class Office:
-    """A server with users, two kinds of streams, and a console of it."""
+    """A server with users and two kinds of streams, and its console."""
 
     def __init__(self, server: ServerProcess, asker: Asker) -> None:
         self.client = redis.Redis(port=server.port, password="boss")
@@ -50,7 +50,7 @@ class Office:
             )
 
     def as_user(self, user: str) -> Asker:
-        """Somebody who has signed in."""
+        """A user who has signed in."""
         asker = Asker(self._asker.port)
         assert asker.enter(user, "boss" if user == "default" else "pw")[0] == 200
         return asker
@@ -73,7 +73,7 @@ def _shared(
 
 @pytest.fixture
 def office(_shared: Office) -> Office:
-    """The office at the beginning of a day; the console knows all of it."""
+    """The office in its first state; the console knows all of it."""
     boss = _shared.as_user("default")
     _shared.client.flushall()
     wait_until("the last day is forgotten", lambda: not boss.get("/streams?search=*")["total"])

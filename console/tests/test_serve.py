@@ -1,4 +1,4 @@
-"""``forebay serve --console PORT``: a console that lives as long as the server."""
+"""``forebay serve --console PORT``: a console that runs as long as the server."""
 
 from __future__ import annotations
 

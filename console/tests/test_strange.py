@@ -1,6 +1,6 @@
 """Strange input: names and values of any bytes and any size, keys of other types, broken addresses.
 
-Through the API with bytes as they are, and through the address bar of a real browser.
+Sent through the API as raw bytes, and through the address bar of a real browser.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ ADDRESSES = {
     "#/stream/orders/groups/nobody": "no group nobody",
     "#/stream/orders/sideways": "orders",
     "#/dead/orders/1-0": "there is no letter",
-    "#/?sort=sideways": "sort is one of",
+    "#/?sort=sideways": "sort must be one of",
     "#////": "Streams",
 }
 

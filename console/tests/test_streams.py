@@ -1,4 +1,4 @@
-"""Streams, entries and groups, as the page asks for them, on both kinds of server."""
+"""Streams, entries and groups, as the page requests them, on both kinds of server."""
 
 from __future__ import annotations
 
@@ -200,8 +200,8 @@ def test_what_cannot_be_is_one_sentence(scene: Scene) -> None:
     for path, status, words in (
         ("/streams/nothing/entries", 404, "there is no stream nothing"),
         ("/streams/string/entries", 409, "is a string and no stream"),
-        ("/streams/orders/entries?from=soon", 400, "is no ID"),
-        ("/streams/orders/entries?order=sideways", 400, "order is one of"),
+        ("/streams/orders/entries?from=soon", 400, "is not an ID"),
+        ("/streams/orders/entries?order=sideways", 400, "order must be one of"),
         ("/streams/orders/groups/none/consumers", 404, "has no group none"),
     ):
         found_status, found = scene.asker.ask("GET", path)

@@ -51,7 +51,7 @@ def archive(spark: Any, lake: Path) -> None:
 
 
 def tell(spark: Any, folder: Path) -> None:
-    """The whole story."""
+    """Run the whole example."""
     db, lake = open_table(), folder / "lake"
     with connect(STREAM, RELAYED) as client:
         change_customers(db)

@@ -1,11 +1,11 @@
-"""The table, and how its changes come to the stream.
+"""The table, and how its changes reach the stream.
 
     customers --triggers--> outbox (in the same transaction, numbered)
     relay     MULTI, XADD example:customers * change ..., SET example:customers:relayed <n>, EXEC
 
 A change is in the outbox if and only if it was committed.  The relay keeps its place on the server,
-in one transaction with the entries.  So it may be killed anywhere: it goes on after the last change
-that is in the stream, and none is there twice.
+in one transaction with the entries.  So it may be killed anywhere: it continues after the last
+change that is in the stream, and no change is there twice.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def open_table() -> sqlite3.Connection:
 
 
 def relay(db: sqlite3.Connection, client: Any) -> int:
-    """Bring all committed changes to the stream; how many."""
+    """Bring all committed changes to the stream; returns how many."""
     count = 0
     while True:
         place = int(client.get(RELAYED) or 0)
@@ -60,6 +60,6 @@ def relay(db: sqlite3.Connection, client: Any) -> int:
 
 
 def tidy(db: sqlite3.Connection, client: Any) -> None:
-    """Forget the changes that are in the stream; a relay that was killed before this is no harm."""
+    """Delete the changes that are in the stream; a relay killed before this does no harm."""
     with db:
         db.execute("DELETE FROM outbox WHERE n <= ?", (int(client.get(RELAYED) or 0),))

@@ -7,7 +7,7 @@
 
 The director starts everything as separate processes, so that the crashes are real ones: bob
 is killed with SIGKILL while he holds reports that he has not acknowledged, and so is the
-server itself.  Spark starts while the race runs.  At the end all is stopped and removed.
+server itself.  Spark starts while the race runs.  At the end everything is stopped and removed.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def answers(port: int) -> bool:
 
 
 def wait_for(true: Callable[[], bool], what: str) -> None:
-    """Until it is true, or too long."""
+    """Wait until it is true, or until it takes too long."""
     deadline = time.monotonic() + PATIENCE_S
     while not true():
         if time.monotonic() > deadline:
@@ -106,7 +106,7 @@ def ride(port: int, first_lap: int, laps: int, meanwhile: Callable[[], None]) ->
 
 
 def main() -> None:
-    """The whole story."""
+    """Run the whole demo."""
     with (
         tempfile.TemporaryDirectory(prefix="forebay-demo-") as folder,
         ThreadPoolExecutor(1) as background,
@@ -117,7 +117,7 @@ def main() -> None:
 
 
 def tell(folder: Path, background: ThreadPoolExecutor) -> int:
-    """The same in a folder of its own; the exit code of the server."""
+    """The same in a folder of its own; returns the exit code of the server."""
     server, port = start_server(folder)
     try:
         with connect(port) as client:
@@ -173,7 +173,7 @@ def held_by(client: Any, name: str) -> int:
 
 
 def check_books(client: Any) -> None:
-    """Nothing lost, nothing twice, nothing left, by the server's own books."""
+    """Check the server's counters: nothing lost, nothing twice, nothing left."""
     stream, group = client.xinfo_stream(STREAM), client.xinfo_groups(STREAM)[0]
     assert stream["length"] == REPORTS, "an entry was lost or written twice"
     assert (group["pending"], group["lag"]) == (0, 0), "work was left undone"
@@ -204,7 +204,7 @@ def to_the_lake(client: Any, port: int, spark: Future[Any], folder: Path) -> Non
 
 
 def print_result(client: Any, riders: list[Any], laps: list[Any]) -> None:
-    """What SQL said about hot and cold entries together."""
+    """Print the SQL results over hot and cold entries together."""
     total = sum(row["passages"] for row in riders)
     hot = client.xlen(STREAM)
     wanted = REPORTS + LAST_LAPS * PER_LAP

@@ -10,7 +10,7 @@ WIDTH = 32
 
 
 def bar(value: float, most: float, width: int = WIDTH, fine: bool | None = None) -> str:
-    """A bar whose length is to the width as the value is to the most."""
+    """A bar whose share of the width is the value's share of the maximum."""
     if fine is None:
         fine = "utf" in (sys.stdout.encoding or "").lower()
     eighths = round(value / most * width * 8) if most > 0 else 0

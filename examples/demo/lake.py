@@ -1,11 +1,11 @@
-"""What Spark does with the race: three jobs and two questions.
+"""Spark's part of the race: three jobs and two questions.
 
     quarantine   reports that do not fit the schema --> race:france.dlq, with the reason
     aggregate    speeds in windows of race time     --> lake of results; late ones are counted
     archive      everything                         --> lake, then trimmed off the server
 
-Each job mirrors its progress into a consumer group, so the archive trims only what the
-others have read.  The questions are SQL over hot and cold entries as one table.
+Each job mirrors its progress into a consumer group, so the archive trims only entries that
+the others have read.  The questions are SQL over hot and cold entries as one table.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from forebay_spark.pipeline.watch import Report, StreamReporter
 from forebay_spark.query.sql import Asked, open_tables
 
 SCHEMA = "rider string, speed double, at timestamp"
-#: What a report must have to be a good one.
+#: The schema of a good report.
 REQUIRED = "rider string not null, speed double, at timestamp"
 DEAD_LETTERS = f"{STREAM}.dlq"
 
@@ -55,7 +55,7 @@ class Jobs:
         return Source(url=self._url, streams=(STREAM,), group=group, **more)
 
     def _run(self, job: Any) -> list[Report]:
-        """Run a job to the end of the stream; what it told, batch by batch."""
+        """Run a job to the end of the stream; returns its reports, batch by batch."""
         reports: list[Report] = []
         console = StreamReporter(job.source.access())
         run_streaming(self._spark, job, (reports.append,), console)
@@ -72,7 +72,7 @@ class Jobs:
         return self._run(job)
 
     def aggregate(self) -> list[Report]:
-        """Speeds by rider in windows of a lap; in small batches, so that late is late."""
+        """Speeds by rider in windows of a lap; batches are small, so that late reports are late."""
         batches = {"maxEntriesPerTrigger": "100"}
         job = Aggregate(
             source=self._source("aggregate", schema=SCHEMA, options=batches),

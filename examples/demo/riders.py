@@ -1,13 +1,13 @@
 """The race itself: its riders, the reports of a checkpoint, and their readers.
 
-    producers (one process a checkpoint crew)     consumers of the group "timing"
+    producers (a process for each crew)           consumers of the group "timing"
       XADD race:france * rider ... speed ...  -->   XREADGROUP, work, XACK
       with an idempotency key, sent twice           alice ... bob (will be killed)
 
-As in life, some reports are bad (a speed that is no number) and some come late: a crew in
-a dead spot keeps a report and sends it eight laps later, with the time at which it was made.
+As in life, some reports are bad (a speed that is not a number) and some are late: a crew
+without a signal keeps a report and sends it eight laps later, with its original time.
 
-Everything here is plain redis-py and would run against any Redis just as well.
+Everything here is plain redis-py and would also run against any Redis.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def connect(port: int) -> Any:
 
 
 def report(checkpoint: int, lap: int, position: int, rider: str, dice: random.Random) -> Any:
-    """What a crew writes down when a rider passes."""
+    """The report of a crew when a rider passes."""
     passed = START + timedelta(seconds=lap * LAP_S + checkpoint * 10 + position)
     speed = f"{dice.uniform(26, 34):.1f}"
     return {
@@ -71,7 +71,7 @@ def report_checkpoint(
 
 
 def send(crew: Any, checkpoint: int, key: str, fields: Any, repeat: bool) -> None:
-    """Add a report; if the network "fails" the crew cannot know, and adds it again."""
+    """Add a report; if the network "fails", the crew cannot know the result, and adds it again."""
     name = (f"crew-{checkpoint}", key.encode())
     first = crew.xadd(STREAM, fields, idmp=name)
     if repeat:
@@ -94,6 +94,6 @@ def keep_time(port: int, name: str, goal: int) -> None:
 
 
 def all_done(client: Any, goal: int) -> bool:
-    """Whether every report was handed out and acknowledged, as the server's books say."""
+    """Whether every report was delivered and acknowledged, by the server's counters."""
     (group,) = client.xinfo_groups(STREAM)
     return bool(group["entries-read"] == goal and group["pending"] == 0)

@@ -1,1 +1,1 @@
-"""Event sourcing: an account that is nothing but its events."""
+"""Event sourcing: an account that consists of its events."""

@@ -1,13 +1,13 @@
-"""Event sourcing: an account is its stream, and its balance is what follows from it.
+"""Event sourcing: an account is its stream, and its balance is computed from the stream.
 
     example:account   1-0 opened ann   2-0 paid-in 100   3-0 paid-out 30   4-0 ...
                       |<---------- snapshot: version 3, balance 70 ------->|<- replayed
 
 - The ID of an event is its version: version 4 is written as ``XADD example:account 4-0``.
-- Optimistic concurrency: who has decided on version 3 may write 4-0 only.  If somebody else was
-  quicker, the server refuses the ID, because it is not greater than the last one.  Then the
-  decision is taken again, on what is true now.  No lock, no transaction.
-- A snapshot is a shortcut and never the truth: without it the same account comes out.
+- Optimistic concurrency: a client that decided on version 3 may only write 4-0.  If another client
+  was quicker, the server refuses the ID, because it is not greater than the last one.  Then the
+  client decides again, on the current version.  No lock, no transaction.
+- A snapshot is only a shortcut: without it the same account results.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TAKEN = "equal or smaller than the target stream top item"
 
 
 class ConflictError(Exception):
-    """Somebody else has written this version."""
+    """Another client has written this version."""
 
 
 class RefusedError(Exception):
@@ -35,14 +35,14 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Account:
-    """What follows from the events up to a version."""
+    """The state after the events up to a version."""
 
     version: int = 0
     owner: str = ""
     cents: int = 0
 
     def after(self, event: dict[str, str]) -> Account:
-        """The same, one event later; this function never refuses, for the event has happened."""
+        """The same, one event later; this function never refuses: the event has happened."""
         match event["kind"]:
             case "opened":
                 found = replace(self, owner=event["owner"])
@@ -64,7 +64,7 @@ def load(client: Any, start: Account | None = None) -> Account:
 
 
 def snapshot(client: Any) -> Account:
-    """The account as it was when somebody last wrote it down."""
+    """The account as it was when the last snapshot was written."""
     text = client.get(SNAPSHOT)
     return Account(**json.loads(text)) if text else Account()
 
@@ -81,7 +81,7 @@ def append(client: Any, known: Account, event: dict[str, Any]) -> Account:
 
 
 def pay_out(client: Any, cents: int) -> int:
-    """Decide on what is known, write, and decide again if that was outdated; how often it was."""
+    """Decide, write, and decide again if the version was outdated; returns how often it was."""
     conflicts = 0
     while True:
         account = load(client, snapshot(client))

@@ -1,4 +1,4 @@
-"""A job queue on a stream: what fails is tried again, then put aside, mended and sent back.
+"""A job queue on a stream: a failed job is tried again, then put aside, fixed and sent back.
 
     publish --> pictures --> worker --> done
                    ^           | fails three times, or does not fit its type
@@ -6,7 +6,7 @@
                 redrive <-- pictures:dead, each letter with its error
 
 Everything about a job is on the server, so this program may be killed at any point: the next worker
-goes on.  `forebay work` runs the same app in several processes, and `forebay dead` shows and
+continues.  `forebay work` runs the same app in several processes, and `forebay dead` shows and
 redrives letters from a shell.
 """
 
@@ -32,14 +32,14 @@ class Resize:
 
 
 class Progress(Hooks):
-    """Tells what becomes of jobs, and knows when so many are settled."""
+    """Reports the results of jobs, and knows when the expected number is settled."""
 
     def __init__(self) -> None:
         self._left = 0
         self.all_settled = asyncio.Event()
 
     def expect(self, count: int) -> None:
-        """Wait for so many from now on."""
+        """Wait for this many from now on."""
         self._left = count
         self.all_settled.clear()
 
@@ -65,7 +65,7 @@ app = App(url(), group=GROUP, hooks=[progress])
 
 @app.on(STREAM, retry=Retry(3, backoff=(0.05, 0.1)), concurrency=1)
 async def resize(job: Resize, message: Message) -> None:
-    """The work.  The disk is full at the first attempt of a job, as it happens."""
+    """The work.  The disk is full at the first attempt of cat.png."""
     kind = job.picture.rpartition(".")[2]
     if job.picture == "cat.png" and message.attempt == 1:
         raise OSError("no space left for cat.png")
@@ -75,7 +75,7 @@ async def resize(job: Resize, message: Message) -> None:
 
 
 async def work_off(count: int) -> None:
-    """Run a worker until so many jobs are settled; a real one runs until SIGTERM."""
+    """Run a worker until this many jobs are settled; a real one runs until SIGTERM."""
     progress.expect(count)
     worker = app.worker()
     running = asyncio.create_task(worker.run())
@@ -87,7 +87,7 @@ async def work_off(count: int) -> None:
 
 
 async def main() -> None:
-    """Publish, work, look at the letters, mend, redrive."""
+    """Publish, work, look at the letters, fix, redrive."""
     # Hooks print it here in their own words.
     logging.getLogger("forebay_workers").setLevel(logging.CRITICAL)
     client = connect(STREAM, f"{STREAM}:dead")

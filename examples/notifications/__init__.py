@@ -1,1 +1,1 @@
-"""Notifications: a capped stream for each user, and what is unread."""
+"""Notifications: a capped stream for each user, and the unread entries."""

@@ -1,12 +1,12 @@
-"""Notifications: a stream for each user, capped, with a count of what is unread.
+"""Notifications: a capped stream for each user, with a count of unread entries.
 
-    notify   XADD example:inbox:ann MAXLEN 5 * text ...      the oldest makes room
+    notify   XADD example:inbox:ann MAXLEN 5 * text ...      the oldest entry is dropped
     unread   XRANGE example:inbox:ann (seen +                all after the last one she has seen
-    see      SET example:seen:ann <ID>                       on one device; it holds for all of them
-    wait     XREAD BLOCK ... STREAMS example:inbox:ann <ID>  a device that is open hears at once
+    see      SET example:seen:ann <ID>                       on one device; valid for all of them
+    wait     XREAD BLOCK ... STREAMS example:inbox:ann <ID>  an open device gets it at once
 
-An inbox costs what its cap allows, whatever happens.  A device that was away asks with the last ID
-that it has: nothing in between is missed, unless the cap has pushed it out.
+The cap limits the cost of an inbox.  A device that was away asks with the last ID that it has: it
+misses nothing in between, except entries that the cap has dropped.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ def inbox(user: str) -> str:
 
 
 def seen_key(user: str) -> str:
-    """Where the last ID is that a user has seen."""
+    """The key of the last ID that a user has seen."""
     return f"example:seen:{user}"
 
 
 def notify(client: Any, user: str, text: str) -> str:
-    """Put a notification into an inbox; its ID."""
+    """Put a notification into an inbox; returns its ID."""
     entry_id: str = client.xadd(inbox(user), {"text": text}, maxlen=MOST, approximate=False)
     return entry_id
 
 
 def unread(client: Any, user: str) -> list[tuple[str, dict[str, str]]]:
-    """What a user has not seen, oldest first; at most what the cap allows."""
+    """The notifications that a user has not seen, oldest first; never more than the cap."""
     seen = client.get(seen_key(user)) or START
     found: list[tuple[str, dict[str, str]]] = client.xrange(inbox(user), f"({seen}", "+")
     return found
 
 
 def see(client: Any, user: str, entry_id: str) -> None:
-    """All up to this one are seen; an older device cannot take that back."""
+    """Mark all up to this one as seen; a device that is behind cannot undo that."""
 
     def forward(pipe: Any) -> None:
         seen = pipe.get(seen_key(user)) or START
@@ -62,20 +62,20 @@ def parts(entry_id: str) -> tuple[int, int]:
 
 
 def wait_for_next(client: Any, user: str, last_id: str) -> str:
-    """What an open device does: wait until there is something after the last one it has."""
+    """An open device: wait until there is a notification after its last one."""
     ((_, entries),) = client.xread({inbox(user): last_id}, count=1, block=10_000)
     return str(entries[0][1]["text"])
 
 
 def show(client: Any) -> None:
-    """The bell of each user, with its number."""
+    """Show the number of unread notifications of each user."""
     for user in USERS:
         texts = [fields["text"] for _, fields in unread(client, user)]
         print(f"  {user}: {len(texts)} unread  {', '.join(texts)}")
 
 
 def main() -> None:
-    """Some notifications, two devices, too many of them."""
+    """Some notifications, two devices, then more notifications than the cap."""
     keys = [key for user in USERS for key in (inbox(user), seen_key(user))]
     with connect(*keys) as client, ThreadPoolExecutor(1) as phone:
         print("three notifications:")

@@ -1,11 +1,11 @@
-"""Sensors: Spark takes the mean of each minute, a worker raises an alert.
+"""Sensors: Spark computes the mean of each minute, and a worker raises an alert.
 
     example:readings     --> Spark: aggregate --> example:minutes    --> worker --> example:alerts
     sensor, celsius, at      mean per minute      one entry a window
 
-A minute is closed when a reading comes that is more than the watermark past its end.  What comes
-later for a closed minute is counted and dropped.  The aggregate writes each window once, also if it
-is killed and started again; the worker publishes an alert in one transaction with the
+A minute is closed when a reading arrives that is more than the watermark past its end.  Later
+readings for a closed minute are counted and dropped.  The aggregate writes each window once, even
+if it is killed and started again; the worker publishes an alert in one transaction with the
 acknowledgement of the window.
 """
 
@@ -42,7 +42,7 @@ class Minute:
 
 @dataclass
 class Alert:
-    """What somebody must look at."""
+    """A window that needs attention."""
 
     sensor: str
     minute: str
@@ -50,7 +50,7 @@ class Alert:
 
 
 class UntilAllHandled(Hooks):
-    """Knows when so many windows are handled."""
+    """Knows when this many windows are handled."""
 
     def __init__(self, count: int) -> None:
         self._left = count
@@ -73,7 +73,7 @@ def report(client: Any) -> int:
                 reading = celsius + (20 if is_hot else 0) + number % 3
                 at = START + number * step
                 pipe.xadd(READINGS, {"sensor": sensor, "celsius": reading, "at": at.isoformat()})
-        # One reading a good while later closes the last minute.
+        # One much later reading closes the last minute.
         late = START + timedelta(minutes=MINUTES_SHOWN + 2)
         pipe.xadd(READINGS, {"sensor": "hall", "celsius": 21.0, "at": late.isoformat()})
         return len(pipe.execute())
@@ -96,7 +96,7 @@ def aggregate(spark: Any, folder: Path) -> None:
 
 
 async def watch(count: int) -> None:
-    """A worker that raises alerts, until so many windows are handled."""
+    """A worker that raises alerts, until this many windows are handled."""
     done = UntilAllHandled(count)
     app = App(url(), group="alerts", hooks=[done])
 
@@ -117,7 +117,7 @@ async def watch(count: int) -> None:
 
 
 def tell(spark: Any, folder: Path) -> None:
-    """The whole story."""
+    """Run the whole example."""
     with connect(READINGS, MINUTES, ALERTS) as client:
         print(f"{report(client)} readings")
         aggregate(spark, folder)

@@ -1,8 +1,8 @@
-"""Requests with bytes wrong: flipped, cut, doubled, moved, with heads that announce too much.
+"""Requests with wrong bytes: flipped, cut, doubled, moved, with heads that announce too much.
 
-They grow from good requests and from the corpus.  A file of the corpus has one request on
-a line, in the escapes of Python (``\\r\\n``), so that it can be read and reviewed; a line that
-begins with ``#`` says what follows.
+They are made from good requests and from the corpus.  A file of the corpus has one request on
+a line, with Python's escapes (``\\r\\n``), so that it can be read and reviewed; a line that
+begins with ``#`` describes the requests after it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def corpus() -> list[bytes]:
 
 
 def mutated(dice: Random, request: bytes, others: list[bytes]) -> bytes:
-    """The request with a few things wrong; ``others`` lend pieces of theirs."""
+    """The request with a few mistakes; some are pieces of ``others``."""
     data = bytearray(request)
     for _ in range(dice.randint(1, 5)):
         at = dice.randrange(len(data) + 1)

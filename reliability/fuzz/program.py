@@ -1,11 +1,11 @@
 """``python -m reliability.fuzz.program KIND N SEED``: N requests in this process, one JSON line.
 
     lines    structured requests, in batches; line ends and faked replies among the words
-    bytes    requests with bytes wrong, grown from the corpus
+    bytes    requests with wrong bytes, made from the corpus
     echoes   as lines, with a hostile word in every one: R20
 
-The line says how many requests were made, how many replies came, how many connections were
-closed, what went wrong, and how much memory the second half has added to the first.
+The line says how many requests were made, how many replies came back, how many connections were
+closed, what went wrong, and how much the memory grew in the second half.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from reliability.fuzz.target import Target, request_of
 from reliability.fuzz.words import LineWriter
 
 BATCH = 50
-#: So many wrong requests share a connection; an error closes it, so there are few.
+#: This many wrong requests share a connection; an error closes it, so there are few.
 WRONG_BATCH = 2
 SHOWN_FAULTS = 10
 HOSTILE = {"lines": 0.1, "echoes": 1.0, "bytes": 0.05}
@@ -50,7 +50,7 @@ def resident_bytes() -> int:
 
 
 def run(kind: str, n: int, seed: int) -> dict[str, object]:
-    """So many requests; what came of them."""
+    """Send this many requests; returns the results."""
     dice = Random(seed)
     target, done, middle_bytes = Target(dice), 0, 0
     for data, size in batches(kind, n, dice):

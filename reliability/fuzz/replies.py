@@ -1,8 +1,8 @@
-"""What the output of a server must be, whatever it was asked.
+"""The rules for the output of a server, whatever the request was.
 
-Replies stand one after the other, each whole.  Inside of a line (a status, an error, a number)
+Replies follow one another, each whole.  Inside a line (a status, an error, a number)
 there is no CR and no LF, and no line begins with a text that a user has sent to fake a reply.
-A bulk string may hold anything: its length is known before.
+A bulk string may hold anything: its length comes first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PAIRS = b"%|"
 
 
 class BrokenReplyError(Exception):
-    """The output is not what a client can read, or says what the server did not say."""
+    """The output cannot be read by a client, or contains a fake reply."""
 
 
 class UnfinishedReplyError(BrokenReplyError):
@@ -72,7 +72,7 @@ def end_of_bulk(data: bytes, at: int, size: int) -> int:
 
 
 def check_line(text: bytes) -> None:
-    """A line that ends where it says, with words of the server first."""
+    """Check a line: it ends in the right place and begins with the server's own words."""
     if b"\n" in text or b"\r" in text:
         raise BrokenReplyError(f"a line end inside of a line: {text[:120]!r}")
     if text.startswith(INJECTED):

@@ -1,8 +1,8 @@
 """A whole server in this process that gets requests as bytes: parser, engine, commands, replies.
 
-It is a node of the simulation (testkit/sim_node.py) that nobody else talks to: the code of the
-server from the connection downwards, on a clock, a disk and dice of our own.  A run can be
-repeated from its seed, and nothing it does reaches the machine.
+It is a node of the simulation (testkit/sim_node.py) without peers: the real code of the
+server from the connection downwards, on a simulated clock and disk, with random numbers from
+a seed.  A run can be repeated from its seed, and nothing it does reaches the machine.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from testkit.sim_node import SimClient, SimNode
 
 ADDRESS = ("10.0.0.1", 6379)
 SETTINGS = {"appendonly": False, "save_points": []}
-#: A server lives for so many batches: directives and passwords of one life do not outlive it.
+#: A server lives for this many batches: its directives and passwords end with it.
 BATCHES = 200
-#: After so many turns without output a client gets nothing more: it waits, or it is closed.
+#: After this many turns without output a client gets nothing more: it waits, or it is closed.
 SILENT_TURNS = 3
 PREPARED = (
     ("XADD", "s1", "1-1", "field", "value"),
@@ -53,7 +53,7 @@ class Target:
         return node
 
     def feed(self, data: bytes, what: str) -> None:
-        """One batch on a connection of its own, in pieces; then everything is empty again."""
+        """Send one batch on a connection of its own, in pieces; then empty the server again."""
         self.batches += 1
         if self.batches % BATCHES == 0:
             self.node.kill()
@@ -83,7 +83,7 @@ class Target:
         return client
 
     def _talk(self, client: SimClient, data: bytes) -> bytes:
-        """All that comes back for these bytes; they arrive in up to three pieces."""
+        """All output for these bytes; they arrive in up to three pieces."""
         out, silent, at = bytearray(), 0, 0
         while at < len(data) or silent < SILENT_TURNS:
             if at < len(data):
@@ -100,7 +100,7 @@ class Target:
         return bytes(out)
 
     def _look_at_the_log(self, what: str) -> None:
-        """Defects that the server noticed itself, and an end that nobody asked for."""
+        """Defects that the server logged, and an unexpected end."""
         if self.node.log.faults:
             self.faults.append(f"{what}: {' / '.join(self.node.log.faults)[-1500:]}")
             self.node.log.faults.clear()

@@ -1,11 +1,11 @@
-"""Command lines made from the command table: every command, subcommand and option word is there.
+"""Command lines made from the command table, with every command, subcommand and option word.
 
 Half of the lines follow the syntax of their row, with values that fit; the others have any words
-in any place.  A word may hold CR and LF, and then what a client would take for a reply if the
-server sent it back in a line of its own (``INJECTED``).
+in any place.  A word may hold CR and LF followed by a text that a client would take for a reply,
+if the server sent it back in a line of its own (``INJECTED``).
 
-Some commands would end the test rather than the server: those are named in ``LEFT_OUT`` and
-``tamed``, with the reason.
+Some commands would only end the test: they are named in ``LEFT_OUT`` and ``tamed``, with the
+reason.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from forebay.commands.table import TABLE
 
 Line = list[bytes]
 
-#: What an answer must never begin a line with.
+#: No line of an answer may begin with these.
 INJECTED = b"INJECTED"
 KEYS = (b"s1", b"s2", b"s3", b"text", b"list", b"set", b"missing", b"")
 NAMES = (b"g1", b"g2", b"alice", b"bob", b"STREAMS", b"pid", b"")
@@ -62,7 +62,7 @@ PATTERNS = (b"*", b"?", b"[a-c]", b"[^a]", b"*" * 30 + b"b", b"[", b"[b-", b"\\"
 #: SHUTDOWN ends the server, and REPLICAOF makes it refuse all that follows; MONITOR and the
 #: commands of replicas turn a connection into one that gets other things than replies.
 LEFT_OUT = frozenset(b"shutdown replicaof slaveof monitor sync psync failover".split())
-#: What CONFIG SET may change in this process: no door, no folder, no limit that stops all.
+#: The directives that CONFIG SET may change here: no port, no folder, no limit that stops all.
 DIRECTIVES = (b"stream-node-max-entries", b"hz", b"maxmemory-policy", b"slowlog-max-len", b"save")
 
 
@@ -121,7 +121,7 @@ class LineWriter:
         return words
 
     def value(self, argument: Argument) -> Line:
-        """What stands for a part, without its token."""
+        """A value for a part of a syntax, without its token."""
         match argument.type:
             case "oneof":
                 return self.follow(self.dice.choice(argument.parts))
@@ -145,12 +145,12 @@ class LineWriter:
 
 
 def tokens_of(tree: Sequence[Argument]) -> list[str]:
-    """All words of a syntax that are typed as they stand."""
+    """All words of a syntax that are typed literally."""
     return [part.token for argument in tree for part in argument.each() if part.token]
 
 
 def tamed(words: Line) -> Line:
-    """The line, unless it would stop the test: then something like it that does not."""
+    """The line; if it would stop the test, a similar one that does not."""
     name = words[0].upper()
     if name.lower() in LEFT_OUT:
         return [b"PING", *words[1:]]

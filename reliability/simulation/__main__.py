@@ -4,8 +4,8 @@
     python -m reliability.simulation SEED --count N --stories FOLDER   one JSON line for each seed;
                                                                        stories of broken ones
 
-The order in which Python walks through a set depends on a number that each process chooses.
-So this program runs itself again with that number fixed: then a seed decides everything.
+The order in which Python iterates over a set depends on a hash seed that each process chooses.
+So this program runs itself again with a fixed hash seed: then SEED decides everything.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OPERATIONS = 2000
 
 
 def arguments() -> argparse.Namespace:
-    """What the command line says."""
+    """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("seed", type=int)
     parser.add_argument("--operations", type=int, default=OPERATIONS)
@@ -34,7 +34,7 @@ def arguments() -> argparse.Namespace:
 
 
 def live(seed: int, operations: int) -> tuple[World, Outcome, str]:
-    """Run one seed; the world, what was counted, and what was broken."""
+    """Run one seed; returns the world, its counters, and what was broken."""
     outcome = Outcome()
     world = World(seed, outcome)
     broken = ""
@@ -48,7 +48,7 @@ def live(seed: int, operations: int) -> tuple[World, Outcome, str]:
 
 
 def story(world: World) -> str:
-    """What happened, and what the servers said, in the order of time."""
+    """The events and the logs of the servers, in order of time."""
     lines = list(world.cluster.events)
     for node in world.cluster.nodes:
         lines += node.lines
@@ -56,7 +56,7 @@ def story(world: World) -> str:
 
 
 def tell_one(seed: int, operations: int) -> int:
-    """For a person."""
+    """Print the story of one seed for a person."""
     world, outcome, broken = live(seed, operations)
     if broken:
         print(f"{story(world)}\nBROKEN: {broken}")
@@ -65,7 +65,7 @@ def tell_one(seed: int, operations: int) -> int:
 
 
 def tell_many(first: int, count: int, operations: int, stories: Path | None) -> int:
-    """For a program."""
+    """Print one JSON line for each seed, for a program."""
     for seed in range(first, first + count):
         world, outcome, broken = live(seed, operations)
         if broken and stories is not None:

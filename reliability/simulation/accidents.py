@@ -1,9 +1,9 @@
-"""What goes wrong: each accident is a method, and the seed says which comes when.
+"""The accidents: each is a method, and the seed decides which one happens when.
 
 server    kill, lose_power, stop (an orderly end), halt by itself
-links     cut inside of a frame, silence (half open), kick (CLIENT KILL)
+links     cut inside a frame, silence (half open), kick (CLIENT KILL)
 network   isolate some nodes; heal
-machine   slow, full disk, a clock that is set, a child that is killed
+machine   slow, full disk, a changed clock, a killed child
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HOUR_MS = 3_600_000
 
 
 class Accidents:
-    """Happens to a cluster."""
+    """Accidents of a cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -40,11 +40,11 @@ class Accidents:
             self.kinds += [self.lose_power] * 4
 
     def happen(self) -> None:
-        """One of them."""
+        """Let one of them happen."""
         self.dice.choice(self.kinds)()
 
     def victim(self) -> SimNode | None:
-        """A server that runs; the primary less often than any other."""
+        """A running server; the primary less often than any other."""
         alive = self.cluster.alive()
         if self.cluster.primary in alive and self.dice.random() < 0.5:
             alive.remove(self.cluster.primary)
@@ -60,7 +60,7 @@ class Accidents:
             self.end(node, lambda: node.kill(), is_lossy=False)
 
     def lose_power(self) -> None:
-        """The machine is off."""
+        """The machine loses power."""
         node = self.victim()
         if node is not None:
             self.cluster.tell(f"power_cut {node.name}")
@@ -68,7 +68,7 @@ class Accidents:
             self.end(node, node.lose_power, is_lossy=not is_safe)
 
     def end(self, node: SimNode, how: Callable[[], None], is_lossy: bool) -> None:
-        """A server dies; the links to it end, or nobody hears of it."""
+        """A server dies; its peers see the end of their links, or see nothing."""
         self.cluster.mourn(node, is_lossy)
         how()
         for wire in self.cluster.network.of(node.address):
@@ -86,7 +86,7 @@ class Accidents:
     # Links
 
     def cut(self) -> None:
-        """A part of what is on its way arrives, then the link is gone."""
+        """A part of the bytes in transit arrives, then the link is gone."""
         network = self.cluster.network
         if network.wires:
             wire = self.dice.choice(network.wires)
@@ -95,7 +95,7 @@ class Accidents:
             network.cut(wire)
 
     def silence(self) -> None:
-        """Nothing arrives any more, and nobody is told."""
+        """Nothing arrives any more, and neither end is told."""
         network = self.cluster.network
         if network.wires:
             wire = self.dice.choice(network.wires)
@@ -129,7 +129,7 @@ class Accidents:
     # Machines
 
     def slow(self) -> None:
-        """A machine that hardly gets anything done; or one that does again."""
+        """A machine becomes very slow; or a slow one becomes quick again."""
         cluster = self.cluster
         node = self.dice.choice(cluster.nodes)
         cluster.slow ^= {node}
@@ -137,25 +137,25 @@ class Accidents:
             cluster.tell(f"slow_node {node.name}")
 
     def fill_disk(self) -> None:
-        """There is little room left on a disk."""
+        """Leave little room on a disk."""
         node = self.dice.choice(self.cluster.nodes)
         node.disk.room = self.dice.choice((0, 300, 5000))
         self.cluster.tell(f"full_disk {node.name}: {node.disk.room} bytes left")
 
     def empty_disk(self) -> None:
-        """There is room again everywhere."""
+        """Make room again on all disks."""
         for node in self.cluster.nodes:
             node.disk.room = None
 
     def set_clock(self) -> None:
-        """Somebody sets the clock of a machine."""
+        """Change the clock of a machine."""
         node = self.dice.choice(self.cluster.nodes)
         by_ms = self.dice.choice((-HOUR_MS, HOUR_MS, self.dice.randint(-3000, 3000)))
         node.clock.ahead_ms = node.clock.true_ahead_ms + by_ms
         self.cluster.tell(f"clock_step {node.name} to {by_ms} ms off")
 
     def crash_child(self) -> None:
-        """A child is killed, by lack of memory perhaps."""
+        """Kill a child, as the kernel does when memory is short."""
         for node in self.cluster.alive():
             if node.children.is_alive:
                 self.cluster.tell(f"child_kill {node.name}")

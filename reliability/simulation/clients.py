@@ -1,16 +1,16 @@
-"""Clients of the simulation, and the ledger: what they were told, which must stay true.
+"""Clients of the simulation, and the ledger: the replies they got, which must stay true.
 
-Every client writes numbers, each once, beside its other traffic:
+Every client writes numbers, each once, besides its other traffic:
 
-    XADD audit * t 17                              acknowledged when its ID comes
+    XADD audit * t 17                              acknowledged when its ID arrives
     XADD audit IDMP c1 18 * t 18                   sent again until it is; never there twice
-    MULTI, SET pair:a 19, SET pair:b 19, XADD audit * t 19, EXEC        nobody sees a half
-    WAIT 1 ms         answered 1 or more: what this client has written before is confirmed
+    MULTI, SET pair:a 19, SET pair:b 19, XADD audit * t 19, EXEC        never visible in part
+    WAIT 1 ms         answered 1 or more: the earlier writes of this client are confirmed
     WAITAOF 1 1 ms    answered 1 and 1 or more: the same, and on two disks
 
-A confirmed number must never be lost, whoever is the primary afterwards.  One confirmed by WAIT
-may be, if a machine has lost power that was not told to sync each write.  From a FLUSHALL to
-the next quiet point nothing is promised.
+A confirmed number must never be lost, whichever node is the primary afterwards.  One exception: a
+number confirmed by WAIT may be lost if a machine that does not sync each write has lost power.
+From a FLUSHALL to the next quiet point nothing is promised.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WAITAOF = "waitaof"
 
 
 class Ask(NamedTuple):
-    """A command on its way: what its reply is for."""
+    """A command in flight, and the use of its reply."""
 
     kind: str
     token: int = 0
@@ -47,7 +47,7 @@ FOR_NOBODY = Ask(IGNORED)
 
 
 class Ledger:
-    """What was promised to all clients together."""
+    """The promises to all clients together."""
 
     def __init__(self) -> None:
         self.tokens = 0
@@ -57,21 +57,21 @@ class Ledger:
         self.on_disk: set[int] = set()
         #: Messages without an answer: their producer sends them again.
         self.unanswered: set[int] = set()
-        #: A machine has lost what its server had said: WAIT alone promises no more.
+        #: A machine has lost data that its server had confirmed: WAIT alone promises nothing now.
         self.is_lossy = False
-        #: The primary was replaced, or has lost something: what was only acknowledged may be gone.
+        #: The primary was replaced, or has lost data: numbers only acknowledged may be gone.
         self.may_lose_acked = False
         #: FLUSHALL was sent.
         self.is_flushed = False
         self.complaints: list[str] = []
-        #: Told the IDs of what was confirmed just now, and whether it should be on two disks.
+        #: Called with the IDs confirmed just now, and whether they must be on two disks.
         self.on_confirm: Callable[[list[bytes], bool], None] = lambda ids, on_disk: None
-        # What is worth counting.
+        # Counters for the report.
         self.acks = 0
         self.confirmations = 0
 
     def new_token(self) -> int:
-        """A number that nobody has written."""
+        """A number that no client has written."""
         self.tokens += 1
         return self.tokens
 
@@ -94,11 +94,11 @@ class Ledger:
             self.on_disk.update(tokens)
 
     def flush(self) -> None:
-        """FLUSHALL was sent: nothing that was written need be there."""
+        """FLUSHALL was sent: entries written so far need not be there."""
         self.is_flushed = True
 
     def settle(self, present: dict[int, bytes]) -> None:
-        """A quiet point: every node has exactly these, and goes on from here."""
+        """A quiet point: every node has exactly these entries; the ledger continues from them."""
         self.acked = dict(present)
         self.confirmed = set(present)
         self.on_disk &= present.keys()
@@ -106,7 +106,7 @@ class Ledger:
 
 
 class Client:
-    """One connection at a time, to the server that it takes for the primary."""
+    """A client with one connection at a time, to the server that it takes for the primary."""
 
     def __init__(self, number: int, dice: Random, ledger: Ledger, ids: deque[str]) -> None:
         self.number = number
@@ -122,16 +122,16 @@ class Client:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it waits for nothing."""
+        """Whether it waits for no reply."""
         return not self.asks
 
     def connect(self, node: SimNode) -> None:
-        """Go to that server."""
+        """Connect to that server."""
         self.leave()
         self.link = node.client()
 
     def leave(self) -> None:
-        """End the connection; what was not answered may have been done, or not."""
+        """End the connection; commands without an answer may have been done, or not."""
         if self.link is not None:
             self.link.close()
             if self.link in self.link.node.clients:
@@ -198,7 +198,7 @@ class Client:
     # Replies
 
     def listen(self) -> None:
-        """Take the replies that have come."""
+        """Handle the replies that have arrived."""
         link = self.link
         if link is None:
             return
@@ -216,7 +216,7 @@ class Client:
             self.leave()
 
     def take(self, ask: Ask, reply: object) -> None:
-        """One reply that matters."""
+        """Handle one reply that matters."""
         if isinstance(reply, ReplyError) or reply is None:
             return
         if ask.kind == ADDED:
@@ -237,8 +237,8 @@ class Client:
             self.take_count(reply[0] >= 1 and reply[1] >= 1, on_disk=True)
 
     def take_id(self, token: int, entry_id: bytes) -> None:
-        """A number is written.  Of a message that was sent again nobody knows by which attempt,
-        so that a confirmation on this connection says nothing about it.
+        """A number is written.  For a message that was sent again, the attempt that wrote it is not
+        known, so a confirmation on this connection says nothing about it.
         """
         self.ledger.acknowledge(abs(token), entry_id)
         if token < 0:

@@ -1,11 +1,11 @@
 """The nodes of one simulation, their network, their clients, and one round of it all.
 
-    shape      what the seed says about this cluster: how many nodes, which settings, how slow
-    leaders    whom each node is to follow, as the operator has it; None: it is the primary
-    round()    time passes, and everybody acts once, in an order of the seed:
+    shape      the seed's choices for this cluster: how many nodes, which settings, how slow
+    leaders    the node that each node must follow, by the operator; None: it is the primary
+    round()    time passes, and every part acts once, in an order from the seed:
                a turn of each node, a carry of each link, a step of each child and each sync
 
-After each turn of a node the cheap invariants are looked at (invariants.py).
+After each turn of a node the cheap invariants are checked (invariants.py).
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ TIMES_MS = (0, 0, 1, 1, 5, 20, 100)
 
 
 class Shape:
-    """What is the same through a whole run."""
+    """The choices that stay the same for a whole run."""
 
     def __init__(self, dice: Random) -> None:
         self.nodes = dice.choice((3, 3, 3, 4, 5))
         self.clients = dice.randint(2, 4)
-        #: Machines lose power, or servers are only killed.
+        #: Whether machines lose power, or servers are only killed.
         self.has_power_loss = dice.random() < 0.5
-        #: Some node keeps no AOF, only snapshots.
+        #: Whether some node keeps no AOF, only snapshots.
         self.has_snapshots_only = dice.random() < 0.15
         self.send_bytes = dice.choice((0, 0, 4608, 20_000))
         self.backlog = dice.choice((16 << 10, 16 << 10, 16 << 10, 256 << 10))
@@ -48,7 +48,7 @@ class Shape:
         self.child_pace = dice.choice((0.05, 0.3, 1.0))
 
     def settings(self, dice: Random, is_first: bool) -> dict[str, Any]:
-        """Of one node."""
+        """The settings of one node."""
         chosen: dict[str, Any] = {
             "appendfsync": dice.choice(("always", "everysec", "everysec", "no")),
             "aof_use_rdb_preamble": dice.random() < 0.8,
@@ -111,7 +111,7 @@ class Cluster:
 
     @property
     def primary(self) -> SimNode:
-        """The node that leads, as the operator has it."""
+        """The primary, by the operator's decision."""
         return next(node for node, leader in self.leaders.items() if leader is None)
 
     def alive(self) -> list[SimNode]:
@@ -119,14 +119,14 @@ class Cluster:
         return [node for node in self.nodes if node.is_alive]
 
     def start(self, node: SimNode) -> None:
-        """A server starts, with what the operator has written into its configuration."""
+        """Start a server with the configuration that the operator has written."""
         leader = self.leaders[node]
         node.start(None if leader is None else leader.address)
         self.watch.born(node)
         self.lossy.discard(node)
 
     def mourn(self, node: SimNode, is_lossy: bool) -> None:
-        """A server is gone; ``is_lossy``: it has forgotten what it had told others."""
+        """A server is gone; ``is_lossy``: it has lost data that it had reported to others."""
         live = node.durability.live
         ledger = self.ledger
         if is_lossy or live.aof is None or live.aof.is_pending or live.trouble:
@@ -142,7 +142,7 @@ class Cluster:
     # A round
 
     def round(self, pass_ms: int | None = None, has_clients: bool = True) -> None:
-        """Everybody acts once."""
+        """Let every part act once."""
         dice = self.dice
         self.rounds += 1
         self.time.pass_ms(dice.choice(TIMES_MS) if pass_ms is None else pass_ms)
@@ -156,7 +156,7 @@ class Cluster:
             step(who)
 
     def turn(self, node: SimNode) -> None:
-        """One turn of a node, and of those who work for it."""
+        """One turn of a node, its children and its syncs."""
         if node in self.slow and self.dice.random() < 0.9:
             return
         node.turn()
@@ -172,7 +172,7 @@ class Cluster:
             node.children.step(ALL if self.is_calm else self.shape.child_piece)
 
     def carry(self, wire: Wire) -> None:
-        """Something arrives, or not."""
+        """Let some bytes of a link arrive, or none."""
         if wire not in self.network.wires:
             return
         chance = self.dice.random()
@@ -197,7 +197,7 @@ class Cluster:
             client.leave()
 
     def close(self) -> None:
-        """The end: nothing stays open."""
+        """Close everything."""
         for client in self.clients:
             client.leave()
         for node in self.nodes:

@@ -1,13 +1,13 @@
-"""What must hold: after each turn of a node, and when all is quiet.
+"""Conditions that must hold after each turn of a node, and when all is quiet.
 
-when WAIT confirms something
-  - two nodes have it; for WAITAOF, where no loss of power can take it
+when WAIT confirms a write
+  - two nodes have it; for WAITAOF, where a power loss cannot remove it
 after each turn
-  - both halves of a transaction are there, or none
+  - both halves of a transaction are there, or neither
   - a stream's offset does not go back while the server lives and the stream has its name
   - nothing was logged as an internal error
 when all is quiet
-  - every node holds what the primary holds, by its portrait and to the last byte of the stream:
+  - every node holds the primary's data, by its portrait and to the last byte of the stream:
     the same name, the same offset, the same bytes where backlogs overlap
   - the structures of all data are sound (core/check.py)
   - no number of the ledger is there twice; the confirmed ones are there, under their IDs
@@ -32,7 +32,7 @@ class BrokenError(Exception):
 
 
 class Watch:
-    """What is looked at after each turn."""
+    """The checks after each turn."""
 
     def __init__(self) -> None:
         self.places: dict[SimNode, tuple[str, int]] = {}
@@ -40,7 +40,7 @@ class Watch:
         self.parents: dict[str, str] = {}
 
     def born(self, node: SimNode) -> None:
-        """A new life: nothing is known of it."""
+        """A new life: nothing is known about it."""
         self.places.pop(node, None)
 
     def former_names(self, name: str) -> list[str]:
@@ -51,7 +51,7 @@ class Watch:
         return names[1:]
 
     def look(self, node: SimNode) -> None:
-        """After a turn."""
+        """Check a node after its turn."""
         if node.log.faults:
             raise BrokenError(f"{node.name} logged: " + " / ".join(node.log.faults[:40]))
         if not node.is_ready:
@@ -71,7 +71,7 @@ class Watch:
 
 
 def check_holders(nodes: list[SimNode], ids: list[bytes], on_disk: bool) -> None:
-    """What was confirmed just now is on two nodes; one that is dead or loads may have it."""
+    """Entries confirmed just now are on two nodes; a dead or loading node may count."""
     for entry_id in ids:
         ms, seq = map(int, entry_id.split(b"-"))
         holders = [node for node in nodes if not node.is_ready or holds(node, ms, seq)]
@@ -88,8 +88,8 @@ def holds(node: SimNode, ms: int, seq: int) -> bool:
 
 
 def keeps(node: SimNode, entry_id: bytes) -> bool:
-    """Whether a node that has this entry has it on its disk for good: among the bytes of an
-    increment of its AOF that were synced.  One that is in none at all is in the base.
+    """Whether a node that has this entry has it safely on its disk: among the synced bytes of an
+    increment of its AOF.  An entry that is in no increment is in the base.
     """
     if node.durability.live.aof is None:
         return False
@@ -107,7 +107,7 @@ def keeps(node: SimNode, entry_id: bytes) -> bool:
 
 
 def check_quiet(nodes: list[SimNode], primary: SimNode, ledger: Ledger) -> dict[int, bytes]:
-    """All that must hold when nothing is on its way; what the ledger's stream holds."""
+    """Check everything that must hold when nothing is in transit; returns the ledger's stream."""
     for node in nodes:
         check_keyspace(node.engine.keyspace)
         if node is not primary:
@@ -118,7 +118,7 @@ def check_quiet(nodes: list[SimNode], primary: SimNode, ledger: Ledger) -> dict[
 
 
 def check_same(primary: SimNode, node: SimNode) -> None:
-    """A replica is what its primary is."""
+    """A replica holds the same as its primary."""
     if node.place != primary.place:
         raise BrokenError(f"{node.name} is at {node.place}, {primary.name} at {primary.place}")
     left, right = (lasting(each.engine.keyspace) for each in (primary, node))
@@ -130,7 +130,7 @@ def check_same(primary: SimNode, node: SimNode) -> None:
 
 
 def check_backlogs(one: Backlog, other: Backlog) -> None:
-    """What both still have of the stream is the same."""
+    """The parts of the stream that both still have are the same."""
     first = max(one.blocks[0].start, other.blocks[0].start, one.first, other.first)
     if stretch(one, first) != stretch(other, first):
         raise BrokenError(f"the streams differ after {first}")
@@ -176,7 +176,7 @@ def audit_of(node: SimNode) -> dict[int, bytes]:
 
 
 def check_ledger(ledger: Ledger, present: dict[int, bytes]) -> None:
-    """What was promised is there."""
+    """The promised entries are there."""
     if ledger.complaints:
         raise BrokenError(ledger.complaints[0])
     if ledger.is_flushed:

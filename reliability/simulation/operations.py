@@ -1,10 +1,10 @@
-"""What clients send: commands on few keys, groups and IDs, so that they meet.
+"""The commands of clients: on few keys, groups and IDs, so that they affect each other.
 
     traffic = Traffic(Random(7), ids)
     traffic.batch()            a few commands, as lists of words
 
 ``ids`` are the latest IDs that XADD answered, so that XACK and XDEL find something.  Error
-replies do not matter: what matters is that all nodes come to the same data.
+replies do not matter, as long as all nodes end with the same data.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STREAMS = ("s1", "s2", "s3")
 GROUPS = ("g1", "g2")
 CONSUMERS = ("alice", "bob", "carol")
 KEYS = ("k1", "k2", "k3", "k4")
-#: Most values are short; some are so long that a frame comes in pieces.
+#: Most values are short; some are so long that a frame arrives in pieces.
 SIZES = (1, 5, 12, 12, 30, 30, 80, 200, 700, 3000)
 
 
@@ -88,7 +88,7 @@ class Traffic:
         return ["XADD", self.key(), *trim, "*", *fields]
 
     def message(self) -> Words:
-        """Of a producer that may send it again."""
+        """A message of a producer that may send it again."""
         number = self.dice.randint(0, 30)
         who = f"p{number % 3}"
         return ["XADD", self.key(), "IDMP", who, f"m{number}", "*", "n", number]
@@ -98,7 +98,7 @@ class Traffic:
         options = self.dice.choice(([], [], ["NOACK"], ["CLAIM", self.dice.choice((0, 50))]))
         count = self.dice.randint(1, 6)
         head = ["XREADGROUP", "GROUP", group, self.dice.choice(CONSUMERS), "COUNT", count]
-        # Not its history: that a client has read that again is told to nobody, as in Redis.
+        # Not its history: as in Redis, a second read of it is not replicated.
         return [*head, *options, "STREAMS", key, ">"]
 
     def xack(self) -> Words:
@@ -193,7 +193,7 @@ class Traffic:
         return self.dice.choice(lines)
 
     def random_member(self) -> Words:
-        """The server chooses: its choice is what must travel."""
+        """The server chooses at random: replicas must get its choice."""
         lines: tuple[Words, ...] = (["SPOP", "set"], ["SPOP", "set", 3], ["RANDOMKEY"])
         return self.dice.choice(lines)
 

@@ -1,15 +1,15 @@
-"""The one who minds the nodes: as a person would, or Sentinel.
+"""The operator: looks after the nodes, as a person or Sentinel would.
 
-    mind()        now and then: start dead nodes, bring roles to what they should be
-    fail_over()   the primary is dead, or nobody reaches it: the replica that is furthest in its
+    mind()        now and then: start dead nodes, correct the roles
+    fail_over()   the primary is dead or cannot be reached: the replica that is furthest in its
                   stream leads from now on
-    hand_over()   FAILOVER: the primary gives its role away
+    hand_over()   FAILOVER: the primary hands its role to a replica
     rearrange()   a replica follows another node, which may be a replica itself
 
-The rule that makes WAIT a promise: a failover needs every replica's word.  All of them are
-started first, and the primary that is replaced is dead, or alone; the one that is furthest has
-everything that any of them has confirmed.  A primary that comes back with less than it had, and
-whose stream nobody else has heard of, is compared with the others by the stream before it.
+The rule that makes WAIT a promise: a failover asks every replica.  All of them are
+started first, and the replaced primary is dead or isolated; the replica that is furthest has
+everything that any of them has confirmed.  A primary may come back with less data, and with a
+stream that no other node knows: then it is compared by the stream before that one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from reliability.simulation.cluster import Cluster
 from reliability.simulation.invariants import BrokenError, audit_of
 from testkit.sim_node import SimNode
 
-#: Rounds to wait for something before it is given up.
+#: Rounds to wait for something before giving up.
 PATIENCE = 300
 
 
@@ -58,7 +58,7 @@ class Operator:
         self.cluster.start(node)
 
     def apply(self) -> None:
-        """Bring the roles of nodes that can be reached to what they should be."""
+        """Correct the roles of the nodes that can be reached."""
         if self.handing is not None:
             return
         for node, leader in self.cluster.leaders.items():
@@ -70,7 +70,7 @@ class Operator:
                 self.order(node, leader)
 
     def order(self, node: SimNode, leader: SimNode | None) -> None:
-        """REPLICAOF; it may be refused, then it is said again later."""
+        """Send REPLICAOF; if it is refused, it is sent again later."""
         words = ("NO", "ONE") if leader is None else (leader.address[0], str(leader.address[1]))
         self.cluster.tell(f"replicaof {node.name}: {' '.join(words)}")
         node.client()("REPLICAOF", *words)
@@ -103,9 +103,9 @@ class Operator:
         self.crown(chosen)
 
     def choose_after_loss(self, old: SimNode, name: str) -> SimNode | None:
-        """Nobody else has heard of this stream, and its primary has lost a part of it.  It is
-        started where nobody follows it, to see how much it has left: perhaps all that it had from
-        the stream before is gone, and others keep more of that.
+        """No other node knows this stream, and its primary has lost a part of it.  The primary is
+        started without replicas, to see how much it still has: perhaps it lost all of the stream
+        before too, and others have more of that.
         """
         nodes, network = self.cluster.nodes, self.cluster.network
         network.isolated = {old.address}
@@ -117,7 +117,7 @@ class Operator:
         return chosen
 
     def wake_all(self, nodes: list[SimNode]) -> bool:
-        """Start all of these and wait until they have their data; False if that cannot be."""
+        """Start all of these and wait until they have their data; False if that fails."""
         cluster = self.cluster
         for _ in range(PATIENCE):
             for node in nodes:
@@ -130,7 +130,7 @@ class Operator:
         return False
 
     def furthest(self, nodes: list[SimNode], name: str) -> SimNode | None:
-        """The node that has most of the stream of that name."""
+        """The node that has most of the stream with that name."""
         known = []
         for node in nodes:
             history = node.replication.side.history
@@ -143,7 +143,7 @@ class Operator:
         return chosen
 
     def check_choice(self, chosen: SimNode, known: list[SimNode]) -> None:
-        """The one that is furthest has every confirmed number that any of them has."""
+        """Check that the node that is furthest has every confirmed number that any of them has."""
         ledger = self.cluster.ledger
         if ledger.is_flushed:
             return
@@ -157,7 +157,7 @@ class Operator:
                 )
 
     def crown(self, chosen: SimNode) -> None:
-        """This one leads; the others follow it, or one another."""
+        """Make this node the primary; the others follow it, or one another."""
         cluster = self.cluster
         placed = [chosen]
         cluster.leaders[chosen] = None
@@ -190,8 +190,8 @@ class Operator:
             self.handing = primary
 
     def follow_handover(self) -> None:
-        """Learn who leads after FAILOVER; an heir that has died since leads no more, and the old
-        primary, which has written nothing meanwhile, is the better one.
+        """Find the primary after FAILOVER.  If the heir has died since, the old primary, which has
+        written nothing meanwhile, is the better choice.
         """
         old = self.handing
         if old is None:
@@ -218,13 +218,13 @@ class Operator:
         self.apply()
 
     def is_replica(self, node: SimNode) -> bool:
-        """Whether a node may be followed: a primary of old that was not told yet may not, lest it
-        find somebody who confirms its writes.
+        """Whether a node may be followed.  A former primary that was not told yet may not: a
+        follower would confirm its writes.
         """
         return node.is_alive and node.is_ready and node.replication.is_replica
 
     def leads(self, node: SimNode) -> bool:
-        """Whether a node follows nobody."""
+        """Whether a node follows no other node."""
         return node.is_alive and node.is_ready and not node.replication.is_replica
 
     def below(self, node: SimNode) -> set[SimNode]:

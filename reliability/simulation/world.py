@@ -2,9 +2,9 @@
 
 report = run(seed, operations)       raises BrokenError with the story of the seed
 
-rounds with accidents  ->  quiet: all heals, all nodes run, nobody writes
-                           -> all that must hold is looked at (invariants.py)
-                           -> a replica is killed in peace: it must come back without a
+rounds with accidents  ->  quiet: all heals, all nodes run, no client writes
+                           -> all invariants are checked (invariants.py)
+                           -> a replica is killed while all is quiet: it must come back without a
                               full sync
 """
 
@@ -21,7 +21,7 @@ from testkit.sim_node import SimNode
 
 #: Operations between two quiet points.
 STRETCH = 400
-#: So many rounds of a tenth of a second may pass until all is quiet.
+#: At most this many rounds of a tenth of a second until all is quiet.
 REST_ROUNDS = 900
 BEAT_MS = 100
 
@@ -59,7 +59,7 @@ class World:
             cluster.start(node)
 
     def live(self) -> None:
-        """One round, and what may happen meanwhile."""
+        """One round, and the accidents during it."""
         cluster, dice = self.cluster, self.dice
         cluster.round()
         chance = dice.random()
@@ -75,7 +75,7 @@ class World:
     # Quiet points
 
     def quiet(self) -> None:
-        """Come to rest, and look at everything."""
+        """Come to rest, and check everything."""
         self.rest()
         cluster = self.cluster
         self.outcome.count("quiet_points")
@@ -87,7 +87,7 @@ class World:
             self.restart_in_peace()
 
     def rest(self) -> None:
-        """All heals, nobody writes, time passes: until nothing is on its way."""
+        """Heal everything, stop writing, and let time pass until nothing is in transit."""
         cluster = self.cluster
         self.accidents.empty_disk()
         cluster.network.isolated = set()
@@ -144,7 +144,7 @@ class World:
         return ""
 
     def restart_in_peace(self) -> None:
-        """A replica with an AOF that is killed goes on where it was."""
+        """Kill a replica with an AOF: it must continue where it was."""
         cluster = self.cluster
         replicas = [
             node

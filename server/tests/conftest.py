@@ -12,7 +12,7 @@ from server.tests.support.sim_rig import MakeRig, SimRig
 
 @pytest.fixture
 def make_rig() -> Iterator[MakeRig]:
-    """Simulated servers that are closed afterwards; nothing in their logs is a defect of ours."""
+    """Simulated servers that are closed afterwards; their logs must not report a defect."""
     rigs: list[SimRig] = []
 
     def make(count: int, **settings: Any) -> SimRig:

@@ -21,17 +21,17 @@ from testkit import small_spark
 from testkit.servers import ServerProcess, worker_path
 
 SERVERS = ["redis_server", "forebay_server"]
-#: Kills are tried on both servers at all times; so is everything else without Spark.
+#: Kills are always tried on both servers; so is everything without Spark.
 ON_BOTH = "test_three_jobs_killed"
 
 small_spark.use()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A test with Spark runs on one of the two servers, half of them on each.
+    """Run each test with Spark on one of the two servers, half of them on each.
 
-    What differs between the servers is tested without Spark, on both.  FOREBAY_BOTH_SERVERS=1
-    runs everything on both, which takes some minutes more.  Tests with a time limit of their own
+    Differences between the servers are tested without Spark, on both.  FOREBAY_BOTH_SERVERS=1
+    runs everything on both, which takes some minutes more.  Tests with their own time limit
     take longest and come first, so that no core waits for them at the end.
     """
     items.sort(key=lambda item: item.get_closest_marker("timeout") is None)
@@ -61,7 +61,7 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
 
 @pytest.fixture
 def counting_target(target: Target) -> Target:
-    """The same; what must be counted to be noticed is not asked of Redis before 7.0."""
+    """The same, without a Redis before 7.0, which does not count added entries."""
     return only_if_it_counts(target)
 
 
@@ -73,7 +73,7 @@ def only_if_it_counts(target: Target) -> Target:
 
 @pytest.fixture
 def redis_target(redis_server: Any) -> Iterator[Target]:
-    """The real redis-server alone, for what does not depend on the server."""
+    """The real redis-server alone, for tests that do not depend on the server."""
     target = Target(redis_server)
     yield target
     target.client.close()
@@ -87,7 +87,7 @@ def counting_redis(redis_target: Target) -> Target:
 
 @pytest.fixture
 def quick_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blips are bridged for a fifth of a second, and waits are told soon."""
+    """Short outages are bridged for a fifth of a second, and waits are reported soon."""
     monkeypatch.setattr(patience, "RETRY_PAUSES_S", (0.05, 0.15))
     monkeypatch.setattr(patience, "TELL_AFTER_S", 0.3)
     monkeypatch.setattr(patience, "_MET", set())
@@ -95,7 +95,7 @@ def quick_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=STARTS)
 def restarted(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Restarted]:
-    """Each server in turn, with data that outlives a kill."""
+    """Each server in turn, with data that survives a kill."""
     server = Restarted(request.param, tmp_path / "server")
     yield server
     server.close()
@@ -103,7 +103,7 @@ def restarted(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Restar
 
 @pytest.fixture
 def cut(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cut]:
-    """Break a connection at a use, with the reply lost or the command."""
+    """Break a connection at its n-th use; the command is lost, or only its reply."""
     yield from cutting(monkeypatch)
 
 

@@ -1,4 +1,4 @@
-"""Our sentences are found in Spark's errors, and harmless noise is not shown."""
+"""Our error sentences are found inside Spark's errors, and harmless noise is not shown."""
 
 from __future__ import annotations
 

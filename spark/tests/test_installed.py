@@ -1,4 +1,4 @@
-"""The wheel of the connector where the server is not installed: a new environment, and a zip."""
+"""The wheel of the connector without the server: in a new environment, and as a zip."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from testkit.installed import install, libraries, new_python, printed, wheel_of
 
-#: What a driver and its workers import; none of it may need the server.
+#: The imports of a driver and its workers; none of them may need the server.
 LOOK = """
 import importlib.util, sys
 assert importlib.util.find_spec("forebay") is None, "the server is here too"

@@ -1,4 +1,4 @@
-"""Options: read by the table, refused in a sentence."""
+"""Options: parsed by the table, refused with one sentence."""
 
 from __future__ import annotations
 

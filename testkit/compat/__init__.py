@@ -1,6 +1,6 @@
-"""Two servers asked the same: random scripts, how to compare replies, and what may differ.
+"""Two servers get the same commands: random scripts, comparing replies, and allowed differences.
 
-scripts, generic_commands, string_commands, list_commands   what is asked
-differ, replies                                            asking, comparing, making smaller
-differences                                                what a version of Redis explains
+scripts, generic_commands, string_commands, list_commands   the commands
+differ, replies                                            sending, comparing, shrinking
+differences                                                differences between Redis versions
 """

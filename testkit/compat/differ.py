@@ -1,4 +1,4 @@
-"""Send the same script to two servers, compare every reply, shrink what differs.
+"""Send the same script to two servers, compare every reply, shrink a script that differs.
 
     script --> redis-server --> raw replies --+
           \\-> Forebay ------> raw replies --+--> equal bytes, or equal after the times
@@ -23,7 +23,7 @@ from testkit.servers import ServerProcess
 
 @dataclass
 class Difference:
-    """Where two servers part: the command, and what each of them said."""
+    """The first difference: the command, and both replies."""
 
     script: Script
     index: int
@@ -38,7 +38,7 @@ class Difference:
 
 
 def quoted(word: str) -> str:
-    """A word as one would type it."""
+    """A word as a person would type it."""
     return word if word and " " not in word else f'"{word}"'
 
 
@@ -55,7 +55,7 @@ def play_on(client: RawClient, script: Script) -> list[bytes]:
 
 
 def first_difference(script: Script, redis: list[bytes], forebay: list[bytes]) -> Difference | None:
-    """The first command whose replies cannot be explained."""
+    """The first command whose replies differ without an explanation."""
     try:
         return walk(script, redis, forebay)
     except PartingWaysError:
@@ -63,7 +63,7 @@ def first_difference(script: Script, redis: list[bytes], forebay: list[bytes]) -
 
 
 def walk(script: Script, redis: list[bytes], forebay: list[bytes]) -> Difference | None:
-    """The same, leaving at a difference that separates the two for good."""
+    """The same; stops at an explained difference after which the data differs."""
     queue: list[Command] = []
     for i, command in enumerate(script):
         words = [word.encode() for word in command]
@@ -119,7 +119,7 @@ def shrink(redis: ServerProcess, forebay: ServerProcess, script: Script) -> Diff
 
 
 def check(redis: ServerProcess, forebay: ServerProcess, scripts: list[Script]) -> int:
-    """Play many scripts; fail with the smallest difference; the number of commands played."""
+    """Play many scripts; fail with the smallest difference; returns the number of commands."""
     with redis.client(unix=True) as left, forebay.client(unix=True) as right:
         for script in scripts:
             found = first_difference(script, play_on(left, script), play_on(right, script))

@@ -1,11 +1,11 @@
-"""Every difference between redis-server 7.0.15 and Forebay that is on purpose.
+"""Every intended difference between redis-server 7.0.15 and Forebay.
 
 Forebay answers as Redis 8.10 does; the oracle that can be installed is 7.0.15.
-Each row below names what a later version changed and which version that was, and
-edits the two replies so that everything else still has to be the
-same.  Times are masked here as well, since they differ between any two servers.
+Each row below names a change and the Redis version that made it, and edits the two
+replies so that everything else must still be the same.  Times are masked here as well,
+since they differ between any two servers.
 
-FOREBAY_PEER may name a newer server: then differences that it explains itself are failures.
+FOREBAY_PEER may name a newer server: then a difference that it should not have is a failure.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def is_before(version: str) -> bool:
 
 
 class PartingWaysError(Exception):
-    """An explained difference after which the two hold different data: compare no further."""
+    """An explained difference after which the two hold different data: stop comparing."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Row:
 
 
 def mask(*replies: Reply | None) -> None:
-    """A time: whatever it says is as good as anything else."""
+    """Mask a time: any value is accepted."""
     for reply in replies:
         if reply is not None and reply.kind == ":":
             reply.value = b"T"
@@ -64,7 +64,7 @@ def mask_time(reply: Reply | None) -> None:
 
 
 def empty_nodes(redis: Reply, forebay: Reply) -> None:
-    """A trim inside of a node may bury its last entry; then the node goes, which Redis keeps."""
+    """A trim inside a node may remove its last entry; Forebay drops the node, Redis keeps it."""
     theirs, ours = redis.field(b"radix-tree-keys"), forebay.field(b"radix-tree-keys")
     if theirs is None or ours is None or int(ours.text) >= int(theirs.text):
         return
@@ -166,13 +166,13 @@ def xpending(command: list[str], redis: Reply, forebay: Reply) -> None:
 
 
 def claimed(command: list[str], redis: Reply, forebay: Reply) -> None:
-    """Entries that XREADGROUP claims say how long they were idle."""
+    """Entries that XREADGROUP claims carry their idle time."""
     for reply in (redis, forebay):
         mask_claimed(reply)
 
 
 def mask_claimed(reply: Reply) -> None:
-    """The third of four elements of an entry, wherever it is; 0 deliveries are a new one."""
+    """Mask the third of four elements of an entry, wherever it is; 0 deliveries mean a new one."""
     if len(reply.items) == 4 and reply.items[3].kind == ":" and reply.items[3].text != b"0":
         mask(reply.items[2])
     for item in reply.items:
@@ -193,7 +193,7 @@ def hello(command: list[str], redis: Reply, forebay: Reply) -> None:
 
 
 def last_entry(command: list[str], redis: Reply, forebay: Reply) -> None:
-    """XREAD knows '+' as an ID, XREADGROUP says why it does not."""
+    """XREAD accepts '+' as an ID, XREADGROUP explains why it does not."""
     unbalanced(command, redis, forebay)
     if "+" not in command or redis.text != INVALID_ID:
         return
@@ -216,7 +216,7 @@ def object_encoding(command: list[str], redis: Reply, forebay: Reply) -> None:
 
 
 def strict_cursor(command: list[str], redis: Reply, forebay: Reply) -> None:
-    """7.0 took nothing for 0, and let a negative number wrap."""
+    """7.0 took an empty cursor for 0, and let a negative number overflow."""
     cursor = command[1 if command[0].upper() == "SCAN" else 2]
     is_odd = not cursor or cursor.startswith("-")
     if forebay.text == b"ERR invalid cursor" and is_odd:
@@ -224,7 +224,7 @@ def strict_cursor(command: list[str], redis: Reply, forebay: Reply) -> None:
 
 
 def bit_ranges(command: list[str], redis: Reply, forebay: Reply) -> None:
-    """7.0 answered for a missing key, or one of another type, without reading the rest."""
+    """7.0 answered for a missing key, or one of another type, without checking the rest."""
     of_the_key = redis.text in (b"0", b"-1") or redis.text.startswith(b"WRONGTYPE")
     if forebay.kind == "-" and of_the_key:
         redis.kind, redis.value = forebay.kind, forebay.value
@@ -282,7 +282,7 @@ ROWS = [
 
 
 def explain(head: list[str], command: list[str], redis: Reply, forebay: Reply) -> None:
-    """Edit two unequal replies by every row that speaks of this command."""
+    """Edit two unequal replies by every row about this command."""
     for row in ROWS:
         if tuple(head[: len(row.command)]) == row.command and (
             row.since == ANY or is_before(row.since)

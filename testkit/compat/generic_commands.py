@@ -1,16 +1,16 @@
 """Random commands of the generic, string, list and set families, for one connection.
 
-Few keys and few members, so that commands meet each other; every option, and now
-and then a word that does not belong.  All words are ASCII.
+Few keys and few members, so that commands affect each other; every option, and now
+and then a wrong word.  All words are ASCII.
 
 Two servers may answer some commands differently and both be right.  Such commands are
 avoided, or `comparable` undoes the difference:
-  * a clock: relative expiry times are set only on keys of CLOCK_KEYS, and those keys
-    are asked only whether time is left (`comparable` masks how much); the others
+  * a clock: relative expiry times are set only on keys of CLOCK_KEYS, and for those keys
+    only the fact that time is left is compared (`comparable` masks how much); the others
     expire at absolute times
   * an order: KEYS, SCAN, SMEMBERS, ... answer in no order, so `comparable` sorts
   * chance: there is no RANDOMKEY here
-  * time: there is no command that waits (BLPOP has data, or stands in a transaction)
+  * time: there is no command that waits (BLPOP has data, or is in a transaction)
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def random_command(rng: Random) -> list[bytes]:
 
 
 def comparable(command: list[bytes], reply: bytes) -> bytes:
-    """The reply without what two servers need not agree on: an order, the seconds left."""
+    """The reply without the parts that may differ: an order, the seconds left."""
     name = command[0].decode().upper()
     if name == "TTL" and reply[:1] == b":" and not reply.startswith(b":-"):
         return b":some\r\n"
@@ -68,7 +68,7 @@ def comparable(command: list[bytes], reply: bytes) -> bytes:
 def _break(rng: Random, words: Words) -> Words:
     """A word too many, one missing, or one that makes no sense."""
     if words[0] in ("EXPIRE", "PEXPIRE", "SETEX", "PSETEX", "BLPOP", "BRPOP"):
-        return words  # what comes out of it might wait, or depend on the clock
+        return words  # the result might wait, or depend on the clock
     at = rng.randrange(1, len(words) + 1)
     match rng.randrange(3):
         case 0:

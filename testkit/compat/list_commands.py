@@ -1,13 +1,13 @@
 """Random commands on lists and sets, and SORT, for one connection.
 
-Few keys and few members, so that commands meet each other: lists on sets, sets on
-lists, both on strings and streams; every option, and now and then a word that does
-not belong.
+Few keys and few members, so that commands affect each other: list commands on sets, set
+commands on lists, both on strings and streams; every option, and now and then a wrong
+word.
 
 Two servers may answer some commands differently and both be right.  Such commands are
 avoided, or `generic_commands.comparable` sorts the replies:
   * chance: SPOP takes all or nothing, SRANDMEMBER shows all
-  * an order: what a set answers is sorted; SORT leaves nothing unsorted but whole
+  * an order: replies of sets are sorted; SORT without sorting returns the whole value
   * time: a command that may wait does so for a millisecond
 """
 
@@ -22,7 +22,7 @@ OTHERS = ("text", "stream", "missing", "")
 ELEMENTS = ("a", "b", "c", "1", "2", "10", "-3", "")
 WORDS = (*ELEMENTS, "x" * 70, "12345678901234567890", "1.5", "9223372036854775807")
 INDEXES = ("0", "1", "2", "-1", "-2", "5", "-9", "9223372036854775807", "-9223372036854775808")
-#: Where the newest Redis looks at 32 bits of a number, or 7.0 at all 64, there is no agreement.
+#: Small ones: the newest Redis uses 32 bits of a larger number, 7.0 all 64.
 NEAR = INDEXES[:7]
 NOT_NUMBERS = ("x", "", "1.5", "+1", "01", "9223372036854775808")
 TIMEOUTS = ("0.001", "0.001", "0.001", "1e-3", "x", "-1", "nan")
@@ -34,7 +34,7 @@ Maker = Callable[[Random], Words]
 
 
 def random_script(seed: int, length: int) -> list[Words]:
-    """Some data to begin with, then whatever comes; every other script in RESP3."""
+    """Some data to begin with, then random commands; every other script in RESP3."""
     rng = Random(seed)
     start = [["HELLO", "3"]] if seed % 2 else []
     start += [["SET", "text", "1"], ["XADD", "stream", "1-1", "f", "v"]]
@@ -57,7 +57,7 @@ def random_command(rng: Random) -> Words:
 def _break(rng: Random, words: Words) -> Words:
     """A word too many, one missing, or one that makes no sense."""
     if words[0].startswith("B") or words[0] in ("SPOP", "SRANDMEMBER", "SSCAN", "SORT"):
-        return words  # what comes out of it might wait, or be a matter of chance
+        return words  # the result might wait, or be random
     at = rng.randrange(1, len(words) + 1)
     match rng.randrange(3):
         case 0:

@@ -1,4 +1,4 @@
-"""A raw reply as a tree that keeps every byte of its type, so that parts can be masked.
+"""A raw reply as a tree that keeps every byte and type, so that parts can be masked.
 
     *2\\r\\n:1\\r\\n$-1\\r\\n   ->   Reply("*", [Reply(":", b"1"), Reply("$", None)])
 
@@ -22,7 +22,7 @@ class Reply:
 
     @property
     def items(self) -> list[Reply]:
-        """The items of an aggregate; of a map, keys and values in turn."""
+        """The items of an aggregate; for a map, keys and values in turn."""
         return self.value if isinstance(self.value, list) else []
 
     @property
@@ -31,7 +31,7 @@ class Reply:
         return self.value if isinstance(self.value, bytes) else b""
 
     def fields(self) -> Iterator[tuple[bytes, int]]:
-        """Of a flat array or map of fields: each name, and the index of its value."""
+        """For a flat array or map of fields: each name, and the index of its value."""
         for i in range(0, len(self.items) - 1, 2):
             yield self.items[i].text, i + 1
 

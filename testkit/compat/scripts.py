@@ -1,12 +1,12 @@
 """Random scripts of stream commands: few keys, few names, IDs close to each other.
 
 A script is a list of commands for one connection, starting from an empty server.
-The generator keeps no model of the data; it only knows what is likely to meet:
-three stream keys, one key of another type, one that is missing, two groups, two
+The generator keeps no model of the data; it uses few names, so that commands affect
+each other: three stream keys, one key of another type, one missing key, two groups, two
 consumers, IDs of a small square of time and sequence, every option of Redis 7.0,
-and now and then a word that does not belong.  Everything comes from one seed.
+and now and then a wrong word.  Everything comes from one seed.
 
-For a peer of 8.6 or later there are also the commands and options since then.
+For a peer of 8.6 or later there are also the newer commands and options.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HUGE_IDLE_MS = "100000000000"
 
 
 class ScriptWriter:
-    """Writes one script; ``deletes`` allows what makes lag a matter of versions."""
+    """Writes one script; ``deletes`` allows commands after which lag depends on the version."""
 
     def __init__(self, seed: int, *, deletes: bool, newer: bool = False) -> None:
         self.dice = Random(seed)
@@ -90,7 +90,7 @@ class ScriptWriter:
         return self.pick(*CONSUMERS)
 
     def known_id(self, key: str) -> str:
-        """An ID that may well exist, or lie right beside one that does."""
+        """An ID that probably exists, or is next to one that does."""
         last = self.next_ms.get(key, 5)
         return f"{self.dice.randint(max(0, last - 8), last + 1)}-{self.dice.randint(0, 3)}"
 
@@ -159,7 +159,7 @@ class ScriptWriter:
         return words + (self.policy() if self.newer else [])
 
     def policy(self) -> list[str]:
-        """What becomes of groups that hold a deleted entry."""
+        """The policy for groups that hold a deleted entry."""
         words = [self.pick("KEEPREF", "DELREF", "ACKED", "acked")] if self.chance(0.6) else []
         return words * 2 if self.chance(0.03) else words
 

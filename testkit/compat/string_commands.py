@@ -1,11 +1,11 @@
 """Random commands on strings: whole ones, parts, bits, fields, numbers, common subsequences.
 
-Few keys, so that commands meet; every option; now and then a word that does not belong.
-All words are ASCII, and no clock is asked.  The encoding of a string is asked for except
-where INCRBYFLOAT writes (docs/compatibility.md).
+Few keys, so that commands affect each other; every option; now and then a wrong word.
+All words are ASCII, and no command depends on the clock.  The encoding of a string is asked
+for except where INCRBYFLOAT writes (docs/compatibility.md).
 
-``newer`` adds what Redis 7.0 does not have: conditions on the value, DELEX, DIGEST, MSETEX and
-the operations of BITOP since 8.2.
+``newer`` adds commands that Redis 7.0 does not have: conditions on the value, DELEX, DIGEST,
+MSETEX and the operations of BITOP since 8.2.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ODD_FLOATS = (
 FIELD_TYPES = ("u1", "u4", "u8", "u16", "u63", "i1", "i5", "i8", "i33", "i64")
 BAD_FIELD_TYPES = ("u64", "i65", "u0", "8", "x8", "i", "U8", "u08")
 MATCHES = ("IFEQ", "IFNE", "IFDEQ", "IFDNE", "ifeq")
-#: Of "abc", "", "10"; one that is too short, and one that is of nothing.
+#: Digests of "abc" and ""; zeros; one that is too short; one that is not hexadecimal.
 DIGESTS = ("78af5f94892f3950", "2D06800538D394C2", "0" * 16, "78af", "g" * 16)
 FUTURE_S, FUTURE_MS = "4102444800", "4102444800123"
 
@@ -126,7 +126,7 @@ def _newer_bitop(rng: Random) -> Words:
 def _field(rng: Random) -> Words:
     """A type and an offset; large fields stay near the start."""
     kind = rng.choice(FIELD_TYPES if rng.random() < 0.97 else BAD_FIELD_TYPES)
-    # "#" multiplies: a huge one would overflow, which Redis does not see.
+    # "#" multiplies: a huge one would overflow, which Redis does not check.
     offset = "#" + rng.choice(WHOLE) if rng.random() < 0.3 else _offset(rng)
     return [kind, offset]
 
@@ -161,7 +161,7 @@ def _match(rng: Random) -> Words:
 def _matching_set(rng: Random) -> Words:
     words = ["SET", _key(rng), _text(rng), *_match(rng)]
     words += _maybe(rng, 0.1, rng.choice(("NX", "XX", "IFEQ")))
-    # A digest that is no digest makes Redis answer twice if it has answered GET already.
+    # An invalid digest makes Redis answer twice if it has answered GET already.
     words += _maybe(rng, 0.2, "GET") if words[3].upper() in ("IFEQ", "IFNE") else []
     return words + _maybe(rng, 0.2, *_time(rng))
 

@@ -1,4 +1,4 @@
-"""The examples as a person runs them: each on a real server, twice, to its own end.
+"""The examples as a person runs them: each on a real server, twice, to its end.
 
 Those that need Spark are in spark/tests/pipeline/test_examples.py.
 """
@@ -16,7 +16,7 @@ from testkit.places import ROOT
 from testkit.servers import ServerProcess, environment
 
 EXAMPLES = ROOT / "examples"
-#: The folders that are no single program: the demo has a test and a target of its own.
+#: Folders that are not a single program: the demo has its own test and target.
 OTHERS = {"demo", "pipelines", "__pycache__"}
 
 JOBS = """\

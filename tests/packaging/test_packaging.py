@@ -1,4 +1,4 @@
-"""The files of packaging/: they parse, their names exist, and what they start works."""
+"""The files of packaging/: they parse, their names exist, and the programs they start work."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_systemd_understands_every_line_of_the_unit(tmp_path: Path) -> None:
 
 
 def instructions() -> list[tuple[str, str]]:
-    """The lines of the Dockerfile, with those that go on joined."""
+    """The lines of the Dockerfile; continued lines are joined."""
     text = re.sub(r"^#.*\n", "", (DOCKER / "Dockerfile").read_text(), flags=re.MULTILINE)
     lines = text.replace("\\\n", " ").splitlines()
     pairs = [line.split(None, 1) for line in lines if line.strip()]
@@ -161,7 +161,7 @@ def test_the_sentinels_read_their_file(tmp_path: Path) -> None:
         sentinel.wait()
 
 
-# -- What the image starts
+# -- The start script of the image
 
 
 def start(home: Path, **variables: str) -> subprocess.Popen[bytes]:

@@ -1,7 +1,7 @@
 """``python -m tests.reliability.sabotaged_workers ack-first URL``: R26's worker with a fault.
 
 ack-first    acknowledges what it has fetched before any handler runs
-forgetful    its idempotency store forgets what was done
+forgetful    its idempotency store forgets completed effects
 careless     never renews a lease
 unburied     acknowledges poison, and writes no dead letter
 """

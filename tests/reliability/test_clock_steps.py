@@ -1,4 +1,4 @@
-"""A wall clock that is set while the server works (R22)."""
+"""The wall clock is changed while the server works (R22)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Clients that idle, wait, never read or have no password, and full memory (R16 to R19, R21).
 
-Few of each; no time is asserted.  The attackers themselves must see what is wrong.
+Few of each; no times are asserted.  The attackers themselves must report a fault.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from testkit.servers import ServerProcess
 from testkit.waiting import wait_until
 
 SEED = 20261121
-#: What a goal says of times, which a busy machine decides.
+#: Failures about times, which depend on how busy the machine is.
 TIMES = "PING took"
 
 
@@ -40,7 +40,7 @@ def test_the_connection_above_the_limit_is_told_so(scratch: Path) -> None:
 
 
 def is_welcome(server: ServerProcess) -> bool:
-    """The server closes in its own time the connection that a client has closed."""
+    """Whether a new client is accepted; the server closes its side of closed connections later."""
     with server.client() as client:
         return bool(client("PING") == "PONG")
 
@@ -84,7 +84,7 @@ def test_a_long_stop_is_a_wait_of_all_who_would_have_asked_meanwhile() -> None:
 
 
 def seen(*waits_ms: float) -> pings.Pings:
-    """What a client saw that has ended."""
+    """The waits of a client that has ended."""
     found = object.__new__(pings.Pings)
     found.forget()
     found.times_s = [(time.monotonic(), wait_ms / 1000) for wait_ms in waits_ms]

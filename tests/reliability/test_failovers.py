@@ -55,7 +55,7 @@ def test_a_history_with_a_primary_that_stops_is_sound(
 def test_what_was_not_confirmed_would_be_missed(
     scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With clients that believe every write to be confirmed, a partition costs some of them."""
+    """If clients take every write for confirmed, a partition loses some of the writes."""
     monkeypatch.setattr(Client, "is_confirmed", lambda self, reply: True)
     monkeypatch.setattr(Round, "confirmed_after", lambda self, moment_s: moment_s)
     with replicated_set(("redis",) * 3, scratch, SEED) as nodes:
@@ -76,7 +76,7 @@ def test_a_node_that_differs_or_is_gone_is_found_out(scratch: Path) -> None:
 
 
 class EarlyRound(Round):
-    """A round before which the Sentinels promote somebody by order, not for a strike."""
+    """A round before which the Sentinels promote a node on request, not because of a strike."""
 
     def prepare(self) -> None:
         super().prepare()
@@ -87,7 +87,7 @@ class EarlyRound(Round):
         self.nodes.settle()
 
     def order(self) -> bool:
-        """Whether a failover has begun; refused while replicas of the last one are not known."""
+        """Ask for a failover; it is refused while the replicas of the last one are not known."""
         try:
             self.nodes.sentinels.ask(0, "SENTINEL", "FAILOVER", NAME)
         except ReplyError:

@@ -1,4 +1,4 @@
-"""Requests that nobody would send: replies stay replies, and the server stays up (R8, R20)."""
+"""Requests that no real client sends: replies stay replies, and the server stays up (R8, R20)."""
 
 from __future__ import annotations
 

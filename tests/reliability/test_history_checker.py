@@ -1,7 +1,7 @@
-"""The checker of histories: a true history passes, and each kind of lie is found.
+"""The checker of histories: a correct history passes, and each kind of lie is found.
 
-The histories are made here, by a model of a set with one primary: a list of entries, a group, and
-a failover that forgets whatever was not confirmed.
+A model of a set with one primary makes the histories: a list of entries, a group, and a failover
+that forgets everything that was not confirmed.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class Model:
         return self.now_s
 
     def keep(self) -> None:
-        """A replica has all of it now."""
+        """The replica has everything now."""
         self.kept = (len(self.entries), self.read_count, list(self.pending))
 
     def outcome(self) -> str:
-        """How an operation ends; a confirmation covers all that was done before it."""
+        """How an operation ends; a confirmation covers all operations before it."""
         outcome = self.dice.choice((UNKNOWN, DONE, CONFIRMED, CONFIRMED))
         if outcome == CONFIRMED:
             self.keep()
@@ -102,7 +102,7 @@ class Model:
             op.end(self.tick(), outcome)
 
     def fail_over(self) -> None:
-        """The replica has what was confirmed, and nothing else."""
+        """The replica has the confirmed operations, and nothing else."""
         count, self.read_count, pending = self.kept
         del self.entries[count:]
         self.pending = list(pending)
@@ -129,7 +129,7 @@ def test_a_true_history_with_failovers_has_no_faults(seed: int) -> None:
 
 
 def test_a_long_history_is_judged_in_one_pass() -> None:
-    """Sixty thousand operations; a checker that compares all pairs would not come back."""
+    """Sixty thousand operations; a checker that compares all pairs would never end."""
     history = Model(1).run(40_000)
     assert len(history) > 60_000
     assert check(history).faults == []
@@ -182,7 +182,7 @@ def keep_a_refused_entry(history: History) -> str:
 
 
 def swap_two_entries(history: History) -> str:
-    """The server gave a later entry the lower ID, and told everybody so."""
+    """The server gave a later entry the lower ID, and all replies say so."""
     kept = there(history)
     answered = [a for a in history.adds if a.was_answered and a.token in kept]
     first, second = next((a, b) for a, b in itertools.pairwise(answered) if a.ended_s < b.began_s)

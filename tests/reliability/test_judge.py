@@ -1,6 +1,6 @@
-"""The judge of the kill loop can fail: a true history passes, each doctored one is caught.
+"""The judge of the kill loop works: a correct history passes, and each doctored one is caught.
 
-The same producers and consumers as in the loop work on an engine in this process.
+The producers and consumers of the loop work on an engine in this process.
 Then only a part of their requests in flight is done, as after a kill.
 """
 
@@ -32,7 +32,7 @@ from testkit.resp import encode, parse, split_replies
 
 
 class EngineConnection:
-    """An EngineClient with the face of a RawClient, as far as the loop uses it."""
+    """An EngineClient with the methods of a RawClient that the loop uses."""
 
     def __init__(self, client: EngineClient) -> None:
         self.client = client
@@ -78,7 +78,7 @@ class History:
                 yield Consumer(client, Line(self.ledger, book), dice)
 
     def kill(self) -> None:
-        """Every connection has sent more; the server has done the first few of it."""
+        """Every connection has sent more; the server has done the first few requests."""
         for connection in self.connections:
             requests = connection.pipeline()
             connection.line.sent(requests)
@@ -262,7 +262,7 @@ def test_a_lost_stream_and_a_lost_count_are_caught(history: History) -> None:
 
 
 def producer_with(requests: list[Request], done: list[int]) -> list[str]:
-    """The verdict on one producer whose requests of these positions were done."""
+    """The verdict on one producer whose requests at these positions were done."""
     made = History(seed=1, rounds=2)
     line = made.connections[0].line
     line.sent(requests)

@@ -160,7 +160,7 @@ def test_an_isolated_node_is_silent_until_it_is_healed(scratch: Path, network: N
             assert node("PING") == "PONG"
             network.heal(node.place)
             before.socket.settimeout(20)
-            assert before.read() == b"+PONG\r\n"  # what was under way comes after all
+            assert before.read() == b"+PONG\r\n"  # bytes that were held arrive now
             with node.client() as after:
                 assert after("PING") == "PONG"
 

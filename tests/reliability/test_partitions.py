@@ -1,4 +1,4 @@
-"""A primary that is cut off from its replica (R14), once for each kind; no time is asserted."""
+"""A primary that is cut off from its replica (R14), once for each kind; no times are asserted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_primary_without_its_replica_refuses_writes(kind: str, scratch: Path) 
 
 
 class Script:
-    """A server that answers what it was told to, in turn."""
+    """A server that gives the scripted answers in turn."""
 
     def __init__(self, *replies: Any) -> None:
         self.replies = list(replies)

@@ -1,4 +1,4 @@
-"""Power failures (R3): each leaves the data of one moment and breaks no promise."""
+"""Power failures (R3): each leaves the data of one moment, and no promise is broken."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_no_accident_breaks_a_promise_or_leaves_half_a_unit(tmp_path: Path) -> N
     outcome = power_failures(ACCIDENTS, SEED, tmp_path)
     assert outcome.failures == [], f"seed {SEED}"
     assert outcome.n == ACCIDENTS
-    # Not all of them were harmless: ends were cut, and power went again meanwhile.
+    # Not all of them were harmless: ends were cut, and the power failed again meanwhile.
     assert outcome.figures["tails cut"] > ACCIDENTS // 20
     assert outcome.figures["second failures"] > ACCIDENTS // 40
 
@@ -39,11 +39,11 @@ def test_a_life_makes_promises_and_rewrites_its_aof() -> None:
     assert life.units == len(life.pictures) - 1
 
 
-# -- a page is gone, later ones are there ----------------------------------------------
+# -- a page is lost, later ones are there ----------------------------------------------
 
 
 class LostPage:
-    """A log in which a unit of some pages stands between two others."""
+    """An AOF in which a unit of some pages is between two others."""
 
     def __init__(self, *, synced: bool) -> None:
         life = Life(Random(SEED))
@@ -51,7 +51,7 @@ class LostPage:
         ticket = life.aof.start_sync()
         assert ticket is not None
         ticket.run()
-        # The thread is done, but nobody has heard of it yet.
+        # The thread is done, but its result is not taken yet.
         life.run("SET", "large", "x" * 9000)
         life.aof.end_sync(ticket, None)
         if synced:
@@ -72,11 +72,11 @@ def test_a_lost_page_that_was_synced_stops_the_start() -> None:
         Recovery(LostPage(synced=True).disk).run()
 
 
-# -- the accidents find what they are for ---------------------------------------------
+# -- the accidents find the defects they are for --------------------------------------
 
 
 def forget(*arguments: object) -> None:
-    """Instead of a sync."""
+    """Do nothing instead of a sync."""
 
 
 def rename_only(self: ForgetfulDisk, old: str, new: str) -> None:

@@ -1,4 +1,4 @@
-"""How much of the past a power failure takes with ``everysec`` (R2), and with ``always``."""
+"""How much data a power failure loses with ``everysec`` (R2), and with ``always``."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Bench:
         return Ends(client, target)
 
     def try_to_connect(self) -> None:
-        """Connect and read; a reset comes at either of the two."""
+        """Connect and read; a reset may happen in either of the two."""
         with socket.create_connection(self.proxy.address, timeout=TIMEOUT_S) as client:
             client.recv(1)
 
@@ -67,7 +67,7 @@ def read(end: socket.socket, size: int) -> bytes:
 
 
 def read_to_the_end(end: socket.socket) -> tuple[bytes, bool]:
-    """All that comes, and whether it ended by a reset."""
+    """All bytes that arrive, and whether a reset ended them."""
     data = b""
     try:
         while piece := end.recv(1 << 16):

@@ -12,7 +12,7 @@ import pytest
 from reliability import sanitized
 from testkit.places import ROOT
 
-#: What setup.py would do, without doing it.
+#: Prints the flags of setup.py without building.
 FLAGS = """
 import setuptools
 setuptools.setup = lambda **words: print(words["ext_modules"][0].extra_compile_args)

@@ -1,4 +1,4 @@
-"""A few seeds of the simulation (R24); and it finds what it should: faults are put in on purpose.
+"""A few seeds of the simulation (R24); and it finds faults that are put in on purpose.
 
 ``python -m reliability.run --only R24`` runs hundreds of seeds.
 """
@@ -22,7 +22,7 @@ replaceable = pytest.mark.skipif(forebay.compiled(), reason="the fault is put in
 
 
 def first_complaint() -> str:
-    """What the first seed that breaks something says; empty if none does."""
+    """The complaint of the first seed that breaks something; empty if none does."""
     return next((broken for seed in SEEDS if (broken := live(seed, OPERATIONS)[2])), "")
 
 

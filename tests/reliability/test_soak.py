@@ -1,4 +1,4 @@
-"""A server that runs for hours of its own time keeps its memory and its files (R23)."""
+"""Memory and open files of a server that runs for hours of its own time do not grow (R23)."""
 
 from __future__ import annotations
 

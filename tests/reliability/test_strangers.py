@@ -1,4 +1,4 @@
-"""A peer from another address gets nothing of a guarded server but an error line (R20)."""
+"""A client from another address gets only an error line from a protected server (R20)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Torn ends (R4): an AOF that stops anywhere, or ends in zeros or garbage, loads what is whole."""
+"""Torn ends (R4): an AOF that stops anywhere, or ends in zeros or garbage, loads whole units."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from testkit.forgetful_disk import ForgetfulDisk
 from testkit.recovery import Recovery
 
 TAILS = 3000 if forebay.compiled() else 60
-#: Of the last kilobyte every byte, or every so many.
+#: Every byte of the last kilobyte, or a part of them.
 STEP = 1 if forebay.compiled() else 7
 SEED = 20261116
 

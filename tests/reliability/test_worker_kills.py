@@ -1,7 +1,7 @@
 """Real workers, killed at random points (R26), in small numbers; and workers with a fault, which
-must be found out.
+must be found.
 
-``python -m reliability.run --only R26`` does the same some fifty times.
+``python -m reliability.run --only R26`` does the same about fifty times.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from testkit.waiting import wait_until
 from tools import build_site
 from tools.generate_docs import PAGES as GENERATED
 
-#: What a browser fetches by itself; a link waits for a click.
+#: Addresses that a browser fetches by itself; a link waits for a click.
 FETCHED = re.compile(r"<(?:script|img|iframe|source|link)\b[^>]*?\b(?:src|href)=\"?([^\s\">]+)")
 STYLED = re.compile(r"(?:url\(|@import )[\"']?(?!data:)([^\"')]+)")
 
@@ -65,13 +65,13 @@ def test_what_is_fetched_is_there_and_not_on_another_host(site: Path) -> None:
         for link in pattern.findall(path.read_text())
     ]
     assert len(fetched) > len(build_site.PAGES)
-    # The page for what is not there may be shown at any address, so its links begin at the top.
+    # The page for missing addresses may be shown anywhere, so its links begin at the top.
     far = [link for path, link in fetched if "//" in link or not (path.parent / link).is_file()]
     assert [link for link in far if not (site / link.lstrip("/")).is_file()] == []
 
 
 def test_what_looks_like_a_list_or_a_table_became_one(site: Path) -> None:
-    """The builder wants a blank line before a list and four blanks in it; code hosts do not."""
+    """The builder needs a blank line before a list and four blanks in it; code hosts do not."""
     for path in site.rglob("*.html"):
         code_left_out = re.sub(r"<(pre|code)\b.*?</\1>", "", path.read_text(), flags=re.DOTALL)
         for text in re.findall(r"<(?:p|li)>(.*?)</(?:p|li)>", code_left_out, re.DOTALL):
@@ -121,6 +121,6 @@ def test_a_reader_searches_and_turns_to_dark_without_another_host(page: Browser)
 
 
 def found_links(page: Browser) -> str:
-    """Where the results of a search lead; they are in a tree of their own, and drawn anew."""
+    """The targets of search results; they are in a shadow tree, and drawn again each time."""
     links = "document.activeElement.shadowRoot.querySelectorAll('a')"
     return str(page.driver.execute_script(f"return [...{links}].map(one => one.href).join(' ')"))

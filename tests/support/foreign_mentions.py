@@ -1,14 +1,14 @@
-"""Names that heads and pages may use though nothing in the code has them; see mentions.py."""
+"""Names that heads and pages may use though our code does not define them; see mentions.py."""
 
 from __future__ import annotations
 
-#: Files of examples, which a reader would have.
+#: Files of examples, which a reader would make.
 EXAMPLE_FILES = {
     *("mends.py", "totals.toml", "server/tests/commands/streams/test_xfirst.py"),
     *("shop.py", "orders.py", "clicks.py", "test_shop.py", "buy.py", "billing.py"),
     *("films.py", "parcels.py", "payments.py", "send.py"),
 }
-#: Objects of others that have the name of a module of ours.
+#: Foreign objects with the name of a module of ours.
 FOREIGN_OBJECTS = {
     "app",  # an App of cyclopts
     "spark",  # a SparkSession

@@ -1,18 +1,18 @@
-"""Names in heads, comments and pages, and whether what they name is there.
+"""Checks that the names in heads, comments and pages exist.
 
-Each kind of name is looked up in the place where the thing itself would be:
+Each kind of name is looked up where its thing would be defined:
 
     wire/request.py       a file, by the end of its path; quoted or not
     `make bench QUICK=1`  a target and a variable of the Makefile
     `mem.wrap`            a name in a module or package of ours, or a member of an object
-                          that is called the same everywhere (OBJECTS)
+                          that has the same name everywhere (OBJECTS)
     `--lake`              an option: a text in the code, or a parameter or field of the command line
     `appendonly yes`      a directive of the configuration
     `aof_last_error`      a word with a shape (a-b, a_b, aB, ABCD): a name or a text in the
     `XGROUP CREATE`       code, which holds commands, directives, options and fields
 
-A text in the code is a string constant that is not a docstring and not in a test: no head can
-vouch for itself.  Words of others (Redis, Spark, Python) and of examples are listed in
+A text in the code is a string constant that is not a docstring and not in a test, so no head can
+prove itself.  Foreign words (Redis, Spark, Python) and words of examples are listed in
 foreign_mentions.py.
 """
 
@@ -49,7 +49,7 @@ FOLDERS = (
     "packaging",
     "docs",
 )
-#: Objects that are called the same everywhere, and the class that says what they have.
+#: Objects that have the same name everywhere, and the class that defines their members.
 OBJECTS = {"ctx": "Context", "session": "Session", "db": "Database", "client": "EngineClient"}
 #: Commands and subcommands, as people write them.
 COMMANDS = {
@@ -61,14 +61,14 @@ FILE = re.compile(
     r"(?<![\w/.*}>…-])((?:[\w.-]+/)*[\w.-]*\w\.(?:py|pxd|md|toml|yaml|sh|svg))(?![\w/*]|\.\w)"
 )
 FENCED = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
-#: What is quoted, in one line or two.
+#: A quotation, in one line or two.
 QUOTED = re.compile(r"``([^`\n]+\n?[^`\n]*)``|`([^`\n]+\n?[^`\n]*)`")
 SETTING = re.compile(r"([a-z][a-z-]+) (?:yes|no|always|everysec)")
 DOTTED = re.compile(r"([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)+)(?:\(.*\))?")
 MAKE = re.compile(r"make ((?:[\w-]+(?:=\S+)? ?)+)")
 MAKE_LINE = re.compile(r"make [a-z][a-z-]*(?: [A-Z]+=\S+)*")
 OPTION = re.compile(r"--[a-z][a-z0-9-]*")
-#: A word that nobody writes by chance: parts joined by - or _, capitals inside, or all capitals.
+#: A word that is no ordinary one: parts joined by - or _, capitals inside, or all capitals.
 SHAPED = re.compile(
     r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+|[a-zA-Z][a-zA-Z0-9]*(?:_[a-zA-Z0-9]+)+"
     r"|[a-z]+(?:[A-Z][a-z0-9]*)+|[A-Z][A-Z.]{2,}[A-Z]"
@@ -79,7 +79,7 @@ FILE_ENDS = re.compile(r"\.(?:sql|conf|aof|rdb|log|json|csv|parquet|avsc|dlq|man
 
 @dataclass
 class Known:
-    """What there is in the code, by kind; ``parameters`` are those of the command line."""
+    """The names in the code, by kind; ``parameters`` are those of the command line."""
 
     modules: dict[str, set[str]] = field(default_factory=dict)
     members: dict[str, set[str]] = field(default_factory=dict)
@@ -188,7 +188,7 @@ def module_text(source: str) -> str:
 
 
 def missing(text: str) -> list[str]:
-    """What a text names that is not there."""
+    """The names in a text that do not exist."""
     wrong = [name for name in FILE.findall(text) if not _is_file(name)]
     for double, single in QUOTED.findall(FENCED.sub("", text)):
         wrong += _missing_in(" ".join((double or single).split()))
@@ -201,7 +201,7 @@ def _is_file(name: str) -> bool:
 
 
 def _missing_in(code: str) -> Iterator[str]:
-    """What one quotation names that does not exist."""
+    """The names in one quotation that do not exist."""
     if made := MAKE.fullmatch(code):
         yield from _missing_from_makefile(made.group(1).split())
         return

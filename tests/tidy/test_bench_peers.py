@@ -1,4 +1,4 @@
-"""The bench names the server it measured against, and its pages agree."""
+"""The bench names the server that it measured against, and its pages agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who runs what a reader copies: each block of commands has a test, or a reason why it has none.
+"""Each block of commands that a reader copies has a test, or a reason why it has none.
 
 A block of commands is marked ``sh``, ``bash``, ``console`` or ``python``, or it has no mark and its
 first line begins with a program.  The tables below have all of them, so a block that is added to a
@@ -20,7 +20,7 @@ from tools import build_site
 
 PAGES = [*build_site.PAGES, *sorted(ROOT.glob("*/README.md"))]
 MARKED = {"sh", "bash", "console", "python"}
-#: How a line begins that is typed into a shell, after a prompt and settings of its environment.
+#: The beginning of a shell line, after a prompt and settings of its environment.
 TYPED = re.compile(
     r"(\$ )?(\w+=\S+ )*(\S*/)?(forebay|redis-cli|python3?|pip|make|docker|mkdir|kill|runtest) "
 )
@@ -32,7 +32,7 @@ README = "server/tests/clients/test_readme.py"
 BACKUP = "server/tests/clients/test_backup_page.py"
 EXACT = "spark/tests/values/test_exact.py"
 EXAMPLES = "tests/examples/test_examples.py"
-#: Pages of which a test runs every block that is marked, also one that is new.
+#: Pages with a test that runs every marked block, also new ones.
 WHOLE = {
     "docs/cli.md": "server/tests/cli/test_page.py",
     "docs/sql.md": LAKES,
@@ -41,7 +41,7 @@ WHOLE = {
     "docs/workers-from-celery.md": GUIDE,
     "docs/workers-from-kafka.md": GUIDE,
 }
-#: Sections of other pages: how many of their blocks which test runs.
+#: Sections of other pages: how many of their blocks run, and in which test.
 SECTIONS: dict[str, dict[str, dict[str, int]]] = {
     "README.md": {
         "Try it in one minute": {README: 4},
@@ -87,7 +87,7 @@ NETWORK = "fetches from a registry; tests/packaging installs what is built here"
 SUITE = "runs tests, which would run themselves"
 MINUTES = "measures for minutes up to hours"
 ENGINE = "needs a container engine"
-#: Blocks that no test runs, by how they begin, and why.
+#: Blocks that no test runs, by their beginning, and why.
 EXCUSED = {
     "CONTRIBUTING.md": {
         "PYTHONPATH=server/src .venv/bin/python -m pytest": SUITE,
@@ -131,7 +131,7 @@ EXCUSED = {
     },
 }
 
-#: Tests that know their blocks by what stands in them, or take all of a page.
+#: Tests that find their blocks by content, or take all of a page.
 BY_CONTENT = {EXACT, EXAMPLES}
 
 Where = tuple[str, str]
@@ -155,7 +155,7 @@ def is_excused(page: str, block: Block) -> bool:
 
 
 def to_run(pages: Iterable[Path]) -> Counter[Where]:
-    """How many blocks of each section somebody has to run."""
+    """How many blocks of each section must be run."""
     return Counter(
         (name_of(page), block.heading)
         for page in pages

@@ -1,4 +1,4 @@
-"""tests > reliability > bench > testkit: each may import those to its right, no other."""
+"""tests > reliability > bench > testkit: each may import only those to its right."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ ORDER = ("testkit", "bench", "reliability", "tests")
 RANKS = dict.fromkeys(("server/src", "spark/src", "workers/src", "console/src"), -1)
 RANKS |= {"examples": -1, "tools": -1}
 RANKS |= {name: rank for rank, name in enumerate(ORDER)}
-#: Each distribution has tests of its own, which are of one rank and do not know each other.
+#: Each distribution has its own tests; they have one rank and do not import each other.
 RANKS |= {f"{name}/tests": RANKS["tests"] for name in ("server", "spark", "workers", "console")}
 FILES = [(folder, path) for folder in RANKS for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def imported(source: str) -> Iterator[str]:
-    """The packages that a file imports, by their first name, wherever in it."""
+    """The packages that a file imports anywhere, by their first name."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (name.name.partition(".")[0] for name in node.names)

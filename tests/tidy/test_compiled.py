@@ -1,4 +1,4 @@
-"""What import-linter cannot see: the .pxd files, and the one list of compiled modules."""
+"""Rules that import-linter cannot check: the .pxd files, and the one list of compiled modules."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def cimports(path: Path) -> list[str]:
 
 
 def procedures_with_a_result(text: str) -> list[str]:
-    """The functions that answer 0 wherever they end: nobody can learn anything from that."""
+    """The functions that return 0 in every case: such a result says nothing."""
     found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):

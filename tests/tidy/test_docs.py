@@ -1,4 +1,4 @@
-"""Every `forebay ...` that a page shows is understood: the command and its options exist."""
+"""Every `forebay ...` that a page shows is valid: the command and its options exist."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ WITH_WORDS = ("pipeline", "lake", "dead", "groups", "consumers", "pending")
 
 
 def name_of(value: str | list[str]) -> str:
-    """How a page or its command is called among the tests."""
+    """The test ID of a page or its command."""
     return value if isinstance(value, str) else " ".join(value)[:60]
 
 
 def understand(words: list[str], folder: Path) -> None:
-    """Raise, or exit with 2, if this is no command line of ours; nothing outside is touched."""
+    """Raise, or exit with 2, if this is not a valid command line; it has no other effect."""
     name, args = words[0], words[1:]
     if name == "serve":
         Config.load(args)

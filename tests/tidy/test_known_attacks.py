@@ -11,13 +11,13 @@ TEST = re.compile(r"`([\w/]+\.py)::(\w+)`")
 
 
 def rows() -> list[str]:
-    """The lines of the table that name a hole."""
+    """The lines of the table that name a vulnerability."""
     lines = PAGE.read_text().splitlines()
     return [line for line in lines if line.startswith(("| CVE-", "| redis#"))]
 
 
 def missing(row: str) -> list[str]:
-    """Tests of a row that are not there."""
+    """Tests of a row that do not exist."""
     named = TEST.findall(row)
     texts = {path: (ROOT / path).read_text() for path, _ in named if (ROOT / path).exists()}
     return [

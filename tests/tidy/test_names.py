@@ -1,4 +1,4 @@
-"""Heads, comments and pages name only what is there; how that is found out: support/mentions.py."""
+"""Heads, comments and pages name only things that exist; support/mentions.py checks it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.mentions import files, known, missing, module_text, page_text
 
 PAGES = sorted(ROOT / name[1:] for name in files() if name.endswith(".md"))
 MODULES = sorted(ROOT / name[1:] for name in files() if name.endswith(".py"))
-#: Files that speak of names which are not there: the check itself.
+#: Files that mention missing names: the check itself.
 ABOUT_NAMES = {ROOT / "tests/tidy/test_names.py", ROOT / "tests/support/foreign_mentions.py"}
 
 

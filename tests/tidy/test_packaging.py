@@ -1,4 +1,4 @@
-"""The released files: an sdist that holds the types, and a build that stops without them."""
+"""The released files: an sdist that contains the types, and a build that stops without them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_an_unpacked_sdist_is_renewed_file_by_file(tmp_path: Path) -> None:
     a_minute_ago = built.stat().st_mtime - 60
     os.utime(built, (a_minute_ago, a_minute_ago))
     before = (tree / "src" / "same.py").stat().st_mtime_ns
-    # The edit is older than what was built meanwhile, and must be seen all the same.
+    # The edit is older than the files built meanwhile, and must be noticed anyway.
     unpack(packed(tmp_path, {"src/same.py": "1", "src/edited.py": "2"}), tree)
     assert (tree / "src" / "same.py").stat().st_mtime_ns == before
     assert (tree / "src" / "edited.py").read_text() == "2"
@@ -93,14 +93,14 @@ def test_a_module_is_compiled_again_if_types_have_changed_that_it_is_made_of(
 
 
 def write(path: Path, content: str, at_s: int) -> None:
-    """A file that was last changed then."""
+    """Write a file with this time of its last change."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content)
     os.utime(path, (at_s, at_s))
 
 
 def made_in(tree: Path) -> set[str]:
-    """The modules that are there as C."""
+    """The modules that exist as C."""
     return {path.stem for path in tree.rglob("*.c")}
 
 
@@ -141,7 +141,7 @@ def test_a_build_without_types_says_so(tmp_path: Path) -> None:
 
 
 def compile_ticker(folder: Path) -> str:
-    """Compile the one module in place, with whatever types lie beside it; complaints."""
+    """Compile the one module in place, with the types next to it; returns complaints."""
     options = ("-3iqf", "-X", "annotation_typing=False")  # as setup.py has it
     return python(
         folder, "-m", "Cython.Build.Cythonize", *options, "forebay/engine/ticker.py"

@@ -1,4 +1,4 @@
-"""Pages are found and links work: docs/index.md lists every page, no link leads nowhere."""
+"""Pages can be found and links work: docs/index.md lists every page, no link leads nowhere."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tools.draw_architecture import ROOMS, drawing
 
 
 def prose(page: Path) -> str:
-    """The text of a page without its blocks of code and without what is `quoted`."""
+    """The text of a page without its blocks of code and without `quoted` code."""
     text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     return re.sub(r"`[^`\n]+`", "", text)
 
 
 def anchors(page: Path) -> set[str]:
-    """What may follow # in a link to the page: its headings as GitHub spells them."""
+    """The anchors of the page for links: its headings as GitHub spells them."""
     heads = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
@@ -46,7 +46,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 
 def test_the_index_lists_every_page_once() -> None:
-    """Under its headings, which are the navigation of the site; before them it may repeat some."""
+    """Under its headings, which are the site's navigation; before them pages may be repeated."""
     listed = [page for entries in sections().values() for _, page in entries]
     assert sorted(listed) == sorted(page for page in PAGES if page != INDEX)
 

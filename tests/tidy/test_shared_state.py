@@ -1,13 +1,13 @@
-"""State belongs to an engine: an object of a module that changes stands in ARCHITECTURE.md.
+"""State belongs to an engine: a module's object that changes is listed in ARCHITECTURE.md.
 
-Found without running anything.  An object at the top of a module (or a class) is state if
+The test does not run the code.  An object at the top of a module (or a class) is state if
 
     it is made to be filled       [] {} set() bytearray(8) array("Q") count() deque()
     a method can change it        Scratch(), where a method of Scratch stores into self
     a function changes it         NAME[i] = x   NAME.x = y   NAME.append(x)   global NAME
     a function remembers          @cache, @lru_cache
 
-Everything else is a constant: a table that is written where it is made.
+Everything else is a constant: a table that is filled where it is defined.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from testkit.places import ROOT
 
 SOURCES = ROOT / "server" / "src" / "forebay"
 PAGE = ROOT / "ARCHITECTURE.md"
-#: Calls whose result is there to be written to.
+#: Calls whose result is meant to be changed.
 MAKERS = {"bytearray", "array", "count", "deque", "defaultdict", "Counter", "list", "dict", "set"}
 #: Methods that change a list, dict, set, array or deque.
 CHANGERS = {
@@ -42,7 +42,7 @@ def last_name(node: ast.expr) -> str:
 
 
 def stored(node: ast.AST) -> Iterator[ast.expr]:
-    """What a statement writes to: targets of assignments, and objects of changing methods."""
+    """The targets of a statement: assignments, and objects of changing methods."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
             yield from target.elts if isinstance(target, ast.Tuple) else [target]
@@ -64,7 +64,7 @@ def owner(target: ast.expr) -> str:
 
 
 def changed_names(tree: ast.Module) -> set[str]:
-    """Names of a module whose objects are changed inside of its functions."""
+    """Names of a module whose objects its functions change."""
     found: set[str] = set()
     for function in (node for node in ast.walk(tree) if isinstance(node, Function)):
         nodes = list(ast.walk(function))

@@ -1,7 +1,7 @@
 """The style is executable: sizes, docstrings and leftovers, with the reason for each.
 
-A file can be read in one sitting, a function fits a screen, and a head teaches.  The
-numbers are the budget of the whole project.
+A file can be read in one go, a function fits on a screen, and a head teaches.  The
+numbers are the limits of the whole project.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FOLDERS = (
 
 PYTHON = sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*.py"))
 PXD = sorted(SERVER_SRC.rglob("*.pxd"))
-#: Files a reader opens; build products and the environment are not among them.
+#: Files that a reader opens; not build products or the environment.
 TEXTS = [
     *PYTHON,
     *PXD,

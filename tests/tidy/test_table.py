@@ -1,4 +1,4 @@
-"""The command table against its tests and its pages: nothing undocumented, nothing untried."""
+"""The command table against its tests and its pages: nothing undocumented, nothing untested."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def texts(node: ast.AST) -> Iterator[str]:
 
 
 def sent(call: ast.Call) -> str:
-    """What a call begins with: client("XGROUP", "CREATE", key) and client("XGROUP CREATE s")."""
+    """The first words of a call: client("XGROUP", "CREATE", key) and client("XGROUP CREATE s")."""
     words = [" ".join(texts(arg)) for arg in call.args[:2] if not isinstance(arg, ast.Call)]
     return " ".join(" ".join(words).split()[:2])
 
@@ -39,7 +39,7 @@ def sent(call: ast.Call) -> str:
 def commands_tried(source: str) -> set[str]:
     """The commands and pairs (XGROUP CREATE) that the tests of a file send and judge.
 
-    A test judges if it asserts something.  What it sends begins a call in it, or is
+    A test judges if it asserts something.  It sends a command at the beginning of a call, or
     among the values of its parametrize.
     """
     module = ast.parse(source)

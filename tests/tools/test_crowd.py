@@ -1,4 +1,4 @@
-"""The second run of `tools/crowd.py`: who gets it, and what it says."""
+"""The second run of `tools/crowd.py`: which tests get it, and what it prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixtures of the workers: each server in turn, and coroutines as tests."""
+"""Fixtures of the workers: each server in turn, and tests that are coroutines."""
 
 from __future__ import annotations
 

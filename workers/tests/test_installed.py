@@ -1,4 +1,4 @@
-"""The wheel of the workers where the server is not installed."""
+"""The wheel of the workers in an environment without the server."""
 
 from __future__ import annotations
 

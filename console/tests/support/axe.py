@@ -1,7 +1,7 @@
-"""axe looks at the page as it is drawn: names, roles, contrast, what a keyboard can reach.
+"""axe checks the page as it is drawn: names, roles, contrast, what a keyboard can reach.
 
-Its script comes with a package from PyPI, so no npm is needed. The driver puts it into the page
-beside the content policy, which forbids that to everybody else.
+Its script is in a package from PyPI, so no npm is needed. The driver puts it into the page
+past the content policy, which forbids other scripts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SIDEWAYS = "const e = document.documentElement; return e.scrollWidth - e.clientW
 
 
 class Look(NamedTuple):
-    """A screen, and what its owner likes."""
+    """A screen, and the preferences of its owner."""
 
     width: int
     height: int
@@ -52,7 +52,7 @@ def look_as(page: Browser, look: Look) -> None:
 
 
 def violations(page: Browser, rules: tuple[str, ...] = RULES) -> list[str]:
-    """What axe finds, a line each."""
+    """The findings of axe, one line each."""
     if not page.driver.execute_script("return 'axe' in window"):
         page.driver.execute_script(SCRIPT)
     found: list[dict[str, Any]] = page.driver.execute_async_script(RUN, rules)
@@ -65,7 +65,7 @@ def sideways_px(page: Browser) -> int:
 
 
 def check(page: Browser) -> None:
-    """Look at what is shown on every screen, light and dark; the desk comes last and stays."""
+    """Check the page on every screen, light and dark; the desk is last and stays."""
     for look in (PHONE, ZOOMED, TABLET, DARK, DESK):
         look_as(page, look)
         assert sideways_px(page) <= 0, look

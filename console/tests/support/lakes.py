@@ -1,4 +1,4 @@
-"""A lake as an archive job makes it, without Spark's JVM: its tasks, its commit, its report."""
+"""A lake as an archive job makes it, but without Spark's JVM: its tasks, its commit, its report."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def typed(fields: StructType) -> About:
 
 
 class Archived:
-    """A stream that is copied to a lake as often as a test says."""
+    """A stream that is copied to a lake whenever a test says so."""
 
     def __init__(
         self, client: redis.Redis, folder: Path, stream: str, fields: StructType | None = None
@@ -63,13 +63,13 @@ class Archived:
         self.done = end
 
     def told(self) -> dict[str, str]:
-        """What the job says of its lake."""
+        """The job's report about its lake."""
         job = Archive(source=self.source, lake=self.lake.root)
         (numbers,) = Tables(job)()
         return {name: str(value) for name, value in numbers.items()}
 
     def tell(self, **other: str) -> Any:
-        """Put that where the console looks; a test may say otherwise, "" is nothing.  Its ID."""
+        """Put that report where the console looks; ``other`` replaces fields, "" drops one."""
         told = {"pipeline": "archive", "event": "lake", **self.told(), **other}
         words = chain(*((name, text) for name, text in told.items() if text))
         return self.client.execute_command("XADD", "forebay:pipelines", "*", *words)

@@ -1,10 +1,10 @@
-"""Pictures of the console for the pages: a shop that is open, seen by a browser.
+"""Pictures of the console for the pages: a browser looks at a shop that is open.
 
-    make pictures         writes those that docs/pictures keeps
+    make pictures         writes the pictures that docs/pictures keeps
 
 The shop has an hour of history, customers who order while the pictures are taken, workers that
-keep up and one group that does not, and payments that failed.  What is drawn over time needs
-a moment: the longer the shop is open, the longer the curves.
+keep up and one group that does not, and payments that failed.  Curves over time need
+a moment: the longer the shop is open, the longer they are.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ TICK_S = 0.25
 CUSTOMERS = ("ann", "bob", "cleo", "dan", "eve", "finn")
 GOODS = (("tea", 320), ("coffee", 410), ("honey", 690), ("rusks", 240), ("jam", 450))
 PAGES = ("/", "/tea", "/coffee", "/cart", "/pay")
-#: How many entries come each second.
+#: How many entries are added each second.
 STREAMS = {
     "clicks": 18.0,
     "emails": 2.4,
@@ -81,7 +81,7 @@ def cents(text):
 
 
 class View(NamedTuple):
-    """What is on a picture: an address, words that are there when all of it is, and the light."""
+    """A picture: an address, words that appear when the page is complete, and light or dark."""
 
     address: str
     words: tuple[str, ...]
@@ -100,7 +100,7 @@ VIEWS = {
     ),
     "server": View("#/server", ("Acknowledged", "Settings")),
 }
-#: Those that the pages show; pictures are no text, so few of them are kept.
+#: The pictures that the pages show; pictures are not text, so few of them are kept.
 KEPT = ("overview", "stream", "group", "dead-letter")
 
 
@@ -126,7 +126,7 @@ class Shop:
         return {"customer": name, "item": item, "amount": f"{cents / 100:.2f}"}
 
     def look_back(self, now_ms: int, share: float) -> None:
-        """An hour of history: busy and quiet times, one rush, and what failed meanwhile."""
+        """Make an hour of history: busy and quiet times, one rush, and some failures."""
         for stream, rate in STREAMS.items():
             pipeline = self.client.pipeline(transaction=False)
             length = round(rate * HOURS * 3600 * share)
@@ -157,7 +157,7 @@ class Shop:
             self.client.xack(stream, group, *ids)
 
     def read(self, stream: str, group: str, name: str, count: int) -> list[Any]:
-        """A consumer takes entries; their IDs."""
+        """A consumer reads entries; returns their IDs."""
         found: Any = self.client.xreadgroup(group, name, {stream: ">"}, count=count)
         return [entry_id for _, entries in found or [] for entry_id, _ in entries]
 
@@ -195,7 +195,7 @@ class Shop:
                 self.take(stream, group, count)
 
     def whole(self, number: float) -> int:
-        """A whole number that is this one on average."""
+        """A random whole number whose average is this value."""
         return int(number + self.dice.random())
 
 
@@ -205,7 +205,7 @@ def flat(fields: dict[str, str]) -> list[str]:
 
 
 def failure(payment: dict[str, str]) -> Exception:
-    """What the worker raises, with the lines of its program."""
+    """The worker's exception, with the lines of its program."""
     name = "shop/payments.py"
     linecache.cache[name] = (len(PROGRAM), None, PROGRAM.splitlines(keepends=True), name)
     known: dict[str, object] = {"accounts": {}}
@@ -220,7 +220,7 @@ def failure(payment: dict[str, str]) -> Exception:
 
 @contextmanager
 def kept_open(shop: Shop) -> Iterator[threading.Event]:
-    """Customers and workers in the background; the event closes the shop."""
+    """Run customers and workers in the background; the event closes the shop."""
     closed = threading.Event()
 
     def work() -> None:

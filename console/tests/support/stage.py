@@ -1,6 +1,6 @@
-"""A server with a little of everything, a console of it, a browser: tests of the page share them.
+"""A server with a little of everything, its console and a browser, shared by the tests of the page.
 
-A test that changes something uses a stream of its own.
+A test that changes something uses its own stream.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_TABS = 80
 
 
 class Stage:
-    """Somebody who looks at a page and has a keyboard."""
+    """A user who looks at a page and has a keyboard."""
 
     def __init__(self, client: redis.Redis, asker: Asker, page: Browser) -> None:
         self.client = client
@@ -35,13 +35,13 @@ class Stage:
         self.page = page
 
     def known(self, stream: str) -> None:
-        """Wait until the console has heard of a stream."""
+        """Wait until the console knows a stream."""
         wait_until(
             f"{stream} is known", lambda: self.asker.get(f"/streams?search={stream}")["total"]
         )
 
     def press(self, *keys: str) -> None:
-        """Press keys, one after the other, wherever the focus is."""
+        """Press keys, one after the other, at the element that has the focus."""
         for key in keys:
             ActionChains(self.page.driver).send_keys(key).perform()
 
@@ -58,11 +58,11 @@ class Stage:
         wait_until("no dialog is open", lambda: not found("css selector", "dialog"))
 
     def focused(self) -> WebElement:
-        """What has the focus."""
+        """The element that has the focus."""
         return self.page.driver.switch_to.active_element
 
     def tab_to(self, name: str) -> None:
-        """Press Tab until something has the focus that begins with this name."""
+        """Press Tab until an element whose name begins like this has the focus."""
         for _ in range(MOST_TABS):
             self.press(Keys.TAB)
             if self.name().startswith(name):
@@ -70,7 +70,7 @@ class Stage:
         raise AssertionError(f"Tab does not come to {name}:\n{self.page.text()}")
 
     def name(self) -> str:
-        """What a screen reader would say of what has the focus."""
+        """The name that a screen reader would give the focused element."""
         return str(self.focused().accessible_name)
 
 

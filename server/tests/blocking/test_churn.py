@@ -1,7 +1,7 @@
 """Thousands of blocked clients that are woken, killed, unblocked, cut off and timed out.
 
-Whatever ends a wait, the server must forget it: no client is answered twice, none
-is left waiting for what it should have got, the counters go back to zero, and no
+However a wait ends, the server must forget it: no client is answered twice, none
+waits for an entry that it should have got, the counters go back to zero, and no
 socket stays open.
 """
 
@@ -58,7 +58,7 @@ class Crowd:
 
 
 def assert_quiet(control: RawClient, server: ServerProcess, files: int) -> None:
-    """Nobody is blocked, nothing is waited for, and every socket is closed."""
+    """No client is blocked, no key has waiters, and every socket is closed."""
     wait_for_blocked(control, 0)
     assert info_field(control, "total_blocking_keys") == 0
     assert info_field(control, "total_blocking_keys_on_nokey") == 0
@@ -116,14 +116,14 @@ def test_every_way_to_stop_waiting_while_entries_arrive(server: ServerProcess, s
                     writer.send(encode("XADD", "race", "*", "n", step))
             writer.read_many(len(range(0, CROWD, 7)))
             assert control("XLEN", "race") == len(range(0, CROWD, 7))
-            # Whoever still waits is a reader of the group; this is the last way.
+            # Clients that still wait are readers of the group; destroying it is the last way.
             control("XGROUP", "DESTROY", "race", "riders")
             assert_answered_once([crowd.clients[i] for i in order if i not in gone])
         assert_quiet(control, server, files)
 
 
 def let_all_wait(dice: Random, control: RawClient, crowd: Crowd) -> None:
-    """Half of them read, half of them in a group; most until further notice."""
+    """Let them wait, half with XREAD and half in a group; most without a time limit."""
     forever = 0
     for i, client in enumerate(crowd.clients):
         block_ms = dice.choice((FOREVER_MS, FOREVER_MS, 1, 5, 50, 500))
@@ -136,7 +136,7 @@ def let_all_wait(dice: Random, control: RawClient, crowd: Crowd) -> None:
 
 
 def end_one_wait(dice: Random, control: RawClient, crowd: Crowd, i: int) -> bool:
-    """Kill, unblock or cut off one client, or leave it to others; whether it is gone then."""
+    """Kill, unblock or cut off one client, or leave it; returns whether it is gone."""
     number = crowd.numbers[i]
     match dice.randrange(6):
         case 0:
@@ -153,7 +153,7 @@ def end_one_wait(dice: Random, control: RawClient, crowd: Crowd, i: int) -> bool
 
 
 def assert_answered_once(clients: list[RawClient]) -> None:
-    """Each has got one reply to its one read, and then the one to its PING."""
+    """Each has got one reply to its read, and then one to its PING."""
     for client in clients:
         client.send(encode("PING"))
     for client in clients:

@@ -1,4 +1,4 @@
-"""``forebay check``: what it says of good and damaged files, and that --fix loses no byte."""
+"""``forebay check``: its verdict on good and damaged files, and --fix loses no byte."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from testkit.rdb_files import saved
 
 UNITS = [command("XADD", "s", f"{i}-1", "field", f"value {i}") for i in range(1, 9)]
 GOOD = seal_all(*UNITS)
-#: What may follow it in the next file of an AOF.
+#: Units that may follow it in the next file of an AOF.
 NEXT = seal_all(*(command("XADD", "s", f"{i}-1", "field", "value") for i in range(11, 19)))
 #: The offset after the third unit.
 THREE = len(seal_all(*UNITS[:3]))
@@ -65,7 +65,7 @@ def flipped(data: bytes, at: int) -> bytes:
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
-# What it says
+# Its verdicts
 
 
 def test_a_good_data_directory_is_named_file_by_file(tmp_path: Path, check: Check) -> None:
@@ -124,7 +124,7 @@ def test_values_of_other_types_are_named(tmp_path: Path, check: Check) -> None:
     path.write_bytes(b"REDIS0010\xfe\x00" + hash_type + b"\xff" + bytes(8))
     assert check(path) == 1, "a server does not start with it unless it is told to"
     assert "holds 1 hash, which a server leaves out with skip-foreign-types yes" in check.out
-    assert "without what it does not have" in check.out
+    assert "leaves out types that it does not have" in check.out
 
 
 def test_commands_that_this_server_does_not_have_are_named(tmp_path: Path, check: Check) -> None:
@@ -133,7 +133,7 @@ def test_commands_that_this_server_does_not_have_are_named(tmp_path: Path, check
     write_aof(tmp_path, b"".join([*UNITS, looks_like_one, *strange, command("zadd", "z", 1, "m")]))
     assert check(tmp_path) == 1
     assert "the AOF holds 3 x HSET, 1 x ZADD, which a server leaves out" in check.out
-    assert "only with skip-foreign-types yes, without what it does not have" in check.out
+    assert "skip-foreign-types yes, and leaves out types that it does not have" in check.out
     assert check("--json", tmp_path) == 1
     assert check.facts()["left_out"] == {"HSET": 3, "ZADD": 1}
     write_aof(tmp_path, b"".join([*UNITS, looks_like_one]))
@@ -241,7 +241,7 @@ def test_a_command_that_a_server_refuses_is_named_with_file_and_offset(
 def test_a_quick_look_runs_nothing_and_says_so(tmp_path: Path, check: Check) -> None:
     write_aof(tmp_path, seal_all(command("NOSUCH", "k")))
     assert check("--quick", tmp_path) == 0
-    assert check.out.endswith("whether a server can run the commands was not tried\n")
+    assert check.out.endswith("good: all bytes are intact; the commands were not run\n")
 
 
 def test_a_server_with_more_databases_is_asked_for(tmp_path: Path, check: Check) -> None:
@@ -258,7 +258,7 @@ def test_a_file_of_an_aof_is_run_with_those_before_it(tmp_path: Path, check: Che
     alone = tmp_path / "copy.incr.aof"
     alone.write_bytes(path.read_bytes())
     assert check(alone) == 0
-    assert check.out.endswith("was not tried\n")
+    assert check.out.endswith("were not run\n")
 
 
 def test_an_unfinished_end_of_an_aof_stays_although_the_rest_is_run(

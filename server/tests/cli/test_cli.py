@@ -1,4 +1,4 @@
-"""The forebay command: what it says, how it fails, how quickly it starts."""
+"""The forebay command: its output, its errors, how quickly it starts."""
 
 from __future__ import annotations
 

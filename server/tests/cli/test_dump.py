@@ -1,4 +1,4 @@
-"""``forebay dump``: what it shows of AOFs and snapshots, as text and as JSON lines."""
+"""``forebay dump``: AOFs and snapshots shown as text and as JSON lines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LOG = [
 
 
 def snapshot() -> bytes:
-    """Every type, a group, an expiry, words that are no text."""
+    """Every type, a group, an expiry, words that are not text."""
     client = EngineClient()
     for i in range(1, 8):
         client("XADD", "orders", f"{i}-1", "item", b"\xff" if i == 1 else f"tea {i}")

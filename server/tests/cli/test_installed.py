@@ -1,8 +1,8 @@
-"""The wheel that was built from the sdist, in a new environment that knows no sources.
+"""The wheel that was built from the sdist, in a new environment without the sources.
 
 `make setup` leaves the wheel in build/server and installs the same one for the compiled leg.  The
-one dependency that a server has is copied from the environment of the tests, so that the check
-needs no network; the others are for the rest of the command line, and a server starts without them.
+one dependency of a server is copied from the environment of the tests, so that the check needs no
+network; the others are for the rest of the command line, and a server starts without them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def wheel() -> Path:
 
 @pytest.fixture(scope="module")
 def new_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment that holds the wheel and nothing else of ours."""
+    """The interpreter of an environment that holds the wheel and no other package of ours."""
     home = tmp_path_factory.mktemp("installed")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
     python = home / "bin" / "python"
@@ -58,7 +58,7 @@ def new_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def bare() -> dict[str, str]:
-    """An environment that leads to no sources."""
+    """Environment variables that do not lead to the sources."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 
 

@@ -33,7 +33,7 @@ def loaded_by(*args: str) -> set[str]:
     return set(done.stderr.split())
 
 
-# What a start costs
+# The cost of a start
 
 
 def test_a_server_starts_without_the_library_of_the_command_line() -> None:
@@ -105,7 +105,7 @@ def test_ctrl_c_ends_a_command_without_a_stack(tmp_path: Path) -> None:
         [*FOREBAY, "dump", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert dump.stdout is not None
-    assert dump.stdout.readline().startswith(b"# ")  # it waits now, until somebody reads more
+    assert dump.stdout.readline().startswith(b"# ")  # it waits now, until more is read
     dump.send_signal(signal.SIGINT)
     _, told = dump.communicate(timeout=60)
     assert (dump.returncode, told) == (130, b"")
@@ -246,12 +246,12 @@ def test_a_broken_package_does_not_take_the_others_away(tmp_path: Path) -> None:
     assert "check" in done.stdout and "no_such_module:COMMANDS cannot be loaded" in done.stdout
     done = with_package(tmp_path, "no_such_module:COMMANDS", "toy")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "install it anew" in done.stderr
+    assert "install it again" in done.stderr
     assert with_package(tmp_path, "no_such_module:COMMANDS", "check", "--help").returncode == 0
 
 
 def alone(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    """The command line with the package forebay and nothing else that is installed."""
+    """The command line with the package forebay and no other installed package."""
     (folder / "forebay").symlink_to(Path(forebay.__file__).parent)
     code = (
         f"import sys; sys.path.insert(0, {str(folder)!r});"

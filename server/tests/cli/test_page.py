@@ -1,4 +1,4 @@
-"""The page about the command line, copied into a shell block by block, with two real servers."""
+"""The page about the command line, pasted into a shell block by block, with two real servers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from testkit.places import ROOT
 from testkit.reader import doors
 from testkit.servers import ServerProcess
 
-#: Some thirty programs in a row: on a busy machine that takes its time.
+#: Some thirty programs in a row take long on a busy machine.
 PATIENCE_S = 600
 pytestmark = [pytest.mark.compiled, pytest.mark.timeout(PATIENCE_S)]
 
 Make = Callable[..., ServerProcess]
 PAGE = ROOT / "docs" / "cli.md"
-#: Commands that go on until ctrl-c get one when they have shown something.
+#: Commands that run until ctrl-c get one after their first output.
 ENDLESS = re.compile(r"^(forebay (?:tail -f|top).*)$", re.MULTILINE)
 
 UNTIL_IT_SHOWS = """
@@ -34,7 +34,7 @@ until_it_shows() {
 
 
 def script_of(first: ServerProcess, second: ServerProcess) -> str:
-    """All blocks as one script; what goes on for ever must end by ctrl-c, and with its code."""
+    """All blocks as one script; endless commands must end by ctrl-c, with its exit code."""
     text = "".join(block.text for block in blocks(PAGE) if block.language == "sh")
     text = text.replace("6379", str(first.port)).replace("6380", str(second.port))
     text = text.replace("redis-cli", f"redis-cli -p {first.port}")

@@ -1,4 +1,4 @@
-"""The check that every wheel goes through (tools/smoke.py) works, and fails when it should."""
+"""The check of every wheel (tools/smoke.py) works, and fails when it should."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The backup of docs/durability.md, run as it stands there."""
+"""The backup of docs/durability.md, run exactly as on the page."""
 
 from __future__ import annotations
 

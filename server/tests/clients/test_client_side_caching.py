@@ -1,4 +1,4 @@
-"""redis-py's own client side caching: reads come from its cache until somebody else writes."""
+"""redis-py's client side caching: reads come from its cache until another client writes."""
 
 from __future__ import annotations
 

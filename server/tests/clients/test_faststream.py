@@ -2,8 +2,8 @@
 
     orders --> subscriber in a group --> receipts --> subscriber without a group
 
-A subscriber takes over what a consumer left behind: by XAUTOCLAIM, or with the read itself where
-the server can do that (Forebay, Redis from 8.4 on).
+A subscriber takes over entries that a consumer left pending: by XAUTOCLAIM, or with the read
+itself where the server can do that (Forebay, Redis from 8.4 on).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ORDERS, GROUP = "orders", "billing"
 
 
 class Order(BaseModel):
-    """A message with types, as its guide has them."""
+    """A message with types, as in its guide."""
 
     item: str
     cents: int
@@ -42,7 +42,7 @@ def broker_on(server: ServerProcess) -> RedisBroker:
 
 
 async def take(queue: asyncio.Queue[Any], count: int) -> list[Any]:
-    """The next things that handlers saw."""
+    """The next messages that handlers got."""
     async with asyncio.timeout(PATIENCE_S):
         return [await queue.get() for _ in range(count)]
 
@@ -105,7 +105,7 @@ def test_a_batch_is_handled_as_one_list(server: ServerProcess) -> None:
 
 
 async def leave_behind(broker: RedisBroker, server: ServerProcess, *cents: int) -> None:
-    """Orders that a consumer has read, and then it was gone."""
+    """Orders that a consumer has read before it disappeared."""
     for one in cents:
         await broker.publish(Order(item="tea", cents=one), stream=ORDERS)
     async with redis_asyncio.Redis(port=server.port) as client:

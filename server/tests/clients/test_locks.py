@@ -1,4 +1,4 @@
-"""redis-py's Lock against Forebay: taken, kept, given back, lost, by threads and by coroutines."""
+"""redis-py's Lock against Forebay: acquired, kept, released, lost; in threads and in coroutines."""
 
 from __future__ import annotations
 

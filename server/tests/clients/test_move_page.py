@@ -1,4 +1,4 @@
-"""docs/moving-from-redis.md and the replica of docs/operations.md, copied into a shell."""
+"""docs/moving-from-redis.md and the replica of docs/operations.md, pasted into a shell."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Make = Callable[..., ServerProcess]
 
 
 def block_of(page: Path, heading: str, **ports: int) -> str:
-    """The one block of a section, with the ports of the page by what they are here."""
+    """The one block of a section, with the test's ports instead of the page's."""
     (block,) = [b for b in blocks(page) if b.language == "sh" and b.heading == heading]
     return re.sub(r"\b63(?:79|80)\b", lambda named: str(ports[f"p{named[0]}"]), block.text)
 

@@ -1,4 +1,4 @@
-"""The doctor of docs/operations.md, copied into a shell block by block, with a server to examine.
+"""The doctor of docs/operations.md, pasted into a shell block by block, with a server to examine.
 
 Two things differ from the page: it watches for a tenth of a second (a reader waits for five or
 sixty), and the folder is one that a test may use.
@@ -21,9 +21,9 @@ from testkit.servers import ServerProcess
 
 PAGE = ROOT / "docs" / "operations.md"
 BLOCKS = [b.text for b in blocks(PAGE) if b.language == "sh" and b.heading == "forebay doctor"]
-#: A server with a problem, so that there is one to be shown.
+#: A server with a problem, so that there is one to show.
 PROBLEM = ("--repl-timeout", "5", "--repl-ping-replica-period", "10")
-#: What is said of a server that is there, which is no problem.
+#: The finding about a running server, which is not a problem.
 WELL = "Forebay "
 
 
@@ -33,7 +33,7 @@ def server(make_forebay: Callable[..., ServerProcess]) -> ServerProcess:
 
 
 def copied(word: str, server: ServerProcess, folder: Path) -> str:
-    """What the block with this option prints; the doctor ends with 1, for there is a problem."""
+    """The output of the block with this option; the doctor ends with 1: there is a problem."""
     (text,) = [text for text in BLOCKS if word in text]
     text = text.replace("/var/lib/forebay", str(folder)).replace(" --seconds 60", "")
     text = re.sub("^forebay doctor", "set -o pipefail; forebay doctor --seconds 0.1", text)

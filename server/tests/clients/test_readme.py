@@ -1,7 +1,7 @@
-"""The commands of the README work as a reader copies them.
+"""The commands of the README work when a reader copies them.
 
 The blocks of a section are one script, as a reader pastes them one after another.
-Left out: the installation (the packaging tests do that) and Spark (`spark/tests`).
+Not included: the installation (the packaging tests do that) and Spark (`spark/tests`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""redis-benchmark against Forebay: its start-up questions and its load are answered."""
+"""redis-benchmark against Forebay: its start-up commands and its load work."""
 
 from __future__ import annotations
 

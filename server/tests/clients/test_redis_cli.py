@@ -24,7 +24,7 @@ TIMEOUT_S = 60
 
 
 def cli(server: ServerProcess, *args: str, stdin: str | bytes = "") -> str:
-    """What redis-cli prints; it must end well."""
+    """The output of redis-cli; it must end with exit code 0."""
     data = stdin.encode() if isinstance(stdin, str) else stdin
     command = [find("redis-cli"), "-p", str(server.port), *args]
     done = subprocess.run(command, input=data, capture_output=True, timeout=TIMEOUT_S, check=False)
@@ -58,7 +58,7 @@ def test_the_unix_socket_is_as_good_as_the_port(forebay_server: ServerProcess) -
 
 
 class Terminal:
-    """redis-cli as a person has it: on a terminal, with a prompt."""
+    """redis-cli as a person sees it: on a terminal, with a prompt."""
 
     def __init__(self, server: ServerProcess) -> None:
         self.prompt = f"127.0.0.1:{server.port}> "

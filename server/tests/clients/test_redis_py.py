@@ -1,7 +1,7 @@
 """redis-py against Forebay: every stream method, sync and async, RESP2 and RESP3.
 
-A scenario is written once: ``call("xadd", ...)`` runs the method on whatever kind
-of client is under test and waits for it where that is needed.
+A scenario is written once: ``call("xadd", ...)`` runs the method on the kind of client
+under test and waits for it where needed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The lines of docs/security.md: a server takes them, users can work, a stranger gets nothing."""
+"""The lines of docs/security.md: a server accepts them, users can work, a stranger gets nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def block(language: str) -> list[str]:
 
 @pytest.fixture
 def folder(scratch: Path) -> Path:
-    """What the page puts into /etc/forebay."""
+    """The files that the page puts into /etc/forebay."""
     Certificates(scratch)
     (scratch / "users.acl").write_text("\n".join(block("acl")) + "\n")
     assert len(block("conf")) == 10

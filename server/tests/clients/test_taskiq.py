@@ -1,6 +1,6 @@
-"""taskiq-redis: real workers on its stream broker, one of which is killed in the middle of a task.
+"""taskiq-redis: real workers on its stream broker; one is killed in the middle of a task.
 
-Between two reads a worker asks for the entries that others have left behind, inside a MULTI that a
+Between two reads a worker claims entries that others left pending, inside a MULTI that a
 redis-py Lock begins and ends: SCRIPT LOAD and EVALSHA must work there.
 """
 
@@ -31,7 +31,7 @@ Worker = subprocess.Popen[bytes]
 
 @pytest.fixture
 def start_worker(forebay_server: ServerProcess, tmp_path: Path) -> Iterator[Callable[..., Worker]]:
-    """Starts worker processes by name; each is a group of its own, and none outlives the test."""
+    """Starts worker processes by name; each is its own process group and ends with the test."""
     running: list[Worker] = []
 
     def start(name: str) -> Worker:
@@ -61,7 +61,7 @@ def start_worker(forebay_server: ServerProcess, tmp_path: Path) -> Iterator[Call
 
 
 def kill(worker: Worker) -> None:
-    """Worker and child, at once."""
+    """Kill the worker and its child at once."""
     if worker.poll() is None:
         os.killpg(worker.pid, signal.SIGKILL)
     worker.wait(DEADLINE_S)
@@ -69,7 +69,7 @@ def kill(worker: Worker) -> None:
 
 @pytest.fixture
 def app(forebay_server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The application, as the process sees it that asks for work."""
+    """The application, as seen by the process that sends tasks."""
     monkeypatch.setenv("TASKIQ_PORT", str(forebay_server.port))
     monkeypatch.delitem(sys.modules, "server.tests.support.taskiq_app", raising=False)
     from server.tests.support import taskiq_app
@@ -78,7 +78,7 @@ def app(forebay_server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def send(app: Any, task: str, *arguments: Any) -> list[Any]:
-    """Ask for a task once for each argument; what the results will be known by."""
+    """Send a task for each argument; returns the task IDs."""
 
     async def run() -> list[Any]:
         await app.broker.startup()
@@ -90,7 +90,7 @@ def send(app: Any, task: str, *arguments: Any) -> list[Any]:
 
 
 def results(app: Any, tasks: list[str]) -> list[Any]:
-    """What the workers answer."""
+    """The results of the workers."""
 
     async def run() -> list[Any]:
         await app.broker.startup()
@@ -127,7 +127,7 @@ def test_the_entries_of_a_killed_worker_are_taken_over_by_the_next_one(
         kill(stuck)
         assert pending(client) == 1
         start_worker("heir")
-        # A worker looks for what was left behind after it has read something.
+        # A worker looks for abandoned entries only after it has read something.
         wait_until(
             "the next worker takes it over",
             lambda: (

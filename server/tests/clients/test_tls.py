@@ -17,7 +17,7 @@ from testkit.servers import environment, free_port, start_forebay
 
 
 class Place:
-    """A server that speaks TLS only, and how its clients are told."""
+    """A server that speaks only TLS, and the options for its clients."""
 
     def __init__(self, port: int, certificates: Certificates) -> None:
         self.port = port
@@ -29,7 +29,7 @@ class Place:
         )
 
     def run(self, program: str, *words: str) -> str:
-        """What a program of Redis prints."""
+        """The output of a program of Redis."""
         ca, cert, key = self.files
         options = ("--tls", "--cacert", ca, "--cert", cert, "--key", key, "-p", str(self.port))
         done = subprocess.run([find(program), *options, *words], capture_output=True, text=True)
@@ -37,7 +37,7 @@ class Place:
         return done.stdout
 
     def forebay(self, *words: str) -> str:
-        """What the command line of Forebay prints."""
+        """The output of Forebay's command line."""
         line = [sys.executable, "-m", "forebay", *words, "--url", self.url]
         done = subprocess.run(line, capture_output=True, text=True, env=environment())
         assert done.returncode == 0, done.stderr

@@ -1,8 +1,8 @@
 """walrus: the programs of its guide to streams, on Forebay and on redis-server.
 
-Its containers are redis-py with other words, so both servers must give them the same replies.  Its
+Its containers are redis-py under other names, so both servers must give them the same replies.  Its
 lock is a pair of scripts that Forebay knows; its arrays, its compare-and-set and its rate limit are
-Lua that Forebay does not have.
+Lua scripts that Forebay does not have.
 """
 
 from __future__ import annotations

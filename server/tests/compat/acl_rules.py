@@ -1,4 +1,4 @@
-"""Random rules of users and random calls to hold against them, for a comparison with Redis."""
+"""Random rules of users, and random calls to check against them, for a comparison with Redis."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OF_SELECTOR = [
 ]
 NONSENSE = ["foo", "+nosuch", "-nosuch", "+@nosuch", "+config|nosuch", "-select|0", "%~x", "%X~a"]
 MORE_NONSENSE = ["%RR~a", "+get|", "+config|get|a", "~a b", "&a b", "(+get", "+@all)", "((+get))"]
-#: The words after a name, where random ones would seldom be a call with keys.
+#: Arguments of commands for which random words would seldom be a call with keys.
 SHAPES = {
     b"xread": [
         "STREAMS {k} {k} 0 0",
@@ -88,7 +88,7 @@ class RuleWriter:
         return self.rule_of_selector()
 
     def rule_of_selector(self) -> str:
-        """A rule that may stand in parentheses."""
+        """A rule that may be in parentheses."""
         random = self.random
         kind = random.randrange(12)
         if kind < 2:

@@ -1,6 +1,6 @@
-"""Users and their rules against a real redis-server: thousands of random rules, held against
-random calls.  With a Redis of 8.6 (FOREBAY_PEER) every byte is compared; 7.0 has other words for a
-refusal and another order in which it lists the rules about commands.
+"""Users and their rules against a real redis-server: thousands of random rules and random calls.
+With a Redis of 8.6 (FOREBAY_PEER) every byte is compared; 7.0 words refusals differently and
+lists the rules about commands in another order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from testkit.servers import ServerProcess
 pytestmark = pytest.mark.oracle
 IS_NEW = server_version(server_program()) >= (8, 6)
 ROUNDS = 15_000 if compiled() else 2_000
-#: Redis refuses them in its own words before it looks at the user.
+#: Redis refuses them with other errors before it checks the user.
 PROTECTED = {b"debug", b"module|load", b"module|loadex", b"module|unload"}
 #: 7.0 counts the words of the first two differently, and WAIT is blocking since 7.2.
 OLDER = {b"command|getkeys", b"command|getkeysandflags", b"wait"}
@@ -52,12 +52,12 @@ def shared(redis: RawClient) -> set[bytes]:
 
 @pytest.fixture(scope="module")
 def known(shared: set[bytes]) -> set[bytes]:
-    """Those that both judge by the user alone."""
+    """The commands that both judge by the user alone."""
     return shared - PROTECTED - (set() if IS_NEW else OLDER)
 
 
 def said(reply: Any) -> Any:
-    """A reply as it would be in any version: 7.0 does not name the user."""
+    """A reply in a form common to all versions: 7.0 does not name the user."""
     if isinstance(reply, ReplyError | Exception):
         return "error", said(str(reply).encode())
     if isinstance(reply, bytes):
@@ -70,7 +70,7 @@ def said(reply: Any) -> Any:
 
 
 def described(reply: Any) -> Any:
-    """The answer of ACL GETUSER, as far as versions agree; %RW~* is our own way to say it."""
+    """The answer of ACL GETUSER, as far as versions agree; only Forebay writes %RW~*."""
     if not isinstance(reply, list):
         return reply
     fields = dict(zip(reply[::2], reply[1::2], strict=True))

@@ -1,4 +1,4 @@
-"""AOFs go to a real redis-server and come back (the AOF half of R11)."""
+"""AOFs are loaded by a real redis-server, and back (the AOF half of R11)."""
 
 from __future__ import annotations
 

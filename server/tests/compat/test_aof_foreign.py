@@ -1,7 +1,7 @@
 """The AOF of a redis-server that also had hashes and sorted sets, loaded without them.
 
-Random commands of all types meet on the same keys in two databases.  Then Redis deletes what
-is foreign, and both must hold the same: DEBUG DIGEST sees keys, values and expiry times.
+Random commands of all types use the same keys in two databases.  Then Redis deletes the
+foreign keys, and both must hold the same: DEBUG DIGEST sees keys, values and expiry times.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def test_all_that_is_ours_comes_through(scratch: Path, seed: int, preamble: str)
             rewrite_there(client)
             live(client, Random(seed + 100), "first")
             live(client, Random(seed + 200), "second")
-            # What follows is not part of the AOF that is loaded.
+            # Later commands are not part of the AOF that is loaded.
             assert client("CONFIG", "SET", "appendonly", "no") == "OK"
             forget_foreign(client)
             want = client("DEBUG", "DIGEST")

@@ -20,14 +20,14 @@ pytestmark = pytest.mark.oracle
 SEEDS = range(12)
 SCRIPTS = 4
 CHANGES = re.compile(rb"rdb_changes_since_last_save:(\d+)")
-#: Redis 7.2 makes consumers early and counts them, and no longer counts a look at history.
+#: Redis 7.2 makes consumers early and counts them, and no longer counts a read of the history.
 SINCE_7_2 = {"XREADGROUP", "XCLAIM", "XAUTOCLAIM", "XGROUP", "EXEC"}
-#: Redis 7.2 refuses what leads to other data in 7.0.
+#: Redis 7.2 refuses calls that change the data in 7.0.
 UNLIKE_7_0 = "XSETID"
 
 
 def counted(server: ServerProcess, script: Script) -> list[int]:
-    """What each command added to the counter; 0 between MULTI and EXEC, which adds for all."""
+    """How much each command adds to the counter; 0 inside MULTI: EXEC adds for all of them."""
     sent = encode("FLUSHALL") + encode("INFO", "persistence")
     for command in script:
         sent += encode(*command) + encode("INFO", "persistence")

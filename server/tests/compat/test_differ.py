@@ -1,4 +1,4 @@
-"""The comparison itself: it must see every difference, and accept only the listed ones."""
+"""The comparison itself: it must find every difference, and accept only the listed ones."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""The nodes of a stream are, byte for byte, those that redis-server makes of the same commands.
+"""The nodes of a stream are byte for byte those that redis-server makes for the same commands.
 
     commands --> redis-server --> DUMP --> nodes of the payload --+
             \\-> engine ----------------> nodes of the stream ----+--> equal
 
-Only then can a dump or a replica link carry a node as it is.  One case is left
-out on purpose: redis-server keeps a node whose last live entry went by an exact
-MINID in front of a tombstone; here such a node goes.
+Only then can a dump or a replica link carry a node unchanged.  One case is left
+out on purpose: when an exact MINID trims the last live entry of a node, before a
+tombstone, redis-server keeps the node; Forebay removes it.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def test_a_node_of_three_hundred_entries_loses_them_one_by_one(redis: RawClient)
 def test_more_elements_than_the_header_can_count_are_marked_as_uncounted(redis: RawClient) -> None:
     set_node_size(redis, 0, 0)
     client = engine(0, 0)
-    # 65,535 is where counting ends: come near it in leaps, and pass it in small steps.
+    # Counting ends at 65,535: approach it in leaps, and pass it in small steps.
     for n in range(1, 1000):
         words = ["XADD", "s", f"{n}-0", *["f", "v"] * (2000 if n < 30 else 1)]
         assert client.raw(*words) == redis.raw(*words)

@@ -1,4 +1,4 @@
-"""Random scripts, the same for redis-server and for Forebay, compared byte for byte."""
+"""Random scripts, the same for redis-server and Forebay, compared byte for byte."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def test_scripts_on_lists_and_sets_are_answered_alike(
 
 
 def events_of(server: ServerProcess, script: Script) -> list[tuple[bytes, bytes]]:
-    """What a listener is told while a script is played: event and key."""
+    """The events and keys that a listener gets while a script is played."""
     with server.client(unix=True) as listener, server.client(unix=True) as client:
         client("CONFIG", "SET", "notify-keyspace-events", LETTERS)
         listener("PSUBSCRIBE", "__keyevent@0__:*", END_OF_SCRIPT)
@@ -70,5 +70,5 @@ def test_events_come_in_the_same_order(
 def test_every_command_counts_its_changes(
     seed: int, redis_server: ServerProcess, forebay_server: ServerProcess
 ) -> None:
-    # INFO is read as RESP2 has it, which is what even seeds speak.
+    # INFO is parsed in its RESP2 form; even seeds use RESP2.
     check_counts(redis_server, forebay_server, random_script(2 * seed, LENGTH))

@@ -1,4 +1,4 @@
-"""Random scripts of string commands, the same for redis-server and for Forebay.
+"""Random scripts of string commands, the same for redis-server and Forebay.
 
 FOREBAY_PEER may name a server of 8.4 or later: then the newer commands are compared too.
 """

@@ -1,7 +1,7 @@
-"""Snapshots and payloads go to a real redis-server and come back, and the other way round.
+"""Snapshots and payloads are loaded by a real redis-server and back, and the other way round.
 
-DEBUG DIGEST compares what both see; what it does not see (groups, pending entries,
-counters) is compared after a round trip.
+DEBUG DIGEST compares the data of both; state outside the digest (groups, pending
+entries, counters) is compared after a round trip.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""min-replicas-to-write without replicas: what is refused, and in which words, as Redis does it."""
+"""min-replicas-to-write without replicas: refuses the same commands as Redis, with its texts."""
 
 from __future__ import annotations
 

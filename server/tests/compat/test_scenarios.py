@@ -1,4 +1,4 @@
-"""Hand-written scripts: the corners that users and clients rely on, compared byte for byte."""
+"""Hand-written scripts: the details that users and clients rely on, compared byte for byte."""
 
 from __future__ import annotations
 

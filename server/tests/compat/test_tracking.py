@@ -1,8 +1,8 @@
 """Client side caching: every message to every client is what redis-server sends, byte for byte.
 
-Four clients: two in RESP3 who read and cache, one in RESP2 who redirects its messages, one who
-only listens.  A script is steps of one client; after each step every client sends a PING with a
-mark, and all that came before the answer is compared.
+Four clients: two in RESP3 that read and cache, one in RESP2 that redirects its messages, and one
+that only listens.  In each step of a script one client acts; then every client sends a PING with a
+mark, and all bytes before its answer are compared.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Party:
         self.clients["listener"].raw("SUBSCRIBE", "__redis__:invalidate")
 
     def run(self, step: Step) -> list[bytes]:
-        """Do a step; all that each client got, numbers of clients masked."""
+        """Do a step; returns all output of each client, with client IDs masked."""
         name, commands = step
         words = [[self.number if w == "LISTENER" else w for w in words] for words in commands]
         client = self.clients[name]
@@ -51,7 +51,7 @@ class Party:
             reply = client.read()
             got[0] += reply
             left -= not reply.startswith(b">")
-        # What is told at the end of a turn was sent together with the replies of that turn.
+        # Messages at the end of a turn are sent together with the replies of that turn.
         for each in self.clients.values():
             each.send(encode("PING", MARK))
             got.append(b"")
@@ -69,7 +69,7 @@ def tracking_words(dice: random.Random, name: str) -> list[str]:
     if "BCAST" in words and dice.random() < 0.6:
         words += ["PREFIX", dice.choice(["a", "b:", "c", "b:1"])]
     if name == "old":
-        # Only one: in which order redis-server tells its clients depends on its memory.
+        # Only one: the order in which redis-server notifies clients depends on its memory.
         words += ["REDIRECT", "LISTENER"]
     return words
 
@@ -108,7 +108,7 @@ def one_command(dice: random.Random) -> list[str]:
 
 
 def one_step(dice: random.Random) -> Step:
-    """What one of the clients does next; a transaction is one step."""
+    """The next step of one client; a transaction is one step."""
     name = dice.choice(NAMES)
     chance = dice.random()
     if chance < 0.12:
@@ -126,7 +126,7 @@ def one_step(dice: random.Random) -> Step:
 
 
 def without_ids(got: list[bytes]) -> list[bytes]:
-    """IDs of XADD are times."""
+    """The output without the IDs of XADD, which are times."""
     return [re.sub(rb"\$\d+\r\n\d{13}-\d+\r\n", b"ID", part) for part in got]
 
 
@@ -145,6 +145,6 @@ def test_random_scripts_send_the_same_messages_as_redis(
 
 
 def told(seed: int, done: list[Step]) -> str:
-    """A script as one would type it."""
+    """A script as a person would type it."""
     lines = [f"{name}: {' '.join(words)}" for name, commands in done for words in commands]
     return "\n".join([f"seed {seed}", *lines])

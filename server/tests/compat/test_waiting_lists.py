@@ -1,6 +1,6 @@
-"""Clients that wait for lists: which is served, with what, and what is left, as in redis-server.
+"""Clients that wait for lists: which client gets which element, and the rest, as in redis-server.
 
-A scenario is lines of ``client COMMAND``.  The replies to each are compared byte for byte.
+A scenario has lines of ``client COMMAND``.  The replies to each are compared byte for byte.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ SCENARIOS = {
 
 
 class Stage:
-    """One server and everybody who talks to it."""
+    """One server and all its clients."""
 
     def __init__(self, server: ServerProcess, stack: ExitStack) -> None:
         self.server = server
@@ -143,7 +143,7 @@ class Stage:
         self.observer = stack.enter_context(server.client(unix=True))
 
     def play(self, line: str) -> None:
-        """Send one command; come back when it was answered or waits."""
+        """Send one command; returns when it was answered or waits."""
         who, *words = shlex.split(line)
         if who not in self.clients:
             self.clients[who] = self.stack.enter_context(self.server.client(unix=True))
@@ -174,12 +174,12 @@ class Stage:
 
 
 def play(server: ServerProcess, scenario: str) -> dict[str, list[bytes]]:
-    """Everybody's replies at the end, with what is blocked then."""
+    """The replies of all clients at the end, and the number of blocked clients."""
     with ExitStack() as stack:
         stage = Stage(server, stack)
         for line in scenario.strip().splitlines():
             stage.play(line)
-        # Whoever was woken is answered before the next question is.
+        # A woken client is answered before the next command.
         found = {"blocked": [b"%d" % stage.blocked()]}
         for name, client in stage.clients.items():
             stage.has_more(client, len(client.buffer))
@@ -188,7 +188,7 @@ def play(server: ServerProcess, scenario: str) -> dict[str, list[bytes]]:
 
 
 def masked(replies: bytes) -> list[bytes]:
-    """The replies one by one; HELLO's is of no interest."""
+    """The replies one by one, without that of HELLO."""
     found, at = [], 0
     while at < len(replies):
         end = end_of_reply(replies, at)

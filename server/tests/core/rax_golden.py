@@ -1,10 +1,10 @@
-"""Trees of stream IDs and how many keys and nodes Redis counts in them.
+"""Trees of stream IDs, and how many keys and nodes Redis counts in them.
 
     python -m server.tests.core.rax_golden PORT
 
 asks a Redis on that port of this machine (its database 0 gets a key ``s``, its
 ``stream-node-max-entries`` becomes 1, so that each entry is a key of the tree)
-and prints the rows anew.  The tests use the table as it stands.
+and prints the rows again.  The tests use the table in this file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lists hold what a plain list would hold; how they are stored follows the rules of Redis."""
+"""A list holds what a plain Python list would hold; its encoding follows the rules of Redis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The periodic job that forgets messages of long ago."""
+"""The periodic job that forgets old messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entry IDs: what is one, how it is written, ordered and stepped."""
+"""Entry IDs: valid ones, how they are written, ordered and stepped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ u64 = st.integers(0, TOP)
 
 
 def parse(text: bytes, default_seq: int = 0) -> tuple[int, int] | None:
-    """The ID in a text, embedded in other bytes so that its ends are respected."""
+    """The ID in a text; other bytes around it check that the parser respects its ends."""
     ok, ms, seq = ids.parse(b"9" + text + b"9", 1, len(text), default_seq)
     return (ms, seq) if ok else None
 
@@ -34,7 +34,7 @@ def end(text: bytes) -> tuple[int, int] | bytes:
 def bound(
     read: Callable[[bytes, int, int], tuple[int, int]], text: bytes
 ) -> tuple[int, int] | bytes:
-    """An interval's bound, or the error text."""
+    """The bound of an interval, or the error text."""
     try:
         ms, seq = read(text, 0, len(text))
     except CommandError as error:

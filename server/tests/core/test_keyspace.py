@@ -10,7 +10,7 @@ from forebay.core.keyspace import Database, Keyspace, Waiting
 
 
 class Ear:
-    """A watcher that counts what it is told."""
+    """A watcher that counts its notifications."""
 
     def __init__(self) -> None:
         self.heard = 0

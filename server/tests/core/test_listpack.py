@@ -19,7 +19,7 @@ def put_int(value: int) -> bytes:
 
 
 def put_string(text: bytes) -> bytes:
-    """A string element as it is stored; it is an integer where it reads like one."""
+    """A string element as it is stored; as an integer if it reads like one."""
     buffer = bytearray(len(text) + ROOM)
     after = listpack.put_string(buffer, 3, b"??" + text + b"?", 2, len(text))
     assert not any(buffer[:3]) and not any(buffer[after:]), "bytes outside the element"
@@ -31,7 +31,7 @@ def put_backlen(size: int) -> bytes:
     return bytes(buffer[: listpack.put_backlen(buffer, 0, size)])
 
 
-#: Every width at both of its ends, and how its first byte and size look.
+#: The limits of every width, with the first byte and the size.
 WIDTHS = [
     (0, 0x00, 2),
     (1, 0x01, 2),

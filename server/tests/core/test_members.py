@@ -1,4 +1,4 @@
-"""Sets: their members, an order on demand, and an encoding that never goes back."""
+"""Sets: their members, an order on demand, and an encoding that never changes back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worked example of docs/formats/node.md is what a stream really writes."""
+"""The worked example of docs/formats/node.md shows the bytes that a stream really writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stream of entries: when nodes begin, what deletion leaves, what trimming takes."""
+"""A stream of entries: when nodes begin, what deletion leaves, what trimming removes."""
 
 from __future__ import annotations
 

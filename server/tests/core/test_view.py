@@ -1,4 +1,4 @@
-"""Views of many chunks: filled, taken away and searched in every order, beside a sorted list."""
+"""Views of many chunks, filled, emptied and searched in every order, against a sorted list."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from forebay.core.check import check_pending
 from forebay.core.pel import Pending
 
-#: A chunk holds so many slots (view.py), and this is enough for several.
+#: The number of slots of a chunk (view.py), and enough entries for several chunks.
 CHUNK_SLOTS = 512
 MANY = 3 * CHUNK_SLOTS
 

@@ -1,4 +1,4 @@
-"""A user is held to its rules at once: by the next command, inside of EXEC, when a wait ends."""
+"""Changed rules apply to a user at once: to the next command, inside EXEC, when a wait ends."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_zero_byte_is_a_byte_like_any_other(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["a*" * 400 + "b", "[a-z]*" * 200 + "b", "*a" * 400 + "?b"])
 def test_a_pattern_that_tries_to_take_for_ever_does_not(pattern: str) -> None:
-    """CVE-2022-36021, CVE-2024-31228: each star multiplied the work, so that this never ended."""
+    """CVE-2022-36021, CVE-2024-31228: each star multiplied the work, so the match never ended."""
     client = user(EngineClient(), "+@all", f"~{pattern}", f"&{pattern}")
     assert error_of(client("GET", "a" * 5000)) == NO_KEY
     assert error_of(client("PUBLISH", "a" * 5000, "m")).startswith("NOPERM")

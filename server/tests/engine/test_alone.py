@@ -1,4 +1,4 @@
-"""Replication at an engine that no server connects to others: a primary that nobody follows."""
+"""Replication in an engine without a server around it: a primary without replicas."""
 
 from __future__ import annotations
 

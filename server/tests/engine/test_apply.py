@@ -1,4 +1,4 @@
-"""The stream of a primary, cut anywhere, makes the data of the primary."""
+"""The stream of a primary, cut anywhere, gives the data of the primary."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOW_MS = 2_000_000
 
 
 class Follower(EngineClient):
-    """An engine with an applier: bytes in, as a link brings them."""
+    """An engine with an applier; bytes go in as from a link."""
 
     def __init__(self) -> None:
         super().__init__(Settings())
@@ -28,7 +28,7 @@ class Follower(EngineClient):
         self.held = bytearray()
 
     def feed(self, data: bytes) -> int:
-        """Run what has come; how many bytes of the stream are in the data now."""
+        """Apply these bytes; returns how many bytes of the stream are in the data now."""
         self.held += data
         done = self.applier.run(self.held, 0, len(self.held), NOW_MS)
         del self.held[:done]

@@ -1,4 +1,4 @@
-"""Waiting for a key: which clients are woken, in which order, with what, and which are not."""
+"""Waiting for a key: which clients are woken, in which order, with what data, and which are not."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def entry(number: str) -> list[object]:
     return [[b"s", [[number.encode(), [b"f", b"v"]]]]]
 
 
-# Who is served
+# Which clients are served
 
 
 def test_an_xread_waits_for_the_next_entry(client: EngineClient) -> None:
@@ -133,7 +133,7 @@ def test_a_waiting_command_of_another_database_is_not_woken(client: EngineClient
     assert other.read() is BLOCKED
 
 
-# What became of the key
+# Changes of the key
 
 
 def test_an_xread_keeps_waiting_when_its_key_goes_or_changes_type(client: EngineClient) -> None:
@@ -305,7 +305,7 @@ def test_inside_exec_nothing_waits(client: EngineClient) -> None:
     assert client.raw("EXEC") == b"*3\r\n*-1\r\n*-1\r\n*-1\r\n"
 
 
-# What is counted and recorded
+# Counters and effects
 
 
 def test_a_wait_counts_as_one_call_when_it_ends(client: EngineClient) -> None:
@@ -435,7 +435,7 @@ def test_ten_thousand_waiting_clients_are_woken_in_order(client: EngineClient) -
 
 
 class LateTicker(Ticker):
-    """A clock that is ahead of the turn: some command took that long."""
+    """A clock that is ahead of the turn, as after a slow command."""
 
     late_ms = 0
 

@@ -1,4 +1,4 @@
-"""How many changes a command counts: INFO and the save points go by them, as in Redis 8.6."""
+"""How many changes a command counts, as in Redis 8.6; INFO and the save points use them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ READ = "XREADGROUP GROUP g {} STREAMS s {}"
 
 @pytest.fixture
 def client() -> EngineClient:
-    """Entries 1-0 to 5-0, of which alice has 1-0 and 2-0; nobody records."""
+    """Entries 1-0 to 5-0, of which alice has 1-0 and 2-0; effects are not recorded."""
     client = EngineClient()
     client.engine.effects.enabled = False
     for n in range(1, 6):

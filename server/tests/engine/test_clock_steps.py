@@ -1,4 +1,4 @@
-"""The wall clock is set while clients wait: nobody waits longer or shorter because of it."""
+"""The wall clock is changed while clients wait: no wait becomes longer or shorter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def client() -> EngineClient:
 
 
 def set_clock(client: EngineClient, step_ms: int) -> None:
-    """As the server does it: it tells the engine, and the next turn has the new time."""
+    """Change the clock as the server does: tell the engine; the next turn has the new time."""
     client.now_ms += step_ms
     client.engine.shift_times(step_ms)
 

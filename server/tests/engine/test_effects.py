@@ -1,4 +1,4 @@
-"""What AOF and replicas are told: units, SELECT, MULTI around several commands."""
+"""The effects for AOF and replicas: units, SELECT, MULTI around several commands."""
 
 from __future__ import annotations
 

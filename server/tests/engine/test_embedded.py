@@ -1,4 +1,4 @@
-"""The door for programs that run an engine in themselves: bytes, time, older tables."""
+"""The interface for programs that embed an engine: bytes, time, older tables."""
 
 from __future__ import annotations
 

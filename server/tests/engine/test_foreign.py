@@ -1,7 +1,7 @@
-"""Keys of other types are left out of an AOF, and nothing of ours is lost or changed by that.
+"""Foreign keys (of types that Forebay lacks) in an AOF are skipped, and no other key changes.
 
-server/tests/compat/test_aof_foreign.py loads what a real redis-server writes; here is each way in
-which a foreign key and one of ours can meet.
+server/tests/compat/test_aof_foreign.py loads AOFs of a real redis-server; this file has each way in
+which a foreign key and one of ours can affect each other.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WORDS = {"HASH": sealed(b"\x04\x01\x01f\x01v"), "STRING": sealed(b"\x00\x011")}
 
 
 def replayed(*lines: str) -> Replayer:
-    """A replay of these lines without what is foreign."""
+    """A replay of these lines that skips foreign keys."""
     replayer = Replayer(Engine(Settings()), skip_foreign=True)
     commands = [[WORDS.get(word, word) for word in line.split()] for line in lines]
     log = b"".join(encode(*words) for words in commands)
@@ -38,7 +38,7 @@ def replayed(*lines: str) -> Replayer:
 
 
 def left(*lines: str) -> dict[str, Any]:
-    """What there is afterwards; keys of another database as ``1:key``."""
+    """The keys afterwards; those of another database as ``1:key``."""
     found = portrait(replayed(*lines).engine.keyspace)
     return {
         (f"{db}:" if db else "") + key.decode(): value for (db, key), (_, value) in found.items()
@@ -73,14 +73,14 @@ def test_what_this_server_does_not_have_is_left_out_and_counted(line: str) -> No
 @pytest.mark.parametrize(
     ("lines", "want"),
     [
-        # Commands that do not ask what was there.
+        # Commands that replace a value of any type.
         (["SET a 1"], {"a": b"1"}),
         (["SET a 1 XX"], {"a": b"1"}),
         (["MSET a 1"], {"a": b"1"}),
         (["SET b 1", "RENAME b a"], {"a": b"1"}),
         (["SET b 1", "COPY b a REPLACE"], {"a": b"1", "b": b"1"}),
         (["RESTORE a 0 STRING REPLACE"], {"a": b"1"}),
-        # Commands that are done only if the key is gone.
+        # Commands that run only if the key is missing.
         (["HDEL a f", "SET a 1 NX"], {"a": b"1"}),
         (["HDEL a f", "SETNX a 1"], {"a": b"1"}),
         (["HDEL a f", "SET b 1", "RENAMENX b a"], {"a": b"1"}),
@@ -97,7 +97,7 @@ def test_what_this_server_does_not_have_is_left_out_and_counted(line: str) -> No
         (["HDEL a f", "SADD a x"], {"a": frozenset([b"x"])}),
         (["HDEL a f", "RPUSH b x y", "LMOVE b a LEFT LEFT"], {"a": [b"x"], "b": [b"y"]}),
         (["RPUSH b y x", "SORT b ALPHA STORE a"], {"a": [b"x", b"y"], "b": [b"y", b"x"]}),
-        # What may be done to any key.
+        # Commands for keys of any type.
         (["DEL a", "SET a 1 NX"], {"a": b"1"}),
         (["UNLINK a"], {}),
         ([f"PEXPIREAT a {LONG_MS}", "PERSIST a"], {}),
@@ -112,7 +112,7 @@ def test_what_this_server_does_not_have_is_left_out_and_counted(line: str) -> No
          {"1:a": b"1", "1:b": b"1", "c": b"1"}),
         (["FLUSHALL", "SET a 1 NX"], {"a": b"1"}),
         (["FLUSHDB", "INCR a"], {"a": b"1"}),
-        # A foreign value in the place of one of ours.
+        # A foreign value replaces one of ours.
         (["SET b 1", "RESTORE b 0 HASH REPLACE"], {}),
         (["SET b 1", "ZUNIONSTORE b 1 a"], {}),
         (["SADD b 1", "GEORADIUS a 1 1 1 m STORE b"], {}),

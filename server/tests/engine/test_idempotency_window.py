@@ -1,4 +1,4 @@
-"""Idempotent messages are forgotten by the engine's periodic work, not by lookups."""
+"""The engine's periodic work forgets idempotent messages; lookups do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An AOF that is run again makes the same data, on another day and without side effects."""
+"""Replaying an AOF gives the same data, at another time and without side effects."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def assert_same_data(client: EngineClient, replayer: Replayer) -> None:
 
 
 def is_history_read(command: list[str]) -> bool:
-    """Reading one's own pending entries again counts a delivery that no AOF knows of."""
+    """Whether a command reads pending entries again: it counts a delivery that no AOF records."""
     words = [word.upper() for word in command]
     if words[0] != "XREADGROUP" or "STREAMS" not in words:
         return False
@@ -57,7 +57,7 @@ def test_a_random_script_of_stream_commands_is_rebuilt_from_its_aof(seed: int) -
 
 
 def newer_command(dice: Random) -> str:
-    """A command that Redis has had since 8.2, on few IDs, or one that feeds it."""
+    """A command that Redis has since 8.2, on few IDs, or one that adds data for it."""
     key, group, some_id = dice.choice("st"), dice.choice("gh"), f"{dice.randint(1, 30)}-0"
     message = f"p{dice.randint(1, 2)} m{dice.randint(1, 9)}"
     policy = dice.choice(("KEEPREF", "DELREF", "ACKED"))

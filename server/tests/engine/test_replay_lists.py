@@ -1,4 +1,4 @@
-"""Lists and sets come back from the effects of any commands, from a dump and from a rewrite."""
+"""Lists and sets are restored from the effects of any commands, from a dump and from a rewrite."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LENGTH = 120
 
 
 def run(seed: int) -> EngineClient:
-    """A client that ran a random script, with chance in it, and two who wait."""
+    """A client that ran a random script, with random commands, and two clients that wait."""
     dice = Random(seed)
     client = EngineClient()
     waiting = [client.new(), client.new()]

@@ -1,4 +1,4 @@
-"""Client side caching at the engine: what random scripts against redis-server do not reach.
+"""Client side caching in the engine: cases that random scripts against redis-server do not reach.
 
 The messages themselves are compared with redis-server's in compat/test_tracking.py.
 """

@@ -1,4 +1,4 @@
-"""Two engines in one process: whatever one of them does, the other shows nothing of it."""
+"""Two engines in one process: nothing that one does shows in the other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def pair() -> Pair:
 
 
 def seen(client: AdminClient) -> dict[str, dict[str, str]]:
-    """What INFO counts; asking for it is counted too, so only of commands that it is not."""
+    """The counters of INFO; INFO counts itself too, so only those of other commands."""
     sections = ("commandstats", "errorstats", "latencystats")
     shown = {name: client.info(name) for name in sections}
     return {
@@ -88,7 +88,7 @@ def test_an_xadd_that_failed_half_way_leaves_its_words_to_nobody(pair: Pair) -> 
 
 
 def test_engines_that_take_turns_write_what_each_would_write_alone(pair: Pair) -> None:
-    """Pools, cached IDs and spare columns: a mix of replies, each in the middle of the other."""
+    """Pools, cached IDs and spare columns: replies of both engines, mixed."""
     first, second = pair
     alone = AdminClient()
     calls = [

@@ -1,4 +1,4 @@
-"""``forebay check`` on paths and files that nobody would make: one sentence, never a traceback.
+"""``forebay check`` on absurd paths and files: one sentence, never a traceback.
 
 CVE-2025-27151: redis-check-aof wrote beyond a buffer when the path in a manifest was long.
 """

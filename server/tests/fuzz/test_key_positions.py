@@ -1,9 +1,9 @@
-"""The keys that are checked are the keys that are used, whatever things are called.
+"""The checked keys are the used keys, whatever the names are.
 
-Groups, consumers and keys get the names of options, so that a reader of the words
-that looks for STREAMS in its own way would go wrong.  Every name is a stream with
-an entry and a group that has delivered it, so the reply of a read names exactly the
-keys it touched, and COMMAND GETKEYS must have named the same ones.
+Groups, consumers and keys get the names of options, so that a second parser that
+looks for STREAMS in its own way would go wrong.  Every name is a stream with an
+entry and a group that has delivered it, so the reply of a read names exactly the
+keys it used, and COMMAND GETKEYS must name the same ones.
 """
 
 from __future__ import annotations

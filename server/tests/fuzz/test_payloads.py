@@ -1,7 +1,7 @@
-"""Payloads with bytes changed and no check of their checksum: refused, or sound and usable.
+"""Payloads with changed bytes, loaded without checking the checksum: refused, or sound and usable.
 
-The search is that of reliability goal R7 with small numbers; FOREBAY_PAYLOADS asks for more.
-The payloads below it are those that once got through, or that broke another server.
+The search is that of reliability goal R7 with small numbers; FOREBAY_PAYLOADS sets more.
+The other payloads were once accepted by mistake, or broke another server.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def test_changed_payloads_are_refused_or_become_sound_values(seed: int, tmp_path
 
 
 def shared(first: list[tuple[int, int]], second: list[tuple[int, int]]) -> bytes:
-    """A stream whose two consumers own these entries of a group that has 1-0 and 2-0."""
+    """A stream with a group that has 1-0 and 2-0 pending; its two consumers own these entries."""
     client = EngineClient()
     for n in (1, 2):
         client("XADD", "s", f"{n}-0", "f", "v")
@@ -55,7 +55,7 @@ def shared(first: list[tuple[int, int]], second: list[tuple[int, int]]) -> bytes
 def test_entries_with_two_owners_never_get_in(
     first: list[tuple[int, int]], second: list[tuple[int, int]]
 ) -> None:
-    """CVE-2026-63639: a server that takes these frees an entry twice when a consumer goes."""
+    """CVE-2026-63639: a server that accepts these frees an entry twice with its consumer."""
     client = EngineClient()
     assert client("RESTORE", "s", 0, shared([(1, 0)], [(2, 0)])) == "OK"
     assert client("RESTORE", "t", 0, shared(first, second)) == ReplyError("ERR Bad data format")

@@ -2,8 +2,8 @@
 
 Structured requests are stream commands with any words in any place; mutations are
 good requests with bytes flipped, cut, doubled and inserted.  After each batch the
-server must still answer PING on a fresh connection, and its log must hold no
-traceback (the fixture looks there when it stops the server).
+server must still answer PING on a new connection, and its log must hold no
+traceback (the fixture checks it when it stops the server).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def structured(dice: Random, writer: ScriptWriter) -> bytes:
 
 
 def _without_waiting(words: list[str]) -> list[str]:
-    """No request may block for long: whatever follows BLOCK is short, or refused."""
+    """No request may block for long: the time after BLOCK is short, or refused."""
     return [
         "1" if i and words[i - 1].upper() == "BLOCK" and word.lstrip("-").isdigit() else word
         for i, word in enumerate(words)

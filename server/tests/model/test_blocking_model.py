@@ -1,9 +1,8 @@
-"""Random clients that wait, give up, are killed and served: the books must balance.
+"""Random clients wait, give up, are killed and served: the counters must always be right.
 
-The model is plain: a client that has been answered is in no queue, another is in the queue of
-each of its keys, and the three counters are what one counts by hand.  Every value pushed to a
-list is received by exactly one client, every entry of a stream by exactly one reader of its
-group, in the order of the queue.
+The model is plain: an answered client is in no queue, a waiting one is in the queue of each of
+its keys, and the three counters are correct.  Exactly one client receives each value pushed to
+a list, and exactly one reader of the group each entry of a stream, in the order of the queue.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def check_books(clients: list[EngineClient]) -> None:
 
 
 class Scene:
-    """Some clients, and what happened to what was pushed."""
+    """Some clients, and who received the pushed values."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)

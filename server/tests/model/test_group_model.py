@@ -16,7 +16,7 @@ picks = st.integers(0, 30)
 
 
 class GroupModel(RuleBasedStateMachine):
-    """Entries come, are read, acknowledged, claimed, released and deleted."""
+    """Entries are added, read, acknowledged, claimed, released and deleted."""
 
     @initialize(late=st.booleans(), before=st.integers(0, 3))
     def begin(self, late: bool, before: int) -> None:

@@ -1,4 +1,4 @@
-"""Listpack elements against an encoder written from the description of the format alone."""
+"""Listpack elements against an encoder written only from the description of the format."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def encode(text: bytes) -> bytes:
 
 
 def write(texts: list[bytes]) -> tuple[bytearray, list[int]]:
-    """The elements one after the other, and where each begins; the end comes last."""
+    """The elements one after the other, and the offset of each; the last offset is the end."""
     buffer = bytearray(sum(map(len, texts)) + 14 * len(texts) + 16)
     places = [0]
     for text in texts:

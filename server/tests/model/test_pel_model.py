@@ -20,7 +20,7 @@ counts = st.integers(0, 3) | st.sampled_from([2**32 - 2, 2**32 - 1, 2**32, 2**63
 
 
 class Record:
-    """What the model knows of one pending entry."""
+    """The model's record of one pending entry."""
 
     def __init__(self, owner_no: int, order: tuple[int, ...], deliveries: int) -> None:
         self.owner_no = owner_no

@@ -19,7 +19,7 @@ steps = st.lists(st.tuples(st.booleans(), keys), max_size=40)
 
 
 def neighbours(model: dict[bytes, int], key: bytes) -> list[tuple[bytes, int] | None]:
-    """What floor, lower, ceil and higher should answer."""
+    """The expected answers of floor, lower, ceil and higher."""
     order = sorted(model)
     places = [
         bisect_right(order, key) - 1,

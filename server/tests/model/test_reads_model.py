@@ -1,4 +1,4 @@
-"""XREADGROUP against a group kept in two dictionaries, replies and pending records alike."""
+"""XREADGROUP against a group kept in two dictionaries: replies and pending records."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STEPS = st.lists(
 
 @dataclass
 class Record:
-    """One pending entry; of those of one ``time`` the one that came first is the oldest."""
+    """One pending entry; among those with the same ``time`` the first one is the oldest."""
 
     owner: str
     time: int
@@ -55,12 +55,12 @@ class Model:
     turns: int = 0
 
     def give(self, n: int, who: str, count: int) -> None:
-        """It is the consumer's, or nobody's, from now on."""
+        """The entry belongs to this consumer, or to none, from now on."""
         self.turns += 1
         self.pending[n] = Record(who, 0 if who == NOBODY else self.now, count, self.turns)
 
     def by_age(self) -> list[int]:
-        """The released in the order of their release, then the others, longest idle first."""
+        """Released entries in the order of their release, then the others, longest idle first."""
         held = self.pending
         return sorted(held, key=lambda n: (held[n].time, held[n].turn))
 
@@ -96,7 +96,7 @@ class Model:
         return [(n, n in self.live) for n in shown]
 
     def rows(self) -> list[list[Any]]:
-        """What XPENDING shows."""
+        """The rows of XPENDING."""
         return [
             [b"%d-0" % n, r.owner.encode(), -1 if r.owner == NOBODY else self.now - r.time, r.count]
             for n, r in sorted(self.pending.items())
@@ -128,7 +128,7 @@ def read_new(client: EngineClient, model: Model, step: tuple[Any, ...]) -> None:
 
 
 def apply(client: EngineClient, model: Model, step: tuple[Any, ...]) -> None:
-    """One step for both; their answers are compared."""
+    """Do one step on both, and compare their answers."""
     match step:
         case "add", gap:
             model.last += gap
@@ -158,7 +158,7 @@ def apply(client: EngineClient, model: Model, step: tuple[Any, ...]) -> None:
             model.now = client.now_ms = model.now + ms
 
 
-#: An entry that is given again in the millisecond of another one comes after it, as in Redis.
+#: An entry delivered again in the same millisecond as another comes after it, as in Redis.
 TWO_OF_ONE_TIME = [
     ("add", 1),
     ("add", 1),

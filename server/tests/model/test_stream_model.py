@@ -33,7 +33,7 @@ steps = st.lists(
 
 @dataclass
 class Model:
-    """What a stream is: entries in order, and the ID of the last one ever added."""
+    """A stream as entries in order, and the ID of the last one ever added."""
 
     entries: dict[Id, list[bytes]] = field(default_factory=dict)
     last: Id = (0, 0)

@@ -1,4 +1,4 @@
-"""The door to the disk: whole writes or none, names that last, folders that are locked."""
+"""Access to the disk: whole writes or none, lasting names, locked folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The twin of the disk forgets what a disk may forget, all of it, and nothing else."""
+"""The forgetful disk forgets everything that a real disk may forget, and nothing else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Files = dict[str, bytes]
 
 
 def accidents(disk: ForgetfulDisk, at: int | None = None) -> list[Files]:
-    """What many different power failures at one moment leave."""
+    """The files that are left by many different power failures at one moment."""
     moment = len(disk.trace) if at is None else at
     return [disk.survivors(moment, Random(seed)) for seed in range(ACCIDENTS)]
 
@@ -64,7 +64,7 @@ def test_no_method_of_the_real_disk_is_left_to_touch_real_files(
 
 
 def life(disk: Disk, root: str) -> list[object]:
-    """What one can do with a disk, and what one sees of it."""
+    """All operations of a disk, and their visible results."""
     seen: list[object] = []
     disk.make_folder(f"{root}/a")
     file = disk.create(f"{root}/a/one")
@@ -103,7 +103,7 @@ def test_while_it_has_power_it_behaves_as_a_real_disk(tmp_path: Path) -> None:
     assert life(ForgetfulDisk(), "/root") == life(Disk(), str(tmp_path))
 
 
-# -- what survives ------------------------------------------------------------------
+# -- surviving data -----------------------------------------------------------------
 
 
 def test_what_was_synced_survives_every_accident() -> None:

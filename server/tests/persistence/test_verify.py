@@ -1,4 +1,4 @@
-"""What `verify` says about AOFs and snapshots, and what `fix` does about it."""
+"""The verdicts of `verify` about AOFs and snapshots, and the repairs of `fix`."""
 
 from __future__ import annotations
 

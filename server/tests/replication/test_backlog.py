@@ -9,7 +9,7 @@ from forebay.replication.backlog import BLOCK_BYTES, Backlog
 
 
 def read(backlog: Backlog, offset: int, limit: int = 1 << 30) -> bytes:
-    """What a replica would be sent."""
+    """The bytes that a replica would get."""
     data = b""
     while len(data) < limit and offset + len(data) < backlog.end:
         block = backlog.block_at(offset + len(data))

@@ -1,4 +1,4 @@
-"""Where a copy of all data ends, however its bytes are cut."""
+"""Finding the end of a copy of all data, however its bytes are cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a replica says to its primary, for every answer of a primary."""
+"""The handshake of a replica, for every answer of a primary."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ A, B = "a" * 40, "b" * 40
 
 
 def introduced(wishes: Wishes) -> tuple[Handshake, bytes, bytes]:
-    """A handshake up to PSYNC: it, the introduction, and the question."""
+    """A handshake up to PSYNC: the object, the introduction, and the PSYNC request."""
     handshake = Handshake(wishes)
     assert handshake.begin() == command("PING")
     introduction = handshake.take(b"+PONG")

@@ -1,4 +1,4 @@
-"""Names and lengths of streams: who may go on where."""
+"""Names and lengths of streams: which replicas may continue, and where."""
 
 from __future__ import annotations
 

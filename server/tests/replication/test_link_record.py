@@ -1,4 +1,4 @@
-"""Since when a link is up or down, how long it was away, how often it was tried."""
+"""The record of a link: since when it is up or down, how long it was away, how many attempts."""
 
 from __future__ import annotations
 

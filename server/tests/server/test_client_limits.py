@@ -1,6 +1,6 @@
-"""What clients may leave unread and use together, with a server that is turned by hand.
+"""Limits on unread output and on the memory of all clients; the test runs each turn of the server.
 
-Limits of a whole server under load are in net/test_limits.py.
+net/test_limits.py tests the limits of a real server under load.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def test_light_clients_are_served_between_large_replies_of_others(
 
 
 def new_reader(server: Server) -> Client:
-    """Somebody who asks for a whole stream of 9 MB at once."""
+    """A client that asks for a whole stream of 9 MB at once."""
     reader = join(server)
     reader.socket.send(encode("XRANGE", "s", "-", "+"))
     return reader
@@ -256,7 +256,7 @@ def test_large_outputs_of_clients_that_are_gone_are_freed_a_few_in_a_turn(server
 
 
 def test_a_stranger_who_asks_little_at_a_time_and_never_reads_is_closed(server: Server) -> None:
-    """CVE-2025-21605: what was sent ahead stays small, so only what is owed can tell."""
+    """CVE-2025-21605: the requests stay small, so only the unread output shows the attack."""
     stranger = join(server)
     stranger.conn.session.set_gate(gates.UNAUTHENTICATED, True)
     for _ in range(400):
@@ -334,7 +334,7 @@ def test_what_is_counted_is_what_clients_use(server: Server, quiet: Client) -> N
 
 
 def test_a_blocked_client_that_is_evicted_waits_no_longer(server: Server, quiet: Client) -> None:
-    """CVE-2026-23479: here nobody is closed while others are being served."""
+    """CVE-2026-23479: here no client is closed while others are being served."""
     waiting = join(server)
     waiting.ask(encode("XREAD", "BLOCK", "0", "STREAMS", "s", "$"))
     assert server.engine.blocking.blocked_clients == 1

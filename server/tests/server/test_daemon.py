@@ -1,4 +1,4 @@
-"""``daemonize yes``: the exit code of the starter tells whether there is a server, and why not."""
+"""``daemonize yes``: the exit code of the starter says whether a server runs, and if not, why."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from testkit.waiting import wait_until
 
 
 class Box:
-    """A directory with a configuration in it, and whatever server it started."""
+    """A directory with a configuration, and the server that it started."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -34,7 +34,7 @@ class Box:
         return [sys.executable, "-m", "forebay", "serve", str(path)]
 
     def start(self) -> subprocess.CompletedProcess[str]:
-        """Run the starter to its end; its streams must end too."""
+        """Run the starter to its end; its output streams must end too."""
         return subprocess.run(
             self.command(),
             cwd=self.folder,
@@ -172,7 +172,7 @@ def test_a_second_server_on_the_same_files_is_refused_and_the_first_goes_on(box:
 
 
 def slow_to_load(box: Box) -> subprocess.Popen[str]:
-    """A starter whose server waits for a snapshot that never comes."""
+    """A starter whose server waits for a snapshot that never arrives."""
     box.lines.append("appendonly no")
     os.mkfifo(box.folder / "dump.rdb")
     return subprocess.Popen(
@@ -184,7 +184,7 @@ def test_the_starter_says_what_it_waits_for_and_a_server_that_dies_is_a_failure(
     with slow_to_load(box) as starter:
         assert starter.stderr is not None
         assert starter.stderr.readline() == (
-            f"forebay: process {box.pid()} loads the data, please wait\n"
+            f"forebay: process {box.pid()} is loading the data, please wait\n"
         )
         os.kill(box.pid(), signal.SIGKILL)
         assert starter.stderr.readline() == (

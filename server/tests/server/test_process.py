@@ -36,7 +36,7 @@ def signals(heard: list[str]) -> Iterator[Signals]:
 
 
 def receive(signals: Signals) -> None:
-    """Wait for the byte that a signal leaves, then do as the loop does."""
+    """Wait for the byte that a signal leaves, then act as the loop does."""
     select.select([signals.fileno()], [], [], 30)
     signals.on_readable()
 

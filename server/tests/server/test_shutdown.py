@@ -1,4 +1,4 @@
-"""SHUTDOWN and signals: what is on disk when the process ends."""
+"""SHUTDOWN and signals: the data on disk when the process ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CANNOT = ReplyError("ERR Errors trying to SHUTDOWN. Check logs.")
 
 
 def shut_down(server: DurableServer, *words: str) -> object:
-    """Ask for the end; what the client hears."""
+    """Send SHUTDOWN; returns the client's reply."""
     return server.client()("SHUTDOWN", *words)
 
 
@@ -77,7 +77,7 @@ def test_a_child_at_work_does_not_hold_it_up(tmp_path: Path) -> None:
 
 
 def test_an_aof_that_is_not_whole_yet_is_made_whole_first(tmp_path: Path) -> None:
-    """appendonly was turned on, and the end came before the child had written the base."""
+    """appendonly was turned on, and SHUTDOWN was sent before the child had written the base."""
     with DurableServer(tmp_path, appendonly=False) as server:
         client = server.client()
         client("SET", "a", "1")

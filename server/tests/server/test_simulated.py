@@ -1,4 +1,4 @@
-"""Moments that cannot be met on purpose with real servers: found by the simulation (R24)."""
+"""Rare moments that real servers do not reach on purpose; the simulation (R24) found them."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_replica_that_takes_nothing_more_of_its_copy_is_given_up(
     replica.start(primary.address)
     side = primary.replication.side
     rig.until(lambda: [peer.state for peer in side.peers] == [TRANSFER])
-    # The machine of the replica is gone, and nobody says so.
+    # The machine of the replica is gone, and the primary is not told.
     (wire,) = rig.network.wires
     wire.is_silent = True
     replica.kill()
@@ -161,7 +161,7 @@ def test_replicas_hear_of_a_turn_in_which_the_disk_is_well_again(make_rig: MakeR
     primary.disk.room = 0
     primary.client()("SET", "k", "v")
     assert primary.durability.live.trouble
-    # In one turn: a key is found to be past its time, and what was not written is tried again.
+    # In one turn: an expired key is found, and the failed write is tried again.
     primary.disk.room = None
     rig.time.pass_ms(1100)
     assert primary.client()("GET", "brief") is None

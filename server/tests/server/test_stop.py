@@ -19,7 +19,7 @@ from testkit.waiting import client_field, wait_for_blocked, wait_until
 
 @pytest.fixture
 def server(tmp_path_factory: pytest.TempPathFactory, server_root: Path) -> Iterator[ServerProcess]:
-    """A server that may end as it likes."""
+    """A server that may end with any exit code."""
     server = start_forebay(server_root / tmp_path_factory.mktemp("stop").name)
     yield server
     server.kill()
@@ -37,7 +37,7 @@ def test_a_signal_ends_it_with_exit_code_zero(server: ServerProcess, number: int
 
 
 def test_replies_under_way_are_sent_before_the_end(server: ServerProcess) -> None:
-    """More than the kernel buffers is owed to the client when the signal comes."""
+    """The server holds more unsent output than the kernel buffers when the signal arrives."""
     with server.client() as client, server.client() as other:
         client("CONFIG", "SET", "appendonly", "no")  # interpreted, its checksum takes long
         client("XADD", "s", "1-1", "f", b"x" * 20_000_000)
@@ -50,7 +50,7 @@ def test_replies_under_way_are_sent_before_the_end(server: ServerProcess) -> Non
 
 
 def wait_until_owed(other: RawClient, number: int) -> None:
-    """Until the server keeps bytes for the client which the kernel does not take."""
+    """Wait until the server holds output for the client that the kernel does not take."""
     wait_until("unsent replies", lambda: client_field(other, number, "obl") not in ("", "0"))
 
 

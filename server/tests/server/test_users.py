@@ -1,5 +1,5 @@
-"""Users of a real server: lines of the configuration, an ACL file, CONFIG REWRITE, and what is
-never shown to anybody.
+"""Users of a real server: lines of the configuration, an ACL file, CONFIG REWRITE, and secrets
+that are never shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def folder(server_root: Path, request: pytest.FixtureRequest) -> Path:
 
 
 def refused_start(folder: Path, *words: str) -> str:
-    """What a server says that does not start."""
+    """The error of a server that does not start."""
     command = [sys.executable, "-m", "forebay", "serve", *words, "--port", "0"]
     done = subprocess.run(
         [*command, "--unixsocket", str(folder / "s")],
@@ -124,7 +124,7 @@ def test_a_server_does_not_start_with_users_that_it_cannot_have(folder: Path) ->
     assert "Unknown command or category name" in refused_start(folder, "--aclfile", str(users))
     users.write_text("user a on\n")
     both = refused_start(folder, "--aclfile", str(users), "--user", "b", "on")
-    assert "there is an aclfile as well" in both
+    assert "has 'user' lines and an aclfile" in both
     twice = refused_start(folder, "--user", "b", "on", "--user", "b", "off")
     assert "Duplicate user found" in twice
     wrong = refused_start(folder, "--user", "b", ">secret", "nosuchrule")

@@ -1,4 +1,4 @@
-"""An engine client with the server's part of the services filled in: CONFIG and INFO work."""
+"""An engine client with stand-ins for the server's services: CONFIG and INFO work."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from testkit.engine_client import EngineClient
 
 
 class Traffic:
-    """Bytes of all connections, as a test wants them."""
+    """Bytes of all connections, as set by a test."""
 
     bytes_in = 100
     bytes_out = 200
 
 
 class StillLoop:
-    """A loop that never turns; it remembers what it was asked."""
+    """A loop that never runs; it remembers the requests."""
 
     def __init__(self) -> None:
         self.watchers: dict[int, Callable[[], None]] = {}
@@ -42,7 +42,7 @@ class StillLoop:
 
 
 class StillEnding:
-    """Nothing ends; it remembers what it was asked."""
+    """Ends nothing; it remembers the requests."""
 
     left_ms = -1
 
@@ -58,7 +58,7 @@ class StillEnding:
 
 
 class AdminClient(EngineClient):
-    """Remembers what it was asked to do to the process."""
+    """Remembers the requests to the process."""
 
     def __init__(self, config: Config | None = None, **changed_settings: Any) -> None:
         self.config = config or Config()

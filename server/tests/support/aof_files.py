@@ -1,4 +1,4 @@
-"""AOFs for tests: units, sealed files, and what a loader makes of them."""
+"""AOFs for tests: units, sealed files, and the results of a loader."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = "appendonly.aof"
 
 
 def command(*words: str | bytes | int) -> bytes:
-    """A command as it stands in an AOF."""
+    """A command as it is in an AOF."""
     raw = [w if isinstance(w, bytes) else str(w).encode() for w in words]
     return b"*%d\r\n" % len(raw) + b"".join(b"$%d\r\n%b\r\n" % (len(w), w) for w in raw)
 
@@ -38,7 +38,7 @@ def units(*parts: bytes) -> tuple[RespWriter, array[int]]:
 
 
 def seal_all(*parts: bytes, marks: dict[int, int] | None = None, before: bytes = b"") -> bytes:
-    """Units with their seals, as our part of a file begins; marks: number of a unit -> offset."""
+    """Units with their seals, as in a file of Forebay; marks: number of a unit -> offset."""
     marks = {0: 0, **(marks or {})}
     crc = zlib.crc32(before)
     text = [b"#CRC:%08x\r\n" % crc]
@@ -51,14 +51,14 @@ def seal_all(*parts: bytes, marks: dict[int, int] | None = None, before: bytes =
 
 
 class Notes(list[str]):
-    """What was said, one line each."""
+    """The log messages, one line each."""
 
     def __call__(self, level: str, text: str) -> None:
         self.append(f"{level}: {text}")
 
 
 def listener(notes: Notes | None) -> Notes:
-    """The given one (which is false as long as nothing was said), or a new one."""
+    """The given one (which is false while it is empty), or a new one."""
     return Notes() if notes is None else notes
 
 
@@ -72,7 +72,7 @@ def new_aof(disk: Disk, root: str) -> AofWriter:
 def load(
     disk: Disk, root: str, notes: Notes | None = None, truncated_ok: bool = True
 ) -> tuple[bytes, AofLoader]:
-    """All commands of an AOF, and the loader, which has settled everything."""
+    """All commands of an AOF, and the loader, which has finished."""
     loader = AofLoader(disk, f"{root}/{FOLDER}", NAME, listener(notes), truncated_ok)
     loader.prepare()
     found = []
@@ -88,7 +88,7 @@ def load(
 
 
 def reopen(disk: Disk, root: str, notes: Notes | None = None) -> tuple[bytes, AofWriter]:
-    """Load an AOF and go on with it."""
+    """Load an AOF and continue it."""
     content, loader = load(disk, root, notes)
     aof = AofWriter(disk, f"{root}/{FOLDER}", NAME, listener(notes))
     aof.resume(loader.resume())
@@ -137,7 +137,7 @@ def content_of(root: Path, notes: Notes | None = None) -> bytes:
 
 
 def prefixes(parts: tuple[bytes, ...]) -> list[bytes]:
-    """What may be left of these units: none, the first, the first two ..."""
+    """The possible remains of these units: none, the first, the first two ..."""
     return [b"".join(parts[:n]) for n in range(len(parts) + 1)]
 
 

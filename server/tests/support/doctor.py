@@ -1,4 +1,4 @@
-"""``forebay doctor`` in this process, and what it says by topic."""
+"""``forebay doctor`` in this process, and its findings by topic."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Findings = dict[str, dict[str, Any]]
 
 
 class Doctor:
-    """Runs the command and keeps what it said."""
+    """Runs the command and keeps its output."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self.capsys = capsys
@@ -26,7 +26,7 @@ class Doctor:
         return code
 
     def findings(self, port: int, *args: object) -> Findings:
-        """What is found about a server, by topic; the exit code must agree."""
+        """The findings about a server, by topic; the exit code must agree."""
         code = self("--url", url_of(port), "--json", *args)
         facts = json.loads(self.out)
         assert code == (1 if facts["counts"]["problem"] else 0)

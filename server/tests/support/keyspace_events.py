@@ -1,4 +1,4 @@
-"""Keyspace events as a test sees them: (database, event, key) in the order they came."""
+"""Keyspace events as a test sees them: (database, event, key) in order of arrival."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Event = tuple[int, str, str]
 
 
 def listen(client: EngineClient, classes: str = "EA") -> Callable[[], list[Event]]:
-    """Switch events on; the function gives those that came since it was last called."""
+    """Switch events on; the returned function gives the events since its last call."""
     flags = notify_flags.parse(classes)
     assert flags is not None
     client.configure(notify_flags=flags)

@@ -1,4 +1,4 @@
-"""Lines of the command line against a server: run in this process, or as a process of its own."""
+"""Command lines against a server: run in this process, or in their own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def url_of(server: ServerProcess) -> str:
 
 
 class Lines:
-    """Runs lines against one server and keeps what the last one said."""
+    """Runs command lines against one server and keeps the output of the last one."""
 
     def __init__(self, server: ServerProcess, capsys: pytest.CaptureFixture[str]) -> None:
         self.server = server
@@ -32,7 +32,7 @@ class Lines:
         self.out = self.err = ""
 
     def run(self, *words: object) -> int:
-        """One line; its exit code.  No line shows a stack, and an error is one sentence."""
+        """Run one line; returns its exit code.  No line shows a stack; an error is one sentence."""
         code = main([str(word) for word in words])
         self.out, self.err = self.capsys.readouterr()
         assert "Traceback" not in self.out + self.err
@@ -41,29 +41,29 @@ class Lines:
         return code
 
     def __call__(self, *words: object) -> str:
-        """What a line prints that ends well."""
+        """The output of a line that must end well."""
         code = self.run(*words)
         assert code == 0, self.err
         return self.out
 
     def objects(self, *words: object) -> list[dict[str, Any]]:
-        """What a line prints with --json."""
+        """The output of a line with --json."""
         return [json.loads(line) for line in self(*words, "--json").splitlines()]
 
     def refused(self, *words: object, code: int = 1) -> str:
-        """The sentence of a line that ends badly; nothing is on standard output."""
+        """The error of a line that must fail, with nothing on standard output."""
         assert self.run(*words) == code, self.err
         assert self.out == ""
         return self.err.removeprefix("forebay: ").rstrip("\n")
 
     def ask(self, *words: Any) -> Any:
-        """The server itself, past the command line."""
+        """Ask the server directly, without the command line."""
         with self.server.client(unix=True) as client:
             return client.insist(*words)
 
 
 class Process:
-    """A line that runs until it is told to stop, with its output in a pipe."""
+    """A command line that runs until it is stopped, with its output in a pipe."""
 
     def __init__(self, server: ServerProcess, *words: object) -> None:
         self.process = subprocess.Popen(
@@ -76,23 +76,23 @@ class Process:
         )
 
     def line(self) -> str:
-        """The next line that it prints."""
+        """The next line of its standard output."""
         assert self.process.stdout is not None
         return self.process.stdout.readline().rstrip("\n")
 
     def complaint(self) -> str:
-        """The next line that it says beside its output."""
+        """The next line of its standard error."""
         assert self.process.stderr is not None
         return self.process.stderr.readline().rstrip("\n")
 
     def interrupt(self) -> tuple[int, str]:
-        """Press ctrl-c: the exit code, and what it says."""
+        """Press ctrl-c; returns the exit code and the output."""
         self.process.send_signal(signal.SIGINT)
         _, told = self.process.communicate(timeout=TIMEOUT_S)
         return self.process.returncode, told
 
     def end(self) -> tuple[int, str, str]:
-        """Wait for its end: the exit code and both outputs."""
+        """Wait for its end; returns the exit code and both outputs."""
         out, err = self.process.communicate(timeout=TIMEOUT_S)
         return self.process.returncode, out, err
 
@@ -111,7 +111,7 @@ class Process:
 def feed(
     words: list[str], data: bytes, server: ServerProcess
 ) -> subprocess.CompletedProcess[bytes]:
-    """A line with something on its standard input."""
+    """Run a line with this standard input."""
     return subprocess.run(
         [*FOREBAY, *words],
         input=data,
@@ -123,7 +123,7 @@ def feed(
 
 
 def at_terminal(words: list[str], typed: bytes, server: ServerProcess) -> tuple[int, str]:
-    """A line at a terminal where somebody types: the exit code, and what the terminal shows."""
+    """Run a line at a terminal with typed input; returns the exit code and the shown text."""
     ours, theirs = os.openpty()
     process = subprocess.Popen(
         [*FOREBAY, *words],

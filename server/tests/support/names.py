@@ -1,4 +1,4 @@
-"""What a newer Redis than the one on this machine answers: names and defaults, as data."""
+"""Names and defaults of a Redis that is newer than the one on this machine, as data."""
 
 from __future__ import annotations
 

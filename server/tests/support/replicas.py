@@ -1,4 +1,4 @@
-"""What tests of replication do with nodes: fill them, cut their links, compare them."""
+"""Helpers for tests of replication: fill nodes, cut their links, compare them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fill(node: Node, first: int = 1, count: int = 120) -> None:
 
 
 def fill_newer(node: Node) -> None:
-    """More state of groups, and what only a newer peer can hold, if this one does; after fill()."""
+    """More state of groups, and data that only newer peers hold, if this one can; after fill()."""
     with node.control() as client:
         client.insist("XGROUP", "CREATECONSUMER", "orders", "audit", "idle")
         read = ("NOACK", "STREAMS", "orders", ">")
@@ -48,7 +48,7 @@ def fill_newer(node: Node) -> None:
 
 
 def assert_same(primary: Node, *replicas: Node) -> None:
-    """What a Redis 7.0 does not tell its replicas is left out."""
+    """Compare two nodes, without the state that Redis 7.0 does not send to replicas."""
     wait_for_replicas(primary, replicas)
     with primary.control() as client:
         wanted = read_state(client)
@@ -68,5 +68,5 @@ def syncs(node: Node) -> tuple[int, int]:
 
 
 def cut(primary: Node) -> None:
-    """End every link of the primary's replicas."""
+    """Cut the link of every replica of the primary."""
     assert primary("CLIENT", "KILL", "TYPE", "replica") > 0

@@ -1,12 +1,12 @@
-"""What the well-known scripts do in every situation that matters, as text to compare.
+"""The results of the well-known scripts in every situation that matters, as text to compare.
 
     python -m server.tests.support.script_cases texts.json PORT > known_scripts.json
 
 takes the outcomes from a real server.  ``texts.json`` maps any names to the texts of the scripts,
 as their libraries send them; they belong to those libraries and are not kept here.  Engine tests
-run the same cases by SHA1 and must come to the same outcomes.
+run the same cases by SHA1 and must get the same outcomes.
 
-A case is a state of the key times a list of arguments.  Its outcome is the reply and what is at
+A case is a state of the key with a list of arguments.  Its outcome is the reply and the values of
 the keys afterwards; times are rounded to seconds, since a real server's clock runs on.
 """
 
@@ -23,7 +23,7 @@ from testkit.resp import RawClient
 
 Send = Callable[..., bytes]
 
-#: What may be at the lock's key before the script runs.
+#: Values of the lock's key before the script runs.
 BEFORE: list[list[str]] = [
     [],
     ["SET", "lock:k", "me"],
@@ -60,7 +60,7 @@ def cases() -> Iterator[tuple[list[str], list[str], str]]:
 
 
 def outcomes(send: Send, sha: str) -> Iterator[str]:
-    """What each case leads to; the script must have been loaded."""
+    """The outcome of each case; the script must have been loaded."""
     for before, call, command in cases():
         send("FLUSHALL")
         if before:
@@ -92,7 +92,7 @@ def record(send: Send, texts: dict[str, str]) -> dict[str, object]:
 
 
 def recorded(path: Path) -> dict[str, list[str]]:
-    """SHA1 -> the outcomes that a real server came to."""
+    """SHA1 -> the outcomes of a real server."""
     data = json.loads(path.read_text())
     return {sha: [data["outcomes"][i] for i in found] for sha, found in data["scripts"].items()}
 

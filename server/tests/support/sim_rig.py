@@ -1,10 +1,10 @@
-"""Some servers on simulated machines, for a test that says when what happens.
+"""Some servers on simulated machines; the test decides what happens when.
 
 rig = SimRig(2, repl_backlog_size=16384)
 a, b = rig.nodes
 a.start(); b.start(a.address)
-rig.settle()                     until every replica has what its primary has
-rig.rounds(3)                    everybody has a turn, everything arrives; three times
+rig.settle()                     until every replica has the data of its primary
+rig.rounds(3)                    each node has a turn, everything arrives; three times
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SimRig:
         return SimNode("abcdef"[number], address, self.time, self.network, Random(number), settings)
 
     def round(self) -> None:
-        """A tenth of a second: a turn for everybody, and everything arrives."""
+        """A tenth of a second: a turn for each node, and everything arrives."""
         self.time.pass_ms(BEAT_MS)
         for node in self.nodes:
             node.turn()
@@ -49,12 +49,12 @@ class SimRig:
             self.network.carry(wire)
 
     def rounds(self, count: int) -> None:
-        """So many of them."""
+        """Run this many rounds."""
         for _ in range(count):
             self.round()
 
     def until(self, is_so: Callable[[], bool]) -> None:
-        """Rounds until it is so."""
+        """Run rounds until it is true."""
         for _ in range(PATIENCE):
             if is_so():
                 return
@@ -62,7 +62,7 @@ class SimRig:
         raise AssertionError("it never came")
 
     def settle(self) -> None:
-        """Until every server that runs has its data, and every replica what its primary has."""
+        """Wait until every running server has its data, and every replica that of its primary."""
         self.until(self._is_settled)
 
     def _is_settled(self) -> bool:
@@ -77,7 +77,7 @@ class SimRig:
         return leader.is_alive and replica.state == "connected" and node.place == leader.place
 
     def close(self) -> None:
-        """Nothing stays open."""
+        """Close everything."""
         for node in self.nodes:
             node.kill()
         self.network.close()

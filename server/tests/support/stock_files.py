@@ -1,4 +1,4 @@
-"""What the configuration files that Redis and Valkey ship set: a name and a value a line.
+"""The settings in the configuration files of Redis and Valkey: a name and a value on each line.
 
 ``{dir}`` stands for a directory of the test.
 """

@@ -1,4 +1,4 @@
-"""A client whose stream s already has entries and groups, for tests of what follows."""
+"""A client whose stream s already has entries and groups, as a start for tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def stream_client(entries: int = 5) -> EngineClient:
 
 
 def deliver(client: EngineClient, group: str, consumer: str, count: int = 0) -> None:
-    """Give the consumer new entries of s (0: all); the group is made if it is not there."""
+    """Deliver new entries of s to the consumer (0: all); the group is made if it is missing."""
     client("XGROUP", "CREATE", "s", group, "0")
     client("XREADGROUP", "GROUP", group, consumer, "COUNT", str(count), "STREAMS", "s", ">")
     client.effects()

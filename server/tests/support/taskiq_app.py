@@ -1,7 +1,7 @@
 """A taskiq application whose workers are real processes; see server/tests/clients/test_taskiq.py.
 
-TASKIQ_PORT says where the server is, TASKIQ_WORKER how the worker calls itself.  A worker named
-``stuck`` never comes to the end of ``mark``, so that a test may kill it at that point.
+TASKIQ_PORT is the port of the server, TASKIQ_WORKER the name of the worker.  A worker named
+``stuck`` never reaches the end of ``mark``, so that a test may kill it at that point.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from taskiq_redis import RedisAsyncResultBackend, RedisStreamBroker
 
 URL = f"redis://127.0.0.1:{os.environ['TASKIQ_PORT']}"
 WORKER = os.environ.get("TASKIQ_WORKER", "")
-#: An entry that nobody has acknowledged for so long may be taken over.
+#: An entry that is not acknowledged for this long may be taken over.
 IDLE_MS = 300
 
 broker = RedisStreamBroker(
@@ -37,7 +37,7 @@ async def double(number: int) -> int:
 
 @broker.task(task_name="mark")
 async def mark(key: str) -> str:
-    """Say who began; who is stuck goes no further."""
+    """Note which worker began; the stuck one never returns."""
     async with redis.asyncio.Redis.from_url(URL) as client:
         await client.set(key, WORKER)
     if WORKER == "stuck":

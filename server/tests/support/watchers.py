@@ -1,4 +1,4 @@
-"""The loop, as far as background work needs it, without its turns."""
+"""A stand-in for the loop, enough for background work, without turns."""
 
 from __future__ import annotations
 

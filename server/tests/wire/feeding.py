@@ -2,7 +2,7 @@
 
 ``parse_all`` gives the same bytes whole, byte by byte, with other bytes after
 them, and in pieces that move to another place of another buffer in between, as
-a server does with what it could not use yet.
+a server moves bytes that it could not use yet.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from forebay.errors import ProtocolError
 from forebay.wire.request import Limits, RequestParser
 
-#: What one run brought out: the commands, the error text (or b""), bytes left over (if no error).
+#: The result of one run: the commands, the error text (or b""), bytes left over (if no error).
 Outcome = tuple[list[list[bytes]], bytes, int]
 
 TRAILER = b"*1\r\n$4\r\nLAST\r\n"
@@ -29,12 +29,12 @@ def whole(data: bytes, limits: Limits) -> Outcome:
 
 
 def byte_by_byte(data: bytes, limits: Limits) -> Outcome:
-    """The slowest client there is."""
+    """One byte at a time: the slowest client."""
     return in_pieces((data[i : i + 1] for i in range(len(data))), limits)
 
 
 def in_pieces(pieces: Iterable[bytes], limits: Limits, shift: int = 0) -> Outcome:
-    """Feed pieces; what is left over moves ``shift`` bytes further on each time."""
+    """Feed pieces; the rest moves ``shift`` bytes further each time."""
     parser = RequestParser(limits)
     commands: list[list[bytes]] = []
     rest = b""

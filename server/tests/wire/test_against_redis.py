@@ -1,6 +1,6 @@
-"""The same bytes to a real Redis: what it answers is what we must answer.
+"""A real Redis gets the same bytes; Forebay must give the same answers.
 
-Only ECHO and PING are understood; all else is the parser's work.
+Only ECHO and PING are run; all else is the parser's work.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where a request has its arguments just as we would write them, and where it only looks so."""
+"""Where the arguments of a request can be copied unchanged, and where it only looks so."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ words = st.lists(st.binary(max_size=120), min_size=1, max_size=20)
 
 
 def bulk(word: bytes, ends: bytes = b"\r\n\r\n") -> bytes:
-    """A bulk string; only CR after the length is looked at by those who read it."""
+    """A bulk string; readers check only the CR after the length."""
     return b"$%d%b%b%b" % (len(word), ends[:2], word, ends[2:])
 
 
@@ -27,7 +27,7 @@ def parsed(data: bytes) -> Argv:
 
 
 def recorded(argv: Argv) -> bytes:
-    """What the AOF and replicas would get of the call."""
+    """The bytes of the call for the AOF and replicas."""
     effects = Effects(WriterPool())
     effects.enabled, effects.selected = True, effects.db_index
     effects.begin()

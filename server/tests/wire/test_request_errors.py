@@ -1,4 +1,4 @@
-"""What is not the protocol: the words of the error, and the limits."""
+"""Bytes that are not the protocol: the error texts, and the limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from server.tests.wire.feeding import (
 
 STRANGER = Limits(authenticated=False)
 NOT_A_LENGTH = [b"", b"a", b"1a", b"01", b"00", b"+1", b"-0", b" 1", b"1 ", b"1\0", b"--1", b"0x1"]
-#: Around every power where a careless parser would wrap; none is a length that is allowed.
+#: Around every power where a careless parser would overflow; none is an allowed length.
 HUGE = [
     b"%d" % (2**power + more) for power in (31, 32, 63, 64, 127, 128) for more in (0, 1, 2, 4, 100)
 ] + [b"9" * 30, b"1" * 1000, b"18446744073709551620"]

@@ -1,4 +1,4 @@
-"""The buffer under a reply: growth, marks, sending in parts, and giving it back."""
+"""The buffer of replies: growth, marks, sending in parts, and giving it back."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from forebay.wire.resp_writer import RespWriter
 
-#: What is written, what RESP2 shows, what RESP3 shows.
+#: The call, its RESP2 bytes, its RESP3 bytes.
 Shape = tuple[Callable[[RespWriter], Any], bytes, bytes]
 
 SHAPES: dict[str, Shape] = {

@@ -25,7 +25,7 @@ def read(url: str, **given: str) -> list[int]:
 
 
 def certificate(place: Path) -> tuple[str, str]:
-    """A certificate for this machine that vouches for itself, and its key."""
+    """A self-signed certificate for this machine, and its key."""
     names = place / "cert.pem", place / "key.pem"
     subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
     kind = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]

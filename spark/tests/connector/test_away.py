@@ -1,7 +1,7 @@
 """Jobs and queries on a real Spark whose server is killed and comes back with its data.
 
 Nothing is lost, nothing doubled, and the terminal says why the job waits.
-Ctrl-C ends a job also while its server is away.
+Ctrl-C ends a job even while its server is away.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from testkit.waiting import wait_until
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 
 PATIENCE_S = 120.0
-#: Longer than any blip is bridged.
+#: Longer than the longest outage that is bridged silently.
 AWAY_S = 6.0
 
 
@@ -47,7 +47,7 @@ def archive(url: str, lake: Path, log: Path, metrics_port: int) -> subprocess.Po
 
 
 def reported(target: Target) -> int:
-    """Rows of all batches that the job has told of."""
+    """Rows of all batches that the job has reported."""
     reports: Any = target.client.xrange("forebay:pipelines")
     return sum(int(fields.get(b"rows", 0)) for _, fields in reports)
 
@@ -63,7 +63,7 @@ def copying(spark: Any, source: str, sink: str, folder: Path) -> Any:
 
 
 def is_waiting(metrics_port: int) -> bool:
-    """What the numbers for Prometheus say."""
+    """Whether the metrics say that the job waits."""
     with urllib.request.urlopen(f"http://127.0.0.1:{metrics_port}/metrics", timeout=30) as page:
         found = re.search(r"^forebay_pipeline_waiting\{.*\} (\d)$", page.read().decode(), re.M)
     assert found is not None

@@ -1,4 +1,4 @@
-"""A Redis Cluster and a primary behind Sentinel, read and written without Spark."""
+"""A Redis Cluster and a primary under Sentinel, read and written without Spark."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_slot_that_moves_under_a_query_is_followed(
 
 
 def finishing(moving: SlotMove) -> threading.Timer:
-    """Somebody who ends the move later, while others wait for it."""
+    """Finish the move later, in the background, while others wait for it."""
     timer = threading.Timer(1.0, moving.finish)
     timer.start()
     return timer
@@ -93,7 +93,7 @@ def test_a_stream_that_is_between_two_nodes_is_waited_for(
         end_of_move = finishing(moving)
         end = reader.latestOffset(start, ReadAllAvailable())
         end_of_move.join()
-        assert f"slot {cluster_client.keyslot(stream)} is on the move" in capsys.readouterr().err
+        assert f"slot {cluster_client.keyslot(stream)} is moving" in capsys.readouterr().err
     moving = SlotMove(cluster_client, STREAMS[2])
     moving.move(STREAMS[2])
     end_of_move = finishing(moving)
@@ -149,7 +149,7 @@ def test_a_replay_into_a_stream_between_two_nodes_writes_once(
         f"{ms}-0".encode() for ms in range(1, 9)
     ]
     server.close()
-    # Two keys of which one is there: TRYAGAIN, which no other job of ours can meet.
+    # Two keys, one of them moved already: TRYAGAIN, which no other job of ours can get.
     assert "rehashing" in capsys.readouterr().err
 
 

@@ -1,7 +1,7 @@
 """Servers that are away for real: a failover by Sentinel, LOADING, MASTERDOWN; without Spark.
 
-A failover keeps what the replica has.  If that is all, there is only a pause; if it is
-less, readers say what is lost, and writers write it again.
+A failover keeps the data of the replica.  If that is everything, there is only a pause; if it
+is less, readers say what is lost, and writers write it again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ROWS = pa.RecordBatch.from_pydict({"n": list(range(100))})
 
 @pytest.fixture(autouse=True)
 def _quick(quick_patience: None) -> None:
-    """No failover is so quick that it could pass for a blip."""
+    """Make the bridged outage so short that every failover is longer."""
 
 
 @pytest.fixture(params=["redis", "forebay"])
@@ -49,7 +49,7 @@ def pair(server_root: Path, request: pytest.FixtureRequest) -> Iterator[Pair]:
 
 
 def reader_of(url: str, partitions: int = 2) -> MicroBatchReader:
-    """One task counts its entries; of several, on Redis, none knows how many it must find."""
+    """A reader.  One task counts its entries; several tasks on Redis do not know their counts."""
     given = {"url": url, "streams": "s", "startingOffsets": "earliest"}
     return MicroBatchReader(
         PLAIN, read_options({**given, "minPartitions": str(partitions)}, STREAM)

@@ -1,9 +1,9 @@
 """kill -9 of the driver and its JVM in every phase; the output equals the input.
 
-Two queries run in each driver: a copy from stream to stream, in which the kill is
-placed, and an archive to Parquet beside it, which dies wherever it happens to be.
-Both go on from their checkpoints in the next driver, which is killed in the next
-phase, until the last one is left to finish.
+Two queries run in each driver: a copy from stream to stream, which has the kill, and
+an archive to Parquet, which dies wherever it happens to be.  Both continue from their
+checkpoints in the next driver, which is killed in the next phase, until the last one
+may finish.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ def queries(source: Target, sink: Target, place: Path, phase: str, at: int) -> l
 
 
 def reason(stderr: str) -> str:
-    """The sentences among the pages that a driver leaves behind, or the last page."""
+    """The error sentences in the long output of a driver, or the end of the output."""
     found = [line for line in stderr.splitlines() if re.search(r"Error: ", line)]
     return "\n".join(dict.fromkeys(found)) or stderr[-3000:]
 
 
 def archived(files: Path) -> Counter[int]:
-    """What Spark's own log of the archive says is in it; other files are of tasks that died."""
+    """The rows of the archive by Spark's own log; other files are of tasks that died."""
     paths = set()
     for log in (files / "_spark_metadata").glob("[0-9]*"):
         _version, *records = log.read_text().splitlines()

@@ -130,7 +130,7 @@ def test_a_streaming_read_says_what_is_wrong_with_its_options(
 
 @pytest.fixture
 def pushdown(spark: Any) -> Iterator[None]:
-    """Spark hands conditions down."""
+    """Let Spark push conditions down."""
     before = spark.conf.get(PUSHDOWN)
     spark.conf.set(PUSHDOWN, "true")
     yield
@@ -150,7 +150,7 @@ def test_filters_cut_the_range_and_change_no_result(spark: Any, target: Target) 
         wanted = sorted(row.id for row in plain.where(condition).collect())
         pushed = source(spark, target, pushFilters=True).load()
         assert sorted(row.id for row in pushed.where(condition).collect()) == wanted
-    # A stream that is not there is a fault, unless a condition has left it out beforehand.
+    # A missing stream is an error, unless a condition has excluded it before.
     given, ours = {"streams": "s,missing", "pushFilters": True}, "stream = 's'"
     assert source(spark, target, **given).load().where(ours).count() == 100
     spark.conf.set(PUSHDOWN, "false")
@@ -162,7 +162,7 @@ def test_filters_cut_the_range_and_change_no_result(spark: Any, target: Target) 
 
 @pytest.mark.usefixtures("pushdown")
 def test_a_query_for_a_part_leaves_the_table_whole(spark: Any, redis_target: Target) -> None:
-    """Spark keeps the plan of a read that has taken conditions, for all queries after it."""
+    """Spark keeps the plan of a read with pushed conditions, for all later queries."""
     redis_target.add_at("s", [f"{ms}-0" for ms in range(1, 101)])
     table = source(spark, redis_target).load()
     early, late = (table.where(f"timestamp {part} timestamp_millis(10)") for part in ("<", ">="))
@@ -196,7 +196,7 @@ def test_micro_batches_are_limited_by_bytes_and_wait_for_enough_entries(
 
 
 class TooOld(OldSparkSource):
-    """What a Spark that is too old finds under the name of the connector."""
+    """The stand-in for the connector under a Spark that is too old."""
 
     @classmethod
     def name(cls) -> str:

@@ -1,4 +1,4 @@
-"""The same on a Spark cluster: executors are other processes, started by a worker."""
+"""The connector on a Spark cluster: executors are other processes, started by a worker."""
 
 from __future__ import annotations
 

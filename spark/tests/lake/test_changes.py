@@ -1,4 +1,4 @@
-"""Commits that are written here: they are the library's own, and nobody can tell them apart."""
+"""Commits that are written here are like the library's own: other readers see no difference."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def commit(lake: Lake, change: Change = NOTHING) -> Snapshot:
 
 
 def said_in(content: str) -> list[Any]:
-    """All that a commit says but its times and its author; what is null is not said."""
+    """The content of a commit without its times, its author and null values."""
     hidden = {"timestamp", "modificationTime", "engineInfo", "clientVersion"}
     told = []
     for action in map(json.loads, content.split("\n")):
@@ -76,7 +76,7 @@ def test_a_commit_made_here_says_what_the_library_says(one_lake: Lake, change: C
 
 
 def test_the_library_removes_a_file_that_was_added_here(tmp_path: Path) -> None:
-    """By the path that stands in the log, which must be spelled as it spells it."""
+    """By the path in the log, which must be spelled as the library spells it."""
     lake = make_lake(tmp_path)
     signs = "".join(map(chr, range(33, 127))).replace("/", "") + " é\u20ac"
     file = NewFile(f"stream={signs}/{signs}.parquet", 1, 1, {"stream": signs}, "{}")

@@ -1,4 +1,4 @@
-"""``forebay lake``: what it says of a Delta table that others wrote, without Spark."""
+"""``forebay lake``: its output for a Delta table that others wrote, without Spark."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_vacuum_shows_first_and_deletes_only_when_told(lake: str, capfd: Print
     assert lines(capfd, "vacuum", lake) == [{"lake": lake, "deleted": False, "files": []}]
     short = ["vacuum", lake, "--keep", "0 hours"]
     assert main(["lake", *short]) == 1
-    assert "add --force if nobody reads or writes" in capfd.readouterr().err
+    assert "add --force if no program reads or writes" in capfd.readouterr().err
     [told] = lines(capfd, *short, "--force")
     assert len(told["files"]) == 4 and all(file.exists() for file in before)
     assert main(["lake", *short, "--force", "--delete"]) == 0
@@ -120,7 +120,7 @@ def test_what_is_no_lake_is_one_sentence(tmp_path: Path, lake: str, capfd: Print
     for path, told in (
         ("none", "There is no lake at"),
         ("file", "lake"),
-        ("", "not empty and no Delta table"),
+        ("", "not empty and is not a Delta table"),
         ("old", "forebay lake upgrade"),
         ("newer", "newer"),
     ):

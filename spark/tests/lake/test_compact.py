@@ -43,7 +43,7 @@ def test_small_files_become_one_and_every_row_stays(
     assert not orphan.parent.parent.exists()
     same(lake_ids(spark, tmp_path), wanted)
     assert len(list(tmp_path.glob("stream=*/**/*.parquet"))) == 1
-    # Spark's own record of the job is inside of the lake, and vacuum must not touch it.
+    # Spark's own record of the job is inside the lake, and vacuum must not touch it.
     wanted += redis_target.add("s", 5)
     run(spark, job)
     same(lake_ids(spark, tmp_path), wanted)

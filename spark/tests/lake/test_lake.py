@@ -1,4 +1,4 @@
-"""A lake as a Delta table: its commits, what they say, and other programs that read them."""
+"""A lake as a Delta table: its commits, their content, and other programs that read them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def add(lake: Lake, *numbers: int, stream: str = "s") -> Snapshot:
 
 
 def numbers_by(reader: str, folder: Path) -> list[int]:
-    """The column n as somebody else reads it."""
+    """The column n as another program reads it."""
     table = DeltaTable(str(folder))
     if reader == "polars":
         return sorted(polars.read_delta(str(folder))["n"].to_list())
@@ -108,7 +108,7 @@ def test_writers_that_do_not_know_each_other_all_get_their_rows_in(tmp_path: Pat
         list(pool.map(write, range(4)))
     wanted = sorted(number * 10 + batch for number in range(4) for batch in range(5))
     assert numbers_by("deltalake", tmp_path) == wanted
-    # What came a second time is not on disk either.
+    # The files of the second attempt are not on disk either.
     assert len(list(tmp_path.rglob("*.parquet"))) == 20
 
 
@@ -126,7 +126,7 @@ def test_others_count_the_same_before_and_after_compaction(tmp_path: Path, reade
 
 
 def test_readers_find_the_same_count_while_others_write_compact_and_vacuum(tmp_path: Path) -> None:
-    """Each commit adds ten rows, so every count is a multiple of ten, and none goes back."""
+    """Each commit adds ten rows, so every count is a multiple of ten, and none is lower."""
     lake = make_lake(tmp_path)
     done = Barrier(2)
 
@@ -209,7 +209,7 @@ def test_a_snapshot_stays_what_it_was_while_the_table_goes_on(tmp_path: Path) ->
     ("make", "told"),
     [
         (lambda path: path.touch(), "is a file"),
-        (lambda path: (path / "x").mkdir(parents=True), "not empty and no Delta table"),
+        (lambda path: (path / "x").mkdir(parents=True), "not empty and is not a Delta table"),
         (lambda path: (path / "_log").mkdir(parents=True), "forebay lake upgrade"),
         (lambda path: None, "There is no lake at"),
     ],
@@ -267,7 +267,7 @@ def test_a_local_path_and_its_url_are_the_same_place(tmp_path: Path) -> None:
 
 
 def old_lake(folder: Path) -> None:
-    """A lake as the format before wrote it: two files live, one replaced; a cut and a batch."""
+    """A lake in the earlier format: two live files, one replaced; a cut and a batch."""
     for name in "abc":
         path = folder / f"data/commit=x/stream=s%3At/date=2026-01-01/{name}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The log of a table: short, and every version that is left can be opened."""
+"""The log of a table: it stays short, and every version that is left can be opened."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_a_checkpoint_that_lost_its_bytes_with_the_power_is_set_aside(tmp_path: 
 def test_a_checkpoint_is_safe_before_a_commit_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If it cannot be made so, everything stays."""
+    """If it cannot be made safe, every commit stays."""
     monkeypatch.setattr(lake_module, "CHECKPOINT_EVERY", 5)
     monkeypatch.setattr(log, "MOST_COMMITS", 10)
     monkeypatch.setattr(stores, "sync_checkpoint", _no_room)

@@ -1,6 +1,6 @@
-"""A lake in an object store: the same jobs, through the library's own way to it.
+"""A lake in an object store: the same jobs, through the library's own access to it.
 
-The store is moto's server, which speaks S3 and knows conditional writes, as S3 does.
+The store is moto's server, which speaks S3 and has conditional writes, as S3 does.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ROOT = "s3://lakes/orders"
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[dict[str, str]]:
-    """A store with one bucket; how to get in, by the names of delta-rs."""
+    """A store with one bucket; returns the credentials by delta-rs's names."""
     port = free_port()
     command = [sys.executable, "-m", "moto.server", "-p", str(port)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -97,7 +97,7 @@ def test_of_two_writers_to_a_store_one_is_asked_again(store: dict[str, str], spa
 def test_the_table_of_a_store_is_opened_anew_from_each_checkpoint(
     store: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a table has followed since it was opened makes each next commit slower."""
+    """Each commit that a table has followed since it was opened makes the next one slower."""
     monkeypatch.setattr(lake_module, "CHECKPOINT_EVERY", 5)
     lake, reader = (Lake("s3://lakes/followed", store) for _ in range(2))
     lake.create(NUMBERS)

@@ -42,7 +42,7 @@ def test_streams_arrive_once_and_a_second_run_goes_on(
 
 
 class Looking:
-    """A query that looks for entries, and finds none, at the moment when it is asked to finish."""
+    """A query that is looking for entries, and finds none, when it is asked to finish."""
 
     def __init__(self, query: Any) -> None:
         self._query = query
@@ -101,7 +101,7 @@ def test_another_checkpoint_that_begins_too_early_writes_only_what_is_new(
 
 
 class Crash(Exception):
-    """The job ends here, as if the machine had."""
+    """The job ends here, as if the machine had died."""
 
 
 def crash(*_: Any, **__: Any) -> None:

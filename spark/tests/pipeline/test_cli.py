@@ -99,7 +99,7 @@ def test_a_file_is_run_and_its_result_can_be_queried(
     file = tmp_path / name
     file.write_text(content.format(url=redis_target.url, folder=tmp_path))
     assert main(["pipeline", "run", "--check", str(file)]) == 0
-    assert "process process, no fault found" in capfd.readouterr().out
+    assert "process process, no mistake found" in capfd.readouterr().out
     assert main(["pipeline", "run", str(file), "--no-report"]) == 0
     assert "10 rows" in capfd.readouterr().err
     assert redis_target.client.exists("forebay:pipelines") == 0

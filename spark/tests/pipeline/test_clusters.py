@@ -1,6 +1,6 @@
 """The whole pipeline where one machine is not enough: a Redis Cluster, and a Spark cluster.
 
-One logical stream lies on three nodes as ``orders:{0}`` ... ``orders:{5}``.  It is archived,
+One logical stream is on three nodes as ``orders:{0}`` ... ``orders:{5}``.  It is archived,
 trimmed and read back as one table, and the output is compared with the input.
 """
 
@@ -38,7 +38,7 @@ Rows = Counter[tuple[str, str, str]]
 
 
 def add(client: redis.RedisCluster, first: int, count: int) -> Rows:
-    """Entries by turns to all streams; what was added."""
+    """Add entries to all streams in turn; returns the entries."""
     added: Rows = Counter()
     for number in range(first, first + count):
         stream = STREAMS[number % len(STREAMS)]

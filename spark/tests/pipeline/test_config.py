@@ -1,4 +1,4 @@
-"""A pipeline in a file, without Spark: what it may contain, and the sentences about mistakes."""
+"""A pipeline in a file, without Spark: what it may contain, and the errors for mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo as a person runs it: it checks its own results, so it only has to reach its end."""
+"""The demo as a person runs it: it checks its own results, so it must only reach its end."""
 
 from __future__ import annotations
 

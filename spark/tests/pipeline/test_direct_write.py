@@ -1,4 +1,4 @@
-"""Files that tasks write: every entry, in the folders and with the statistics of the table."""
+"""Files that tasks write: every entry, in the right folders, with the statistics of the table."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ FIELDS = {
 
 
 def land_here(target: Target, folder: Path, stream: str = "s", **options: Any) -> list[Any]:
-    """What one task writes, without Spark."""
+    """The files of one task, without Spark."""
     options = target.options(STREAM, streams=stream, **options)
     plan = Landing(PLAIN, options, place_of(str(folder)), ("stream", "date"))
     return land_task(plan, whole(target, stream)).files
@@ -186,7 +186,7 @@ def test_a_full_disk_in_the_middle_of_a_file_is_one_sentence(redis_target: Targe
 
 
 def land_full(target: Target) -> None:
-    """What a task says when the device takes nothing more."""
+    """The error of a task when the device is full."""
     full = Path("/dev/full").open("wb", buffering=0)  # noqa: SIM115
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parquet.stores, "create", lambda *_: full)
@@ -304,7 +304,7 @@ def texts(frame: Any) -> list[str]:
 
 
 def fill(target: Target, stream: str) -> None:
-    """Whole entries, one that lacks everything, and one that fits nothing."""
+    """Whole entries, one without any field, and one with only wrong values."""
     target.add_at(stream, IDS[:2])
     for entry_id in IDS[2:4]:
         target.client.xadd(stream, FIELDS, id=entry_id)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Schemas that grow: which columns a table gets, and that nothing is lost on the way."""
+"""Schemas that grow: which columns a table gets; nothing is lost."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ the same as in SQLite: True
 
 @pytest.fixture
 def at_forebay(forebay_server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variable by which a person names the server."""
+    """Set the variable that names the server, as a user does."""
     monkeypatch.setenv("FOREBAY_URL", f"redis://127.0.0.1:{forebay_server.port}")
 
 

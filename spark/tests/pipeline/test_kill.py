@@ -1,8 +1,8 @@
-"""Jobs that are killed hard: the output equals the input.
+"""Jobs that are killed with SIGKILL: the output equals the input.
 
 The archive job as a person runs it, killed twice and then stopped with Ctrl-C; and three
-jobs at once over one stream, each driver killed at another step, until the last one is
-left to finish.
+jobs at once over one stream, each driver killed at another step, until the last one may
+finish.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PATIENCE_S = 180
 PER_DRIVER = 400
 SECONDS_PER_ENTRY = 0.25
 WINDOW_S = 10
-#: Both servers get half of the steps, in a chain: a start of Spark is what a kill costs.
+#: Both servers get half of the steps, in a chain: each kill costs a start of Spark.
 STEPS = {
     "redis-server": (
         "files are safe",
@@ -83,7 +83,7 @@ def running(target: Target, lake: Path, log: Path) -> Iterator[subprocess.Popen[
 
 @contextmanager
 def producing(target: Target) -> Iterator[list[str]]:
-    """Entries are added all the time; their IDs."""
+    """Add entries all the time; returns their IDs."""
     added: list[str] = []
     stop = threading.Event()
 
@@ -141,7 +141,7 @@ def event_time(number: int) -> str:
 
 
 def windows_of(count: int) -> list[tuple[int, int]]:
-    """Entries and their sum in each window that has ended, which the last entry shows."""
+    """Entries and their sum in each window that has ended, by the time of the last entry."""
     per_window = int(WINDOW_S / SECONDS_PER_ENTRY)
     starts = range(0, count, per_window)
     rows = [range(start, min(start + per_window, count)) for start in starts]
@@ -171,7 +171,7 @@ def test_three_jobs_killed_at_every_step_neither_lose_nor_double(
     count = len(added)
     # An hour later: everything before it is in windows that have ended.
     added += add_timed(target, count + int(3600 / SECONDS_PER_ENTRY), 1)
-    # The last driver is this one; windows that end with its last batch come in a further one.
+    # This process is the last driver; windows that end with its last batch need one more batch.
     for job in pipeline_driver.jobs(target.url, str(tmp_path)) * 2:
         run(spark, job)
 

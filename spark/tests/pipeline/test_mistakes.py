@@ -1,7 +1,7 @@
 """A mistake gives one sentence, no stack, and exit code 1 or 2.
 
-Most mistakes are found before Spark starts, so nobody waits for Java because of a typing error;
-the rest shares one session.
+Most mistakes are found before Spark starts, so users do not wait for Java because of a typing
+error; the other tests share one session.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def failure(printed: Printed, *line: str) -> str:
 
 
 def refusal(printed: Printed, *line: str) -> str:
-    """The last line that is said about a line that cannot be understood."""
+    """The last line of the error about a wrong command line."""
     assert main(line) == 2
     return printed.readouterr().err.splitlines()[-1]
 
@@ -79,7 +79,7 @@ def test_a_file_is_judged_before_spark_is_started(
 
 def test_files_of_another_kind_are_told(tmp_path: Path, capfd: Printed) -> None:
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
-    assert "is not text in UTF-8" in failure(capfd, "pipeline", "run", f"{tmp_path}/bytes.toml")
+    assert "is not UTF-8 text" in failure(capfd, "pipeline", "run", f"{tmp_path}/bytes.toml")
     assert "is not YAML" in failure(
         capfd, "pipeline", "run", job(tmp_path, "job: [archive\n", "a.yaml")
     )
@@ -125,7 +125,7 @@ def test_what_server_and_disk_can_tell_about_a_query_is_told_before_spark_starts
         (["--stream", "s", "--url", "redis://127.0.0.1:1"], "No server answers at redis://127"),
         (["--lake", f"{tmp_path}/none", *url], "There is no lake at"),
         (["--lake", f"{tmp_path}/file", *url], "is a file. Name a folder"),
-        (["--lake", str(tmp_path)], "is not empty and no Delta table"),
+        (["--lake", str(tmp_path)], "is not empty and is not a Delta table"),
         (["--table", f"t={tmp_path}/none"], "There is no lake at"),
     ):
         assert told in failure(capfd, "sql", *line, "SELECT 1")
@@ -194,7 +194,7 @@ def test_what_only_spark_or_the_server_can_see_is_one_sentence_too(
 
 
 def broken(frame: Any) -> Any:
-    """A function of the user's with a fault in it."""
+    """A function of a user, with a mistake."""
     return {}[len(frame.columns)]
 
 

@@ -127,7 +127,7 @@ def test_a_lake_tells_how_far_each_stream_is_unless_there_are_many(tmp_path: Pat
 
 
 class Event:
-    """What Spark hands to a listener."""
+    """An event as Spark passes it to a listener."""
 
     def __init__(self, run: str, name: str = "totals") -> None:
         self.runId, self.name, self.timestamp = run, name, "2026-11-16T12:00:00Z"
@@ -158,7 +158,7 @@ SAMPLE = re.compile(r'(\w+)\{pipeline="((?:\\.|[^"\\])*)"\} (-?[\d.e+]+)')
 
 
 def samples(text: str) -> dict[tuple[str, str], float]:
-    """The numbers of a page, each with its kind said before."""
+    """The samples of a metrics page; each must come after its TYPE line."""
     found, kinds = {}, set()
     for line in text.splitlines():
         if line.startswith("# TYPE "):
@@ -250,7 +250,7 @@ def test_a_reset_keeps_the_old_progress_aside(target: Target, tmp_path: Path) ->
         "s:1: was at 10-0, begins at 5000-0",
         "s:2: was at its beginning, begins at 5000-0",
         f"{tmp_path}/progress is kept as {tmp_path}/progress.before-20261116T120000Z",
-        "what is processed again is written again to the stream out",
+        "entries that are processed again are written again to the stream out",
     ]
     assert (offsets / "10").exists() and reset.begun(job) is job
     reset.carry_out(plan)

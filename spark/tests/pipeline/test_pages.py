@@ -1,8 +1,8 @@
-"""What a reader copies from docs/pipelines.md, sql.md, spark.md and the README's lake, in order.
+"""The blocks of docs/pipelines.md, sql.md, spark.md and the README's lake, run in order.
 
 The commands run in this process, where Spark has started already; those of redis-cli go to a
-client.  `$(forebay ...)` becomes what that command prints, as in a shell.  The cluster of the page
-is the one of the tests, and Spark runs where it is: test_clusters.py has a cluster of Spark too.
+client.  `$(forebay ...)` becomes the output of that command, as in a shell.  The cluster of the
+page is the one of the tests, and Spark runs here: test_clusters.py has a cluster of Spark too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ README = ROOT / "README.md"
 EXAMPLE_URL = "redis://127.0.0.1:6379"
 PAYLOADS = "Avro, Protobuf or JSON in one field"
 INNER = re.compile(r"\$\((forebay [^)]+)\)")
-#: A job that the page takes for granted; its moment lies between the two entries.
+#: A job that the page assumes; its moment is between the two entries.
 TOTALS = """
 job = "process"
 checkpoint = "{folder}/progress"
@@ -64,14 +64,14 @@ TEA_AND_COFFEE = [("tea", 3.20), ("coffee", 4.10), ("tea", 3.40)]
 
 
 class Reader:
-    """Somebody in an empty folder, with a server."""
+    """A reader in an empty folder, with a server."""
 
     def __init__(self, target: Target, capfd: pytest.CaptureFixture[str]) -> None:
         self.target = target
         self.capfd = capfd
 
     def copy(self, page: Path, heading: str) -> list[str]:
-        """What each block of a section prints; a block of output must be what the last one said."""
+        """The output of each block of a section; a block of output must match the block before."""
         section = [block for block in blocks(page) if block.heading == heading]
         printed: list[str] = []
         for block in section:
@@ -85,9 +85,9 @@ class Reader:
     def run(
         self, page: Path, heading: str, replaced: Mapping[str, Path] = NOTHING, **names: Any
     ) -> dict[str, Any]:
-        """Run each program of a section, with names that it takes for granted; all its names.
+        """Run each program of a section, with the names that it assumes; returns all its names.
 
-        ``replaced``: paths that Java takes, which does not know the folder of the reader.
+        ``replaced``: paths for Java, which does not know the folder of the reader.
         """
         programs = [b for b in blocks(page) if b.heading == heading and b.language == "python"]
         assert programs, f"no program under {heading!r}"
@@ -101,7 +101,7 @@ class Reader:
         return names
 
     def type(self, block: Block) -> str:
-        """Run the commands of a block; what they print."""
+        """Run the commands of a block; returns their output."""
         printed = ""
         for program, *words in commands(block, "forebay", "redis-cli"):
             if program == "redis-cli":
@@ -111,7 +111,7 @@ class Reader:
         return printed
 
     def said_by(self, words: list[str]) -> str:
-        """What a command of ours prints; it must end well."""
+        """The output of one of our commands; it must end well."""
         assert main(words) == 0, words
         return self.capfd.readouterr().out
 
@@ -225,7 +225,7 @@ def test_the_lines_of_the_page_about_sql_work(
 def test_the_programs_of_the_page_about_spark_work(
     spark: Any, reader: Reader, tmp_path: Path
 ) -> None:
-    """Each takes some names of before for granted; these are made as the page says them."""
+    """Each assumes some names from before; they are made as the page says."""
     client, url = reader.target.client, reader.target.url
     client.xadd("orders", {"item": "tea", "price": "3.20", "at": "2026-11-17T20:00:00Z"})
     names = {"orders.parquet": tmp_path / "orders.parquet", "orders.checkpoint": tmp_path / "c"}
@@ -251,7 +251,7 @@ def test_the_programs_of_the_page_about_spark_work(
 
 
 def avro(schema: dict[str, Any], record: dict[str, Any]) -> bytes:
-    """One record without a head, as it lies in a field."""
+    """One record without a header, as it is in a field."""
     out = io.BytesIO()
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema), record)
     return out.getvalue()

@@ -49,7 +49,7 @@ def letter(target: Target, stream: str, fields: list[tuple[bytes, bytes]]) -> No
 
 
 def entries(target: Target, stream: str) -> list[list[tuple[bytes, bytes]]]:
-    """What a stream holds, with repeated names, as redis-py's dictionaries would not say it."""
+    """The entries of a stream with repeated names, which redis-py's dictionaries lose."""
     connection = target.client.connection_pool.get_connection()
     try:
         connection.send_command("XRANGE", stream, "-", "+")
@@ -165,7 +165,7 @@ def test_letters_that_come_back_at_once_do_not_go_round(redis_target: Target) ->
 
 
 def double(fields: list[tuple[str, str]], reason: str) -> Any:
-    """A function of the user's."""
+    """A function of a user."""
     known = dict(fields)
     if "drop" in known:
         return None
@@ -187,7 +187,7 @@ def test_letters_are_mended_by_values_or_by_a_function(
     function = ["--function", "spark.tests.pipeline.test_redrive:double"]
     assert main([*line, *function]) == 0
     assert "2 dead letters of race.dlq put back where" in (out_ := capfd.readouterr().out)
-    assert "1 passed over" in out_
+    assert "1 skipped" in out_
     was = (b"was", b"speed: not a number")
     assert entries(redis_target, "s") == [
         [(b"n", b"2"), (b"x", b"\xff"), was], [(b"n", b"6"), was]
@@ -203,7 +203,7 @@ def test_mistakes_of_a_redrive_are_one_sentence(redis_target: Target, capfd: Pri
     function = "spark.tests.pipeline.test_redrive:double"
     for line, told in (
         (["--from", "none"], "There is no stream 'none'"),
-        (["--from", "odd"], "is no dead letter"),
+        (["--from", "odd"], "is not a dead letter"),
         (["--from", DEAD, "--to", DEAD], "Change --to"),
         (["--from", DEAD], "does not say where it came from. Add --to"),
         (["--from", DEAD, "--function", "nowhere:f"], "cannot be found"),

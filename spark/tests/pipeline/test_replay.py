@@ -1,4 +1,4 @@
-"""Replay: order, pace, and going on after a crash."""
+"""Replay: order, pace, and continuing after a crash."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from testkit.servers import free_port
 
 
 class Time:
-    """A clock that moves only when somebody sleeps."""
+    """A clock that moves only when the job sleeps."""
 
     def __init__(self) -> None:
         self.now_s = 100.0
@@ -252,7 +252,7 @@ def test_a_stretch_of_the_lake_comes_back_in_order_and_a_crash_loses_nothing(
 
 
 DOCUMENTED = ROOT.joinpath("docs/pipelines.md").read_text(encoding="utf-8")
-#: What a stream can hold and a table cannot: bytes, names that are repeated, empty or no text.
+#: Entries that a stream can hold and a table cannot: bytes; repeated, empty or non-text names.
 ODD = [
     (b"avro", b"\x00\xff\xfe"),
     (b"n", b"007"),

@@ -121,7 +121,7 @@ def test_a_report_that_cannot_be_written_stops_nothing(redis_target: Target) -> 
 
 
 class Event:
-    """What Spark hands to a listener."""
+    """An event as Spark passes it to a listener."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         self.progress = self

@@ -106,7 +106,7 @@ def test_a_number_of_32_bits_has_no_digits_that_it_does_not_need(value: float) -
 def test_a_timestamp_says_its_zone_and_one_without_has_none() -> None:
     noon = datetime(2026, 11, 16, 12, 0, 0, 5)
     kept = noon.replace(tzinfo=UTC)
-    # Spark hands over local time and does not say so.
+    # Spark returns local time without saying so.
     local = kept.astimezone().replace(tzinfo=None)
     assert json_of(local, TimestampType()) == "2026-11-16T12:00:00.000005+00:00"
     elsewhere = kept.astimezone(timezone(timedelta(hours=5)))
@@ -157,5 +157,5 @@ def test_two_columns_of_one_name_are_both_written() -> None:
 
 
 def test_a_format_that_is_none_is_told() -> None:
-    with pytest.raises(Exception, match="Say table, csv or json"):
+    with pytest.raises(Exception, match="Use table, csv or json"):
         write_result(Result(["a"], []), "xml", io.StringIO(), 1)

@@ -1,4 +1,4 @@
-"""``forebay sql``: the names of its tables, and all that needs no Spark."""
+"""``forebay sql``: the names of its tables, and everything that needs no Spark."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_name_means_one_stream(streams: list[str]) -> None:
     for name, stream in named.items():
         assert stream in streams
         assert name in (stream, easy_name(stream), f"stream:{stream}")
-        # The name of another stream never gives this one.
+        # The name of another stream never selects this one.
         assert name == stream or name.lower() not in [s.lower() for s in streams]
     alone = [s for s in streams if [t.lower() for t in streams].count(s.lower()) == 1]
     assert {s for s in alone if s != ENTRIES} <= set(named)
@@ -124,7 +124,7 @@ def test_no_statement_is_told_before_spark_starts(
 
 @pytest.fixture
 def no_views(spark: Any) -> None:
-    """Tests share a session: what others have left in it is not there for a person."""
+    """Tests share a session: remove the views of other tests, which users do not have."""
     for view in spark.catalog.listTables():
         spark.catalog.dropTempView(view.name)
 

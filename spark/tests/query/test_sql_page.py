@@ -1,4 +1,4 @@
-"""docs/sql.md as a reader copies it, and what it says about Spark's own statements."""
+"""docs/sql.md as a reader copies it, and its claims about Spark's own statements."""
 
 from __future__ import annotations
 

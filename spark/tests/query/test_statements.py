@@ -15,7 +15,7 @@ from forebay_spark.query.shell import Shell
 from forebay_spark.query.statements import cut, statements_of
 from forebay_spark.runtime.interrupts import CtrlC
 
-#: Pieces of SQL of which none ends a statement, whatever semicolons it holds.
+#: Pieces of SQL that do not end a statement, whatever semicolons they hold.
 PIECES = st.sampled_from(
     ["a", " ", "\n", "';'", "'it''s;'", r"'\';'", '"x;"', r'"\";"', "`;`", "`a``;b`", "-- ;'\n",
      "/* ; ' */", "/* /* ; */ ; */", r"r'\'", r'R"\"', "(", "1-2", "a/b", "éß"]
@@ -55,7 +55,7 @@ def test_a_script_is_one_statement() -> None:
 
 
 class Typed:
-    """A person who types lines, and what the shell did with them."""
+    """A person who types lines, and the statements that the shell ran."""
 
     def __init__(self, *lines: str | type[BaseException]) -> None:
         self._lines: Iterator[str | type[BaseException]] = iter([*lines, EOFError])

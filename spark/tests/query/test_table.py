@@ -87,7 +87,7 @@ def test_a_trim_while_the_hot_part_is_read_leaves_no_gap(
 def test_a_stream_that_enters_the_lake_while_it_is_read_does_not_vanish(
     spark: Any, redis_target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first commit of one stream, and a stream that nobody knew, both during the copy."""
+    """The first commit of a stream, and a new stream, both during the copy."""
     redis_target.add("old", 10)
     run(spark, archive(redis_target, tmp_path, "old", trim=Trim()))
     redis_target.add("old", 5, first=10)
@@ -114,7 +114,7 @@ def test_a_stream_that_was_made_anew_is_not_added_to_the_old_one(
     run(spark, archive(counting_redis, tmp_path, "s"))
     counting_redis.client.delete("s")
     counting_redis.add("s", 5)
-    with pytest.raises(DataLossError, match="it was deleted and made anew"):
+    with pytest.raises(DataLossError, match="it was deleted and created again"):
         table.table(spark, "s", lake=str(tmp_path), url=counting_redis.url)
     cold = table.table(spark, "s", lake=str(tmp_path), url=None)
     assert len(ids_of(cold)) == 20
@@ -124,7 +124,7 @@ def test_tables_taken_while_everything_runs_have_no_gap_and_no_duplicate(
     spark: Any, target: Target, tmp_path: Path
 ) -> None:
     """Producer, archive and trim never pause, and files are merged again and again; every table
-    is all entries up to some moment."""
+    has all entries up to some moment."""
     added = target.add("s", 50)
     job = archive(target, tmp_path, "s", trim=Trim(), trigger="100 ms")
     stop = threading.Event()

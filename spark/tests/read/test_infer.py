@@ -1,4 +1,4 @@
-"""Schemas proposed from entries: the reader takes them, and nothing is lost."""
+"""Schemas proposed from entries: the reader accepts them, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_what_was_seen_is_told_with_what_stands_in_the_way() -> None:
         ["field", "type", "in", "3  remark"],
         ["n", "string", "3", "int in 2"],
         ["N", "-", "1", "differs from n by letter case alone"],
-        ["_id", "-", "1", "the name tells about the entry itself"],
+        ["_id", "-", "1", "the name describes the entry itself"],
         ["\\xff", "-", "1", "the name is not UTF-8"],
     ]
     assert proposal.table().splitlines()[5].endswith("1  empty in 1")
@@ -187,7 +187,7 @@ def test_a_stream_that_has_nothing_is_one_sentence(redis_target: Target, capsys:
     assert main(asked) != 0
     assert "'s' at" in capsys.readouterr().err
     assert main([*asked, "--last", "0"]) != 0
-    assert "--last 0 asks for nothing" in capsys.readouterr().err
+    assert "--last 0 asks for no entries" in capsys.readouterr().err
 
 
 @pytest.mark.spark

@@ -1,4 +1,4 @@
-"""The three rules of loss, on states made by hand."""
+"""The three rules of loss, on hand-made states."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ def test_a_server_that_does_not_count_shows_only_what_went_back() -> None:
 def test_a_loss_can_be_said_in_the_log_instead(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "forebay_spark"):
         assert not check(NOW._replace(length=5), failOnDataLoss=False)
-    assert "5 entries after 10-0 are gone. Going on" in caplog.text
+    assert "5 entries after 10-0 are gone. Continuing" in caplog.text
 
 
 def test_the_message_says_what_to_do() -> None:
-    with pytest.raises(DataLossError, match=r"Set failOnDataLoss to false .* to go on"):
+    with pytest.raises(DataLossError, match=r"Set failOnDataLoss to false .* to continue"):
         check(NOW._replace(length=9))
 
 

@@ -1,4 +1,4 @@
-"""The endless read, driven as Spark drives it but without Spark."""
+"""The endless read, called as Spark calls it but without Spark."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class Query:
         return self.run()
 
     def run(self) -> list[list[int]]:
-        """Batches until nothing is new: the numbers that each has read."""
+        """Run batches until nothing is new; returns the numbers that each has read."""
         batches = []
         while self.plan():
             batches.append(self.read(-1))
         return batches
 
     def plan(self) -> bool:
-        """Ask for the next batch and log it; whether there is one."""
+        """Ask for the next batch and log it; returns whether there is one."""
         start = self.log[-1] if self.log else self.reader.initialOffset()
         limit = self.reader.getDefaultReadLimit()
         end = through_json(self.reader.latestOffset(start, limit))
@@ -310,7 +310,7 @@ def test_a_stream_that_was_made_anew_with_more_entries_than_were_read_fails_the_
     counting_target.add("s", 5)
     counting_target.client.delete("s")
     counting_target.add("s", 30)
-    with pytest.raises(DataLossError, match="it was deleted and made anew"):
+    with pytest.raises(DataLossError, match="it was deleted and created again"):
         query.run()
     query.given["failOnDataLoss"] = False
     query.restart()

@@ -1,4 +1,4 @@
-"""Offsets: the record of a batch's end says what was in the batch."""
+"""Offsets: the record of a batch's end says which entries were in the batch."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_an_end_is_said_so_too_and_is_never_past_the_newest(wish: str, position:
         ("{", "is not JSON"),
         ("[1]", "does not map streams to IDs"),
         ('{"a": 5}', "does not map streams to IDs"),
-        ('{"a": "x"}', "which is no ID"),
+        ('{"a": "x"}', "which is not an ID"),
         ("newest", "is not JSON"),
     ],
 )

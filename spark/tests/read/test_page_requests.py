@@ -31,7 +31,7 @@ ENTRIES = st.lists(
 ALIKE = st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=20).map(
     lambda rows: [[(b"a", a), (b"b", b)] for a, b in rows]
 )
-#: Entries whose fields may come as numbers.
+#: Entries whose fields may be sent as numbers.
 NUMBERS = st.one_of(
     st.integers(-200, 200).map(lambda n: b"%d" % n),
     st.integers(-(2**40), 2**40).map(lambda n: b"%d" % n),

@@ -1,4 +1,4 @@
-"""Pages of entries as columns, the quick way and the slow way alike."""
+"""Pages of entries as columns, by the quick way and by the slow way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task reads its piece: in pages, over broken connections, and never less than all."""
+"""A task reads its piece: in pages, over broken connections, and always all of it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 def pages(
     target: Target, entry_ids: list[str], counted: bool = True, **given: object
 ) -> Iterator[Page]:
-    """Read a whole stream that was seen when it had these entries."""
+    """Read a whole stream, planned when it had these entries."""
     options = target.options(BATCH, streams="s", **given)
     end = ids.parse(entry_ids[-1])
     piece = Piece(FIRST, end, len(entry_ids) if counted else None)

@@ -23,12 +23,12 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 
 PATIENCE_S = 120.0
 ENDLESS = "SELECT sum(id % 7) AS n FROM range(1000000000000)"
-#: Spark runs this inside of one call, as a statement that gives rows is not.
+#: Spark runs this inside one call, unlike a statement that returns rows.
 ENDLESS_CALL = f"CREATE TABLE never USING parquet AS {ENDLESS}"
 
 
 class Jobs:
-    """What Spark does, by its own pages."""
+    """The jobs of Spark, by its own web pages."""
 
     def __init__(self, page: str) -> None:
         self._list = f"{page}/api/v1/applications"
@@ -43,7 +43,7 @@ class Jobs:
 
 
 def after_ctrl_c(shell: Terminal) -> str:
-    """What is shown after the key, to the prompt; the terminal echoes the key, or not yet."""
+    """The text after the key, up to the prompt; the terminal may have echoed the key or not."""
     shell.press(CTRL_C)
     return shell.until("sql> ").replace("^C", "")
 
@@ -66,8 +66,8 @@ def test_ctrl_c_ends_the_statement_and_the_shell_goes_on(
             assert after_ctrl_c(shell) == "\nstopped\nsql> "
             wait_until("it ends", lambda: not jobs.running(), PATIENCE_S)
         shell.press(f"{ENDLESS};\n")
-        shell.until(";\n")  # Enter has come, and Spark has perhaps not begun
-        # Readline ends its line too, if it has not seen yet that the terminal did.
+        shell.until(";\n")  # Enter was read, and Spark may not have begun
+        # Readline ends its line too, if it has not yet noticed that the terminal did.
         assert after_ctrl_c(shell).lstrip("\n") == "stopped\nsql> "
         for _ in range(2):
             assert after_ctrl_c(shell) == "\nsql> "
@@ -91,6 +91,6 @@ def test_ctrl_c_ends_a_command_with_one_sentence(
     person.start()
     assert main(["sql", "--stream", "s", "--url", redis_target.url, ENDLESS]) == 1
     person.join()
-    assert capfd.readouterr().err == "forebay: stopped by Ctrl-C; what is printed is not all\n"
+    assert capfd.readouterr().err == "forebay: stopped by Ctrl-C; the output is incomplete\n"
     assert signal.getsignal(signal.SIGINT) is before
     wait_until("it ends", lambda: not tracker.getActiveJobsIds(), PATIENCE_S)

@@ -1,8 +1,8 @@
 """Ctrl-C in the shell at each moment that matters, one by one and without Spark.
 
 The moment after Enter lasts microseconds: the line is complete, and ``input`` has not returned.
-Here it is met every time.  ``entered_then_pressed`` is a chain of functions in C, as ``input``
-is, so Python cannot look for signals before the line is there.
+These tests hit it every time.  ``entered_then_pressed`` is a chain of functions in C, as ``input``
+is, so Python cannot check for signals before the line is there.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Line(str):
 
 
 def entered_then_pressed(lines: list[str], then: list[str]) -> Callable[[str], str]:
-    """As ``input``: some lines with Ctrl-C directly after Enter, then some without."""
+    """Like ``input``: some lines with Ctrl-C directly after Enter, then some without."""
     press = methodcaller("press", os.getpid(), signal.SIGINT)
     return partial(next, itertools.chain(itertools.filterfalse(press, map(Line, lines)), then))
 
@@ -48,7 +48,7 @@ def ctrl_c() -> Iterator[CtrlC]:
 def shell_of(
     ctrl_c: CtrlC, read: Callable[[str], str], execute: Callable[[str], None]
 ) -> io.StringIO:
-    """Run a shell to its end; what it said."""
+    """Run a shell to its end; returns its output."""
     out = io.StringIO()
     Shell(execute, {}, str, ctrl_c, read, out).run()
     return out
@@ -95,7 +95,7 @@ def test_a_key_after_the_result_stops_what_comes_after_it_in_the_line(ctrl_c: Ct
 
 
 class NoSpark:
-    """The little of a session that a call needs; its jobs end when they are cancelled."""
+    """The small part of a session that a call needs; its jobs end when they are cancelled."""
 
     def __init__(self) -> None:
         self.is_cancelled = threading.Event()
@@ -138,7 +138,7 @@ with noticed_ctrl_c() as ctrl_c, history():
     {prepare}
     Shell(lambda statement: print("ran", statement, flush=True), {{}}, str, ctrl_c).run()
 """
-#: The signal goes to another thread and does not wake the main one, as if it had come too early.
+#: The signal goes to another thread and does not wake the main one, as if it were too early.
 UNWOKEN = "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])"
 
 

@@ -1,4 +1,4 @@
-"""The daemon that workers are forked from: what they have at once, and when it is PySpark's own."""
+"""The daemon that forks workers: what it preloads for them, and when PySpark's own is used."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ PATIENCE_S = 120.0
 
 
 class Daemon(NamedTuple):
-    """One that has imported what it wanted and waits for the JVM."""
+    """A daemon that has finished its imports and waits for the JVM."""
 
     process: subprocess.Popen[bytes]
     port: int
 
     @property
     def module(self) -> str:
-        """What it is by now."""
+        """The module that it runs now."""
         words = Path(f"/proc/{self.process.pid}/cmdline").read_bytes().split(b"\0")
         return words[words.index(b"-m") + 1].decode()
 
@@ -48,7 +48,7 @@ class Daemon(NamedTuple):
 
 @contextmanager
 def started(module: str, workers: str, path: Path | None = None) -> Iterator[Daemon]:
-    """A daemon as the JVM starts it; ``path`` has further modules."""
+    """A daemon, started as by the JVM; ``path`` has further modules."""
     there = environment()
     there["PYTHONPATH"] = os.pathsep.join(filter(None, (str(path or ""), there["PYTHONPATH"])))
     command = [sys.executable, "-m", module, workers]
@@ -113,6 +113,6 @@ def test_where_threads_cannot_be_seen_nothing_is_imported(
 
 @pytest.mark.spark
 def test_tasks_of_a_session_run_in_workers_of_this_daemon(spark: Any) -> None:
-    """What was imported before the fork is set aside from the search for garbage."""
+    """Modules imported before the fork are excluded from garbage collection."""
     frozen = spark.sparkContext.parallelize([0], 1).map(lambda _: gc.get_freeze_count()).collect()
     assert frozen[0] > 10_000

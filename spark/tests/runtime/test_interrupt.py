@@ -1,4 +1,4 @@
-"""Ctrl-C while Spark starts: the command ends with one sentence, and no Java stays."""
+"""Ctrl-C while Spark starts: the command ends with one sentence, and no Java process stays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def running(session: int) -> list[str]:
 
 
 def is_java_starting(session: int) -> bool:
-    """Whether the JVM of Spark runs; another one before it only looks up its command line."""
+    """Whether the JVM of Spark runs; an earlier JVM only prepares its command line."""
     return any("-Xmx1g" in line and "SparkSubmit" in line for line in running(session))
 
 
@@ -47,5 +47,5 @@ def test_ctrl_c_while_spark_starts_leaves_nothing_running(tmp_path: Path) -> Non
         wait_until("nothing runs", lambda: not running(sql.pid), PATIENCE_S)
         told.seek(0)
         assert told.read() == (
-            "starting Spark, about 15 s\nforebay: stopped by Ctrl-C; what is printed is not all\n"
+            "starting Spark, about 15 s\nforebay: stopped by Ctrl-C; the output is incomplete\n"
         )

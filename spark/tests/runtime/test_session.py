@@ -33,7 +33,7 @@ spark.stop()
 
 
 def without_java(directory: Path) -> str:
-    """A PATH on which everything is found but Java."""
+    """A PATH with everything except Java."""
     directory.mkdir()
     for folder in ("/bin", "/usr/bin"):
         for program in Path(folder).iterdir():

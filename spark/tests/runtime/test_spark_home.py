@@ -1,4 +1,4 @@
-"""A home of Spark without the zip of PySpark: where there is one, and that workers use it."""
+"""A SPARK_HOME without PySpark's zip: where it is made, and that workers use it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 
 
 def registered_anew(spark: Any) -> None:
-    """The source with a map of variables that no query has touched."""
+    """The source with a map of variables that no query has used."""
     spark.dataSource.register(FaultySource)
 
 

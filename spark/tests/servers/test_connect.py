@@ -1,4 +1,4 @@
-"""URLs, and errors of servers in one sentence."""
+"""URLs, and errors of servers as one sentence."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_server_that_speaks_tls_is_reached_every_time(
     [
         ("http://host", "no known scheme"),
         ("host:6379", "no known scheme"),
-        ("redis://host:port", "a port that is no number"),
+        ("redis://host:port", "a port that is not a number"),
         ("redis+sentinel://host", "does not name the service"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Patterns match as they do on the server, which the test asks."""
+"""Patterns match as they do on the server; the tests ask the server."""
 
 from __future__ import annotations
 

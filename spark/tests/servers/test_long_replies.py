@@ -1,4 +1,4 @@
-"""Long strings go straight into a buffer of Arrow; everything else goes through the parser."""
+"""Long strings go straight into an Arrow buffer; everything else goes through the parser."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def link_to(url: str, **given: str) -> Link:
 
 @pytest.fixture
 def peer() -> Iterator[tuple[Link, socket.socket]]:
-    """A link, and the other end of its connection, which says what a test makes it say."""
+    """A link, and the other end of its connection, which sends the test's bytes."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         link = link_to(f"redis://127.0.0.1:{listener.getsockname()[1]}", timeoutSeconds="1")
         link.send(("PING",))
@@ -50,7 +50,7 @@ def test_a_long_string_of_a_server_comes_as_a_buffer(target: Target) -> None:
     link.send(("GET", "s"), ("PING",), ("GET", "s"))
     assert as_bytes(link.reply(long=True)) == LONG
     assert link.reply(long=True) == b"PONG"
-    # The parser may have taken a part of what comes after a short reply.
+    # The parser may already hold a part of the bytes after a short reply.
     again = link.reply(long=True)
     assert (again if isinstance(again, bytes) else as_bytes(again)) == LONG
     link.drop()

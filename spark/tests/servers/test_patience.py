@@ -28,7 +28,7 @@ from testkit.servers import free_port
 
 @pytest.fixture(autouse=True)
 def _quick(quick_patience: None) -> None:
-    """Blips are bridged for a fifth of a second, and waits are told soon."""
+    """Short outages are bridged for a fifth of a second, and waits are reported soon."""
 
 
 def nobody() -> str:
@@ -103,7 +103,7 @@ def test_whoever_ends_the_process_ends_the_wait(capsys: pytest.CaptureFixture[st
     timer = threading.Timer(0.5, patience.ENOUGH.set)
     timer.start()
     try:
-        fetch_fails_within(options, 10, "was ended.*it goes on where it stopped")
+        fetch_fails_within(options, 10, "was ended.*it continues where it stopped")
     finally:
         timer.join()
         patience.ENOUGH.clear()

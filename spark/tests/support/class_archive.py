@@ -2,8 +2,8 @@
 
     a JVM that does what tests do  --at its end-->  .venv/spark.jsa
 
-An archive lies upon another one with the classes of Java itself.  Java from Debian has that; the
-one from PyPI has not, and gets it here.
+An archive is built on top of another one with the classes of Java itself.  Java from Debian has
+that one; Java from PyPI does not, and gets it here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PATIENCE_S = 300.0
 
 
 def base_of(java_home: Path) -> str:
-    """The option that names the archive to lie upon; empty if Java finds its own."""
+    """The option that names the archive below; empty if Java finds its own."""
     if (java_home / "lib" / "server" / "classes.jsa").exists():
         return ""
     base = f"-XX:SharedArchiveFile={small_spark.ARCHIVE.with_suffix('.base.jsa')}"
@@ -35,7 +35,7 @@ def base_of(java_home: Path) -> str:
 
 
 def work(spark: Any, target: Target, folder: str) -> None:
-    """What tests do: three jobs over a stream, and a query."""
+    """Typical work of tests: three jobs over a stream, and a query."""
     target.add("s", ENTRIES)
     for flow in [job.start(spark) for job in jobs(target.url, folder)]:
         flow.wait()
@@ -45,7 +45,7 @@ def work(spark: Any, target: Target, folder: str) -> None:
 
 
 def main() -> int:
-    """Make the archive anew."""
+    """Make the archive again."""
     sys.stderr.write("making an archive of Spark's classes, about half a minute\n")
     made = small_spark.ARCHIVE.with_suffix(".new.jsa")
     made.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Connections of the connector that break at a place that a test names."""
+"""Connections of the connector that break at a point that a test chooses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CutLink(Link):
 
 
 def cutting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cut]:
-    """Break the connection at a use, with the reply lost or the command."""
+    """Break the connection at its n-th use; the command is lost, or only its reply."""
     monkeypatch.setattr("forebay_spark.servers.connect.Link", CutLink)
     monkeypatch.setattr("forebay_spark.servers.patience.RETRY_PAUSES_S", (0.0, 0.0))
 

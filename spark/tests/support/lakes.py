@@ -1,4 +1,4 @@
-"""What tests of pipelines share: archive jobs, and rows as plain values to compare."""
+"""Helpers for tests of pipelines: archive jobs, and rows as plain values to compare."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ NUMBERS = About(
 
 
 def make_lake(folder: Path) -> Lake:
-    """A lake of numbers, empty if it was not there."""
+    """A lake of numbers, empty if it is new."""
     lake = Lake(str(folder))
     lake.create(NUMBERS)
     return lake
 
 
 def contested(lake: Lake, other: Lake) -> list[int]:
-    """Two writers take the same batch at once; what the slower one was shown each time."""
+    """Two writers commit the same batch at once; returns what the slower one saw each time."""
     seen: list[int] = []
 
     def decide(snapshot: Snapshot) -> Change | None:
@@ -90,7 +90,7 @@ def ids_of(frame: Any, column: str = "id") -> list[str]:
 
 
 def same(found: list[str], wanted: list[str]) -> None:
-    """Two lists of IDs are the same as multisets; the difference is told briefly."""
+    """Two lists of IDs are the same as multisets; a failure shows a short difference."""
     there, asked = Counter(found), Counter(wanted)
     missing, extra = asked - there, there - asked
     assert not missing and not extra, (

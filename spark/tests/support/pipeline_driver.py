@@ -3,8 +3,8 @@
     python -m spark.tests.support.pipeline_driver '{"url": ..., "folder": ..., "fault": ..., ...}'
 
 runs an archive that trims, a process to lake and stream, and an aggregate to lake and stream,
-all at once over the stream ``s``, to its end, and exits with 0.  A fault names a step; when it
-comes for the ``at``-th time, this process and its JVM are gone.
+all at once over the stream ``s``, to its end, and exits with 0.  A fault names a step; when that
+step is reached for the ``at``-th time, this process and its JVM are killed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FAULTS: dict[str, tuple[Any, str, str]] = {
 
 
 def jobs(url: str, folder: str) -> list[Any]:
-    """The three jobs; those beside the archive have groups, so that it waits for them."""
+    """The three jobs; the other two have groups, so that the archive waits for them."""
 
     def source(group: str | None, schema: str | None) -> Source:
         options = {"maxEntriesPerTrigger": str(PER_BATCH), "minPartitions": "2"}
@@ -71,7 +71,7 @@ def run(url: str, folder: Path, fault: str = "", at: int = 1) -> subprocess.Comp
 
 
 def arm(fault: str, at: int, victims: list[int]) -> None:
-    """Put the kill where it is to come."""
+    """Put the kill at its step."""
     owner, name, when = FAULTS[fault]
     step: Callable[..., Any] = getattr(owner, name)
     times = 0

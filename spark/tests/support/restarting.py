@@ -29,7 +29,7 @@ class Restarted:
         self.target = Target(self._server)
 
     def start(self) -> None:
-        """Begin, with the data of before."""
+        """Start, with the data from before."""
         directives = ("--appendonly", "yes", "--appendfsync", "always", *self._directives)
         self._server = STARTS[self._kind](self._folder, *directives, port=self._port)
 
@@ -38,7 +38,7 @@ class Restarted:
         self._server.kill()
 
     def away(self, seconds: float = AWAY_S) -> threading.Thread:
-        """Kill it now and start it again later; a start that is under way comes first."""
+        """Kill it now and start it again later; a start under way is finished first."""
         self._settle()
         self.kill()
         self._starter = threading.Timer(seconds, self.start)
@@ -53,12 +53,12 @@ class Restarted:
         return other
 
     def _settle(self) -> None:
-        """Wait until it has come back, if it was to."""
+        """Wait for a planned restart, if there is one."""
         if self._starter is not None:
             self._starter.join()
 
     def close(self) -> None:
-        """End it, also if it was to come back."""
+        """End it, even if a restart is planned."""
         self._settle()
         self.target.client.close()
         self.kill()

@@ -56,22 +56,22 @@ class Pair:
         return any(one["flags"] == "slave" and one["master-link-status"] == "ok" for one in known)
 
     def settle(self) -> None:
-        """Until the replica has all that the primary has."""
+        """Wait until the replica has all that the primary has."""
         self.before.client.set("settled", "")
         assert self.before.client.wait(1, 20_000) == 1
 
     def part(self) -> None:
-        """Let the replica hear nothing of what is written from now on."""
+        """Cut the replica off from all later writes."""
         self._replica.process.send_signal(signal.SIGSTOP)
         self.before.client.execute_command("CLIENT KILL TYPE replica")
 
     def kill_primary(self) -> None:
-        """SIGKILL; Sentinel notices after half a second, and takes some more to act."""
+        """SIGKILL; Sentinel notices after half a second, and acts a little later."""
         self._primary.kill()
         self._replica.process.send_signal(signal.SIGCONT)
 
     def wait_for_failover(self) -> None:
-        """Until the replica is the primary."""
+        """Wait until the replica is the primary."""
         wait_until("the failover", lambda: self.after.client.role()[0] == b"master")
 
     def close(self) -> None:

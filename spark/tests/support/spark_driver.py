@@ -4,7 +4,7 @@
 
 runs streaming queries with Trigger.AvailableNow to their end and exits with 0.  A
 query is {"read": options, "write": options, "format": ..., "fault": ..., "at": ...}.
-If a query has a fault, the connector kills this process and its JVM there and then.
+If a query has a fault, the connector kills this process and its JVM at that point.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from testkit.servers import worker_path
 from testkit.small_spark import SETTINGS
 
 PATIENCE_S = 300.0
-#: A fault of Spark's own that says nothing about the connector: it gives a new Python process
-#: ten seconds to call back, which one may miss on a busy machine.
+#: A fault of Spark itself, not of the connector: it gives a new Python process ten seconds to
+#: call back, which may be too short on a busy machine.
 SPARKS_OWN = "Python worker failed to connect back"
 TRIES = 3
 
@@ -38,7 +38,7 @@ def run(
 
 
 def run_module(name: str, work: dict[str, Any]) -> subprocess.CompletedProcess[str]:
-    """Run a module with its work, again if Spark stumbled over itself."""
+    """Run a module with its work; again after a fault of Spark itself."""
     for _ in range(TRIES):
         done = subprocess.run(
             [sys.executable, "-m", name, json.dumps(work)],

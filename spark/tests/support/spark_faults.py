@@ -7,7 +7,7 @@
     victims    process IDs to kill -9, separated by commas; without it the first
                attempt of a task fails with an exception instead
 
-Batches are told by position: tests read the same number of entries in each.
+Batches are recognised by position: tests read the same number of entries in each.
 ``land_and_die`` is the same for the tasks that write the files of an archive.
 """
 
@@ -58,7 +58,7 @@ def land_and_die(plan: Landing, task: Task) -> Landed:
 
 
 class Fault:
-    """What is to happen, and where."""
+    """The fault, and its place."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         self.phase = options.pop("fault", "")
@@ -83,7 +83,7 @@ def task_batch() -> int:
 
 
 def striking(fault: Fault, phase: str, batches: Iterator[pa.RecordBatch]) -> Iterator[Any]:
-    """Pass half of the rows of the first record batch on, then strike."""
+    """Pass on half of the rows of the first record batch, then strike."""
     for batch in batches:
         yield batch[: batch.num_rows // 2]
         fault.strike(phase, task_batch())

@@ -1,8 +1,8 @@
-"""What tests of the connector share: a server to read from, and reading without Spark.
+"""Helpers for tests of the connector: a server to read from, and reading without Spark.
 
-``Target`` is a server of either kind with a client on it.  ``rows_of`` and
-``read_tasks`` do what Spark would do between two offsets, in this process, so that
-most of the connector is tested in milliseconds.
+``Target`` is a server of either kind with a client.  ``rows_of`` and ``read_tasks`` do
+Spark's work between two offsets in this process, so that most of the connector is
+tested in milliseconds.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Target:
         self.port = server.port
         self.url = f"redis://127.0.0.1:{server.port}"
         self.client = redis.Redis(port=server.port)
-        #: Whether it counts what was ever added to a stream; Redis before 7.0 does not.
+        #: Whether it counts all entries ever added to a stream; Redis before 7.0 does not.
         self.counts = server.name == "forebay" or counts_entries()
 
     def add(self, stream: str, count: int, first: int = 0, **fields: Any) -> list[str]:
-        """Add numbered entries; their IDs."""
+        """Add numbered entries; returns their IDs."""
         pipeline = self.client.pipeline(transaction=False)
         for number in range(first, first + count):
             entry: Any = {"n": number, **fields}
@@ -45,7 +45,7 @@ class Target:
         return [entry_id.decode() for entry_id in pipeline.execute()]
 
     def add_at(self, stream: str, ids: Iterable[str]) -> None:
-        """Add entries with IDs of the test's own."""
+        """Add entries with these IDs."""
         pipeline = self.client.pipeline(transaction=False)
         for number, entry_id in enumerate(ids):
             pipeline.xadd(stream, {"n": number}, id=entry_id)
@@ -68,7 +68,7 @@ class Target:
         return list(entries)
 
     def whole(self, stream: str) -> Piece:
-        """All that a stream has, as a plan would say it."""
+        """The whole range of a stream, in the form of a plan."""
         known: Any = self.client.xinfo_stream(stream)
         return Piece(FIRST, ids.parse(known["last-generated-id"].decode()), None)
 
@@ -78,22 +78,22 @@ class Target:
 
 
 def texts(given: Fields) -> dict[str, str]:
-    """Options as Spark hands them over."""
+    """Options as Spark passes them."""
     return {name: str(value) for name, value in given.items()}
 
 
 def stream_options(**given: Any) -> Options:
-    """Options of a streaming read that talks to nobody."""
+    """Options of a streaming read without a server."""
     return read_options({"streams": "s", **texts(given)}, STREAM)
 
 
 def batch_options(**given: Any) -> Options:
-    """Options of a batch read that talks to nobody."""
+    """Options of a batch read without a server."""
     return read_options({"streams": "s", **texts(given)}, BATCH)
 
 
 def write_options(**given: Any) -> Options:
-    """Options of a write that talks to nobody."""
+    """Options of a write without a server."""
     return read_options(texts(given), WRITE)
 
 

@@ -1,4 +1,4 @@
-"""A program at a terminal of its own: what a person types and sees."""
+"""A program on its own terminal: typed keys and shown text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATIENCE_S = 120.0
 
 
 class Terminal:
-    """Keys go in; ``until`` gives what was shown since, in lines as a person sees them."""
+    """Keys go in; ``until`` returns the text shown since, in lines as a person sees them."""
 
     def __init__(self, command: list[str], **variables: str) -> None:
         self._pid, self._screen = pty.fork()
@@ -25,11 +25,11 @@ class Terminal:
         self._shown = ""
 
     def press(self, keys: str) -> None:
-        """As if typed."""
+        """Type this."""
         os.write(self._screen, keys.encode())
 
     def until(self, text: str) -> str:
-        """All that is shown up to a text that must come, and the text."""
+        """All output up to and including a text that must appear."""
         deadline = time.monotonic() + PATIENCE_S
         while text not in self._shown:
             assert time.monotonic() < deadline, f"no {text!r} in {self._shown!r}"
@@ -38,7 +38,7 @@ class Terminal:
         return before + text
 
     def _look(self) -> bool:
-        """Take in what is shown now, or wait a second; whether the program still has a screen."""
+        """Read the new output, or wait a second; returns whether the terminal is still open."""
         if select.select([self._screen], [], [], 1.0)[0]:
             try:
                 self._shown += os.read(self._screen, 1 << 16).decode().replace("\r\n", "\n")
@@ -47,7 +47,7 @@ class Terminal:
         return True
 
     def exit_code(self) -> int:
-        """How it ends, which must be soon."""
+        """The exit code; the end must be soon."""
         deadline = time.monotonic() + PATIENCE_S
         while self._look():
             assert time.monotonic() < deadline, f"it goes on: {self._shown!r}"

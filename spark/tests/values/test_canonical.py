@@ -1,4 +1,4 @@
-"""The one text of a typed value: lakes rely on it, so it is written down here."""
+"""The one text form of a typed value: lakes rely on it, so this test fixes it."""
 
 from __future__ import annotations
 

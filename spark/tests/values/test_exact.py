@@ -1,4 +1,4 @@
-"""Rows lose nothing: what was decoded can be made again, to the byte."""
+"""Rows lose nothing: the original bytes can be rebuilt from the decoded values."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ DOCUMENTED = ROOT.joinpath("docs/pipelines.md").read_text(encoding="utf-8")
 
 
 def kept(**columns: Any) -> StructType:
-    """A schema of an archive: an ID, these columns, and what keeps rows exact."""
+    """A schema of an archive: an ID, these columns, and the columns that keep rows exact."""
     fields = [StructField(name, kind) for name, kind in columns.items()]
     return completed_schema(StructType([StructField("_id", StringType()), *fields]))
 
@@ -161,7 +161,7 @@ def test_text_is_what_python_can_decode(values: list[bytes]) -> None:
 def test_bytes_become_the_text_that_a_cast_makes_of_them(
     values: list[bytes | None], first: int
 ) -> None:
-    """Also where two values that are no text would be one together."""
+    """Also where two values that are not text would be text together."""
     some = pa.array(values, pa.binary())[first:]
     try:
         wanted = some.cast(pa.string())
@@ -249,4 +249,4 @@ def test_trimming_is_refused_where_rows_would_be_left_out() -> None:
     assert exact.refuses_loss(ORDERS, "PERMISSIVE") is None
     assert exact.refuses_loss(ORDERS, "FAILFAST") is None
     assert exact.refuses_loss(ARCHIVED, "DROPMALFORMED") is None
-    assert "no column for what the others cannot say" in str(exact.refuses_loss(PLAIN, "FAILFAST"))
+    assert "no column for what the others cannot hold" in str(exact.refuses_loss(PLAIN, "FAILFAST"))

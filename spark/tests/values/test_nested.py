@@ -1,4 +1,4 @@
-"""JSON into structs, arrays and maps: a page at once means what each value alone means."""
+"""JSON into structs, arrays and maps: decoding a page at once equals decoding each value alone."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _mostly(fitting: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 @st.composite
 def texts(draw: st.DrawFn, kind: pa.DataType) -> bytes | None:
-    """JSON that fits, JSON that does not, and what is no JSON."""
+    """JSON that fits, JSON that does not, and text that is not JSON."""
     made = json.dumps(draw(_mostly(of_kind(kind)))).encode()
     at, how = draw(st.integers(0, len(made))), draw(st.integers(0, 12))
     if how == 0:
@@ -97,7 +97,7 @@ Read = Callable[[Any], Any]
 
 
 def alone(kind: pa.DataType, raw: bytes) -> Any:
-    """The simple truth: one value, member by member; ValueError if it does not fit."""
+    """The reference: one value, member by member; ValueError if it does not fit."""
     found = json.loads(raw, parse_float=Literal)
     return None if found is None else reader(kind)(found)
 
@@ -118,17 +118,17 @@ def reader(kind: pa.DataType) -> Read:
 
 
 def named(value: Any) -> dict[str, Any]:
-    """An object; all its names must be text, also those that are passed over."""
+    """An object; all its names must be text, also the ignored ones."""
     return {text(name): item for name, item in of(dict, value).items()}
 
 
 def text(value: str) -> str:
-    """A name; UnicodeEncodeError, which is a ValueError, if it has half a character."""
+    """A name; UnicodeEncodeError, which is a ValueError, if it has half a surrogate pair."""
     return value.encode().decode()
 
 
 def scalar(kind: pa.DataType, value: Any) -> Any:
-    """By the text that the value would have as a field."""
+    """A scalar, decoded from the text that it would have as a field."""
     if pa.types.is_decimal(kind) and isinstance(value, Literal):
         value = value.text
     field = value if isinstance(value, str) else json.dumps(value)

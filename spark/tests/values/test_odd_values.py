@@ -1,4 +1,4 @@
-"""Bad values in a page: found together, and judged as each would be alone."""
+"""Bad values in a page: found together, and judged as if each were alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KINDS = [
 
 
 def odd_texts() -> list[bytes]:
-    """Some thousands of texts at the edge of being numbers, times and words."""
+    """Some thousands of texts that are nearly numbers, times and words."""
     signs, cores = ("", "-", "+", "--", " "), ("0", "007", "12", "1.5", ".5", "5.", ".", "", "1e3")
     tails = ("", " ", "\n", "e", "e5", "E-2", "f", "L", "_0", ",5", "\0")
     numbers = ["".join(parts) for parts in product(signs, cores, tails)]
@@ -91,14 +91,14 @@ ODD = odd_texts()
 
 
 def plain(array: pa.Array) -> list[str]:
-    """Values for comparison; Python has no day in the year 0, and a NaN is not itself."""
+    """Values for comparison; Python has no year 0, and a NaN does not equal itself."""
     if pa.types.is_temporal(array.type):
         array = array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())
     return list(map(repr, array.to_pylist()))
 
 
 def alone(kind: pa.DataType, timestamp_format: str, text: bytes | None) -> tuple[str, bool]:
-    """What the cast says of one value: it, and whether it is bad."""
+    """The result of the cast for one value, and whether the value is bad."""
     try:
         return plain(_cast(kind, timestamp_format)(pa.array([text], pa.binary())))[0], False
     except FITS_NOT:

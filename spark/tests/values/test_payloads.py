@@ -66,7 +66,7 @@ MEMBERS = {
 
 
 def schema_of(**members: Any) -> StructType:
-    """A column ``payload`` with these members, and the two that tell what went wrong."""
+    """A column ``payload`` with these members, and the two columns for errors."""
 
     def field(name: str, kind: Any) -> dict[str, Any]:
         return {"name": name, "type": kind, "nullable": True, "metadata": {}}
@@ -121,7 +121,7 @@ def test_no_bytes_break_the_reading_of_avro(found: list[bytes]) -> None:
 
 
 def descriptors() -> descriptor_pb2.FileDescriptorSet:
-    """What protoc would write for a message with one member of each sort."""
+    """The output of protoc for a message with one member of each kind."""
     field, types = descriptor_pb2.FieldDescriptorProto, descriptor_pb2.FieldDescriptorProto
     file = descriptor_pb2.FileDescriptorProto(name="shop.proto", package="shop", syntax="proto3")
     file.dependency.append("google/protobuf/timestamp.proto")
@@ -216,11 +216,11 @@ def test_json_needs_nothing_but_the_schema() -> None:
         ),
         (
             {"decodeField": "payload", "decodeAs": "avro", "decodeSchema": '{"type": "x"}'},
-            "is no Avro schema",
+            "is not an Avro schema",
         ),
         (
             {"decodeField": "payload", "decodeAs": "avro", "decodeSchema": "{"},
-            "is no Avro schema",
+            "is not an Avro schema",
         ),
         (
             {
@@ -229,7 +229,7 @@ def test_json_needs_nothing_but_the_schema() -> None:
                 "decodeSchema": "{}",
                 "decodeMessage": "x",
             },
-            "is no set of Protobuf descriptors",
+            "is not a set of Protobuf descriptors",
         ),
     ],
 )

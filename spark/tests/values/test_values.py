@@ -1,4 +1,4 @@
-"""Text to typed columns: what is read, and what is not."""
+"""Text to typed columns: which texts are accepted, and which are not."""
 
 from __future__ import annotations
 

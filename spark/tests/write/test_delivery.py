@@ -1,4 +1,4 @@
-"""Writing exactly once: attempts that fail, repeat, overlap and disagree."""
+"""Exactly-once writes: attempts that fail, repeat, overlap and disagree."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def table(count: int, first: int = 0, **columns: Any) -> pa.RecordBatch:
 
 
 def write(target: Target, rows: pa.RecordBatch, batch: int = 0, **given: Any) -> Written:
-    """One attempt of a task, as Spark would run it: rows come in small record batches."""
+    """One attempt of a task, as Spark would run it: rows arrive in small record batches."""
     options = target.options(WRITE, **{"stream": "s", "rowsPerTransaction": 10, **given})
     layout = Layout(from_arrow_schema(rows.schema), options)
     parts = (rows[i : i + 7] for i in range(0, rows.num_rows, 7))
@@ -58,7 +58,7 @@ def test_the_next_batch_is_written_and_a_repetition_of_it_is_known(target: Targe
 def test_a_checkpoint_that_is_an_old_copy_is_refused(target: Target) -> None:
     for batch in range(3):
         write(target, table(10, first=10 * batch), batch=batch)
-    # From the old copy, batch 1 is planned anew and takes in what came later too.
+    # From the old copy, batch 1 is planned again and includes later entries too.
     with pytest.raises(SinkError, match=r"Batch 1 .* up to 2, so its checkpoint is an old copy"):
         write(target, table(40, first=10), batch=1)
     assert target.numbers("s") == list(range(30))
@@ -171,7 +171,7 @@ def test_rows_that_the_server_lost_after_its_reply_are_written_by_a_retry(target
 
     def flushed() -> Iterator[pa.RecordBatch]:
         yield rows[:20]
-        target.client.flushall()  # as a failover to a replica that had not heard of them
+        target.client.flushall()  # as a failover to a replica that did not have them
         yield rows[20:]
 
     with pytest.raises(ServerError, match="has lost rows that it had acknowledged"):
@@ -237,7 +237,7 @@ def test_an_id_out_of_order_is_not_taken_for_one_that_was_trimmed(target: Target
 
 @pytest.mark.parametrize("made", ["*", "5-*", "monday"])
 def test_an_id_that_is_not_the_rows_own_is_refused(target: Target, made: str) -> None:
-    with pytest.raises(SinkError, match="which is no ID"):
+    with pytest.raises(SinkError, match="which is not an ID"):
         write(target, table(1, i=lambda _: made), idColumn="i")
 
 
@@ -287,7 +287,7 @@ def test_a_chunk_that_is_refused_in_part_is_never_taken_for_written(
     rows = table(6, stream=lambda n: "t" if n == 3 else "s")
     with pytest.raises(ServerError, match="WRONGTYPE"):
         write(target, rows, stream="")
-    with pytest.raises(SinkError, match="nobody knows what is written"):
+    with pytest.raises(SinkError, match="it is unknown what is written"):
         write(target, rows, stream="")
 
 

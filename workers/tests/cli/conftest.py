@@ -1,4 +1,4 @@
-"""Fixtures of the commands."""
+"""Fixtures for tests of the commands."""
 
 from __future__ import annotations
 

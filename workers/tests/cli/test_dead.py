@@ -91,11 +91,11 @@ def test_a_reader_that_has_seen_enough_is_no_fault_of_the_server(work: Work, dea
 
 def test_what_is_no_letter_is_said(work: Work, dead: Run) -> None:
     for words, code, sentence in (
-        (("show", "s", "first"), 2, "'first' is no ID; try: forebay dead list s"),
+        (("show", "s", "first"), 2, "'first' is not an ID; try: forebay dead list s"),
         (
             ("redrive", "s", "--id", "1-1"),
             1,
-            "1 of these were not chosen or are no letters of s:dead; try: forebay dead list s",
+            "1 of these were not chosen or are not letters of s:dead; try: forebay dead list s",
         ),
         (
             ("list", "t"),
@@ -124,5 +124,5 @@ def test_a_server_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     done = subprocess.run(command, env=environment(), capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == (
-        f"forebay: {url} cannot be reached (Connection refused). Start it, or mend the URL.\n"
+        f"forebay: {url} cannot be reached (Connection refused). Start it, or fix the URL.\n"
     )

@@ -95,7 +95,11 @@ def test_a_mistake_is_one_sentence_and_no_restart(work: Work, place: str, senten
 def test_wrong_options_are_one_sentence(work: Work) -> None:
     for words, code, sentence in (
         (("--workers", "0"), 2, "--workers must be 1 or more"),
-        (("--health", "80x"), 1, "'80x' is no address for --health. Write :8081 or 0.0.0.0:8081."),
+        (
+            ("--health", "80x"),
+            1,
+            "'80x' is not an address for --health. Write :8081 or 0.0.0.0:8081.",
+        ),
     ):
         process = work.start(*words)
         assert process.wait(60) == code
@@ -116,7 +120,7 @@ def test_on_a_terminal_what_workers_print_stands_above_the_live_lines(work: Work
         terminal.read_until(wanted)
     assert work.stop() == 0
     os.close(terminal.descriptor)
-    # A live line is wiped before anything else is printed, and never stands before it.
+    # A live line is erased before anything else is printed, and is never in front of it.
     for line in re.split(r"\r?\n|\x1b\[2K", terminal.shown):
         assert not ("lag" in line and ("handler has" in line or "ValueError" in line)), line
 
@@ -129,7 +133,7 @@ class Terminal:
         self.shown = ""
 
     def read_until(self, wanted: str) -> None:
-        """Until it has shown this."""
+        """Read until it has shown this."""
         deadline = time.monotonic() + PATIENCE_S
         while wanted not in self.shown:
             assert time.monotonic() < deadline, f"no {wanted!r} in {self.shown!r}"

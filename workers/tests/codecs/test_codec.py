@@ -1,4 +1,4 @@
-"""Objects to fields and back, in both layouts and all families."""
+"""Objects to fields and back, in both layouts and with all kinds of classes."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_fields_of_others_are_passed_over() -> None:
         ([b"n", b"1", b"tags", b"["], Struct, "tags: Input data was truncated"),
         ([b"n", b"\xff", b"tags", b"[]"], Struct, "n: 'utf-8' codec can't decode"),
         ([b"n", b"x"], Model, "Model: n: Input should be a valid integer"),
-        ([b"n", b"\xff"], dict, "a field is no text"),
+        ([b"n", b"\xff"], dict, "a field is not text"),
     ],
 )
 def test_a_message_that_does_not_fit_says_why(raw: list[bytes], kind: Any, reason: str) -> None:

@@ -1,9 +1,9 @@
 """The guides, followed word by word: every block of docs/workers*.md is run, on a real server.
 
 A Python block whose first line names a file becomes that file.  Shell blocks run in one shell, in
-their order.  A block without a language is what the shell block before it prints; a reader would
-look again if it is not there yet, and so does the test.  A program ``with`` something else, as
-Celery, is shown to be compared: it is Python, and is not run.
+their order.  A block without a language is the output of the shell block before it; a reader would
+look again if it is not there yet, and so does the test.  A program ``with`` another library, such
+as Celery, is only shown for comparison: it must be Python, and is not run.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from workers.tests.support.target import Target
 
 PAGE = ROOT / "docs" / "workers.md"
 README = ROOT / "README.md"
-#: Each of the other pages on one server: they are long, and what differs between the servers has
-#: tests of its own.
+#: Each of the other pages runs on one server: they are long, and differences between the servers
+#: have their own tests.
 OTHERS = [
     ("redis_server", "workers-howto.md"),
     ("forebay_server", "workers-from-celery.md"),
@@ -50,7 +50,7 @@ class Shell:
         self.run("set -m")
 
     def run(self, text: str) -> str:
-        """Type a block; what it printed."""
+        """Type a block; returns its output."""
         assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.write(f"{text}\n{END}\n")
         self.process.stdin.flush()
@@ -62,7 +62,7 @@ class Shell:
         raise AssertionError("the shell ended")
 
     def close(self) -> None:
-        """Stop what runs in the background, and the shell."""
+        """Stop background programs, and the shell."""
         self.run("kill $(jobs -p) 2>/dev/null; wait")
         assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.close()
@@ -119,7 +119,7 @@ BOB = "forebay:once:bill:bob:0"
 
 
 def follow(shell: Shell, page: list[Block], folder: Path, target: Target) -> int:
-    """Do what each block says; how many of them printed what the page says."""
+    """Run each block; returns how many of them printed the output of the page."""
     last, count = "", 0
     for block in page:
         if block.language == "python":
@@ -137,12 +137,12 @@ def follow(shell: Shell, page: list[Block], folder: Path, target: Target) -> int
 
 
 def expect(shell: Shell, typed: str, wanted: str) -> None:
-    """Type it again until it prints what the page says."""
+    """Type it again until it prints the output of the page."""
     wait_until(wanted, lambda: shell.run(typed).strip() == wanted, pause_s=0.2)
 
 
 def adapted(text: str, shell: Shell, target: Target) -> str:
-    """The reader has one server and one set of workers on the machine; here are many."""
+    """Adapt a block: a reader has one server and one set of workers, the test machine has many."""
     text = text.replace(".venv/bin/", "").replace(
         "redis-cli ", f"redis-cli -p {target.server.port} "
     )

@@ -1,4 +1,4 @@
-"""Spans of handlers belong to those who published, and batches are linked to their messages."""
+"""Spans of handlers belong to the publisher's trace, and batches are linked to their messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workers.tests.support.target import Target, until, working
 
 @pytest.fixture(scope="session")
 def collected() -> InMemorySpanExporter:
-    """A process takes one provider, once: tests of this module may come to it in several parts."""
+    """A process accepts only one provider; tests of this module may reach it in several parts."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))

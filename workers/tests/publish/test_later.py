@@ -1,4 +1,4 @@
-"""Messages for later: never early, once, and nothing is left behind."""
+"""Messages for later: never early, once, and nothing is left over."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workers.tests.support.target import Target, until, working
 
 
 class StandingClock(RealClock):
-    """Shows the time that it was given."""
+    """A clock that shows a fixed time."""
 
     def __init__(self, now_ms: int) -> None:
         self.at_ms = now_ms
@@ -82,5 +82,5 @@ async def test_a_time_without_a_zone_is_refused(redis_server: object) -> None:
     async with Target(redis_server).app() as app:  # type: ignore[arg-type]
         with pytest.raises(ConfigError, match="at needs a time zone"):
             await app.publish("s", {"n": 1}, at=datetime(2026, 1, 1))
-        with pytest.raises(ConfigError, match="Say delay or at"):
+        with pytest.raises(ConfigError, match="Give delay or at"):
             await app.publish("s", {"n": 1}, at=datetime.now(UTC), delay=1)

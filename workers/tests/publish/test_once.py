@@ -1,4 +1,4 @@
-"""A key publishes one entry, by the stream's own memory or by a key that expires."""
+"""A key publishes one entry: by the stream's own memory, or by a key that expires."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch by size and one by time; those of it that failed are tried again, the others are done."""
+"""One batch by size and one by time; its failed messages are tried again, the others are done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After its attempts a message is a dead letter; mended and sent back it is handled."""
+"""A message becomes a dead letter after its attempts; fixed and sent back, it is handled."""
 
 from __future__ import annotations
 

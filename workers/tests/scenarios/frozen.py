@@ -1,4 +1,4 @@
-"""A worker that is frozen for longer than a lease gives way to the one that has claimed."""
+"""A worker that is frozen for longer than a lease gives way to the worker that has claimed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OPTIONS = {"lease": LEASE_S}
 def build(app: App) -> None:
     @app.on("s")
     async def handler(fields: dict[str, str], m: Message) -> None:
-        # A server that claims for readers that wait may give it to the frozen one first.
+        # A server that claims for waiting readers may give it to the frozen worker first.
         await note(app, fields["n"] if m.attempt == 1 else f"{fields['n']} again")
         if not await app.server.shared.ask("EXISTS", "go-on"):
             await asyncio.Event().wait()

@@ -1,4 +1,4 @@
-"""A group that vanishes is made again where the worker was; a new stream is read from its start."""
+"""A deleted group is made again where the worker was; a new stream is read from its start."""
 
 from __future__ import annotations
 

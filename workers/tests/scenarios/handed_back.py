@@ -1,4 +1,4 @@
-"""SIGTERM: handlers have the grace time; the rest is handed back at once and is not charged."""
+"""SIGTERM: handlers have the grace time; the rest is handed back at once and not charged."""
 
 from __future__ import annotations
 

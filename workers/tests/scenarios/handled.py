@@ -1,4 +1,4 @@
-"""Messages are handled, results are published with the acknowledgement, nothing stays behind."""
+"""Messages are handled, results are published with the acknowledgement, nothing is left over."""
 
 from __future__ import annotations
 

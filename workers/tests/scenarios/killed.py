@@ -1,4 +1,4 @@
-"""What a killed worker had is done by another one after a lease, as its second attempt."""
+"""Another worker handles the messages of a killed one after a lease, as their second attempt."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def play(stage: Any) -> Any:
     return left, first, sorted(others), stage.is_gone("worker-1")
 
 
-# A message that was prefetched is charged for it: nobody knows that it was not begun.
+# A prefetched message is charged too: the server does not know that it was not begun.
 SEEN = ([("worker-1", 1), ("worker-1", 1)], "1/1", ["1/2", "2/2"], True)

@@ -1,4 +1,4 @@
-"""A message for later comes when its time has come, and not before."""
+"""A message for later is delivered when its time has come, and not before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A handler that takes several leases is left alone while its worker lives."""
+"""A handler that takes several leases keeps its message while its worker lives."""
 
 from __future__ import annotations
 

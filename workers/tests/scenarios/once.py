@@ -1,4 +1,4 @@
-"""A key publishes once, and an effect happens once although its handler fails after it."""
+"""A key publishes once, and an effect happens once even if its handler fails after it."""
 
 from __future__ import annotations
 

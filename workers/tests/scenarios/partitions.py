@@ -1,4 +1,4 @@
-"""Partitions: order per key holds over two processes, although one of them is killed."""
+"""Partitions: order per key holds over two processes, even if one of them is killed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def is_done(stage: Any) -> bool:
 
 
 def in_order(noted: list[str], who: str) -> list[str]:
-    """The orders of a customer as they were begun; the same one again, after a kill, is one."""
+    """The orders of a customer as they were begun; a repetition after a kill counts once."""
     mine = [text.split()[1] for text in noted if text.startswith(who)]
     return [n for at, n in enumerate(mine) if at == 0 or mine[at - 1] != n]
 

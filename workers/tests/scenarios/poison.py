@@ -1,4 +1,4 @@
-"""A message whose workers die is buried after its attempts; what was fetched with it is not."""
+"""A message that kills its workers is buried after its attempts; those fetched with it are not."""
 
 from __future__ import annotations
 

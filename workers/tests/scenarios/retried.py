@@ -1,4 +1,4 @@
-"""A handler that fails is called again, with the number of the attempt, after its pauses."""
+"""A failed handler is called again after pauses, with the number of the attempt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that goes away in the middle of a handler: nothing is lost, no result comes twice."""
+"""A server goes away in the middle of a handler: nothing is lost, no result is published twice."""
 
 from __future__ import annotations
 

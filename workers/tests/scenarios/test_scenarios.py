@@ -1,6 +1,6 @@
-"""Every scenario is seen the same in virtual time and on real servers; so TestApp cannot lie.
+"""Every scenario has the same result in virtual time and on real servers, so TestApp cannot lie.
 
-And a TestApp that lies is found: each lie below makes a scenario end otherwise.
+And a TestApp that lies is found: each lie below changes the result of a scenario.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Patch = Callable[[pytest.MonkeyPatch], None]
 
 
 def in_the_place_of(command: bytes, other: bytes) -> Patch:
-    """The server runs another command; both names are of the same length."""
+    """Let the server run another command instead; both names have the same length."""
     write = Pipe.write
 
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,7 @@ def test_a_lie_is_found(lie: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def played(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """What was seen; None if the scenario did not come to its end."""
+    """The result of a scenario; None if it did not reach its end."""
     try:
         with virtual_stage(module, "forebay") as stage:
             try:

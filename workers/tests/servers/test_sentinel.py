@@ -1,4 +1,4 @@
-"""Workers and publishers through real failovers: the primary is whom Sentinel names."""
+"""Workers and publishers through real failovers: Sentinel names the primary."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Watched:
         else:
             self.sentinels.ask(0, "SENTINEL", "FAILOVER", SERVICE)
         self.sentinels.wait_for("+switch-master", mark)
-        if how != "kill":  # until then the old one would take messages that nobody gets
+        if how != "kill":  # until then the old one would accept messages that get lost
             self.sentinels.wait_until_known(SERVICE, replicas=1)
 
     def leader(self) -> Node:
-        """Who is the primary; on a busy machine a late Sentinel may turn a failover back."""
+        """The primary; on a busy machine a late Sentinel may undo a failover."""
         address = self.sentinels.primary_of(SERVICE)
         return self.primary if address == self.primary.address else self.replica
 
@@ -62,7 +62,7 @@ def watched(request: pytest.FixtureRequest, server_root: Path) -> Iterator[Watch
 
 
 async def publish(app: App, *numbers: int) -> None:
-    """Publish through an outage, as a caller would: again until it is there."""
+    """Publish through an outage, as a caller would: repeat until it succeeds."""
     for n in numbers:
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Workers over TLS: certificates of a CA of our own, and what is said when they do not fit."""
+"""Workers over TLS: certificates of our own CA, and the errors when they do not fit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Start = Callable[..., ServerProcess]
 
 
 class Encrypted:
-    """A server with a port for TLS, and who may come to it."""
+    """A server with a TLS port, and its certificates."""
 
     def __init__(self, start: Start, folder: Path, **more: str) -> None:
         self.certificates = Certificates(folder)
@@ -29,7 +29,7 @@ class Encrypted:
         return f"rediss://{password}@127.0.0.1:{self.port}?{query}"
 
     def clients(self, password: str) -> int:
-        """How many are connected, with the one who asks."""
+        """How many clients are connected, including this one."""
         with self.server.client(unix=True) as client:
             client("AUTH", password)
             lines: bytes = client("CLIENT", "LIST")
@@ -43,7 +43,7 @@ def start(request: pytest.FixtureRequest) -> Start:
 
 
 def counting(app: App) -> list[int]:
-    """An app that writes down what it handles."""
+    """An app that notes the messages it handles."""
     seen: list[int] = []
 
     @app.on("s")
@@ -54,7 +54,7 @@ def counting(app: App) -> list[int]:
 
 
 async def handles(url: str) -> bool:
-    """Whether messages come and go there."""
+    """Whether messages are published and handled there."""
     app = App(url, group="g")
     seen = counting(app)
     async with working(app):
@@ -64,7 +64,7 @@ async def handles(url: str) -> bool:
 
 
 async def fault(url: str) -> str:
-    """What a worker says that ends at once."""
+    """The error of a worker that ends at once."""
     app = App(url, patience=Patience(away_s=0.0))
     counting(app)
     with pytest.raises(ServerError) as caught:
@@ -89,7 +89,7 @@ async def test_a_certificate_that_is_not_trusted_ends_the_worker(
     start: Start, tmp_path: Path
 ) -> None:
     place = Encrypted(start, tmp_path, tls_auth_clients="no")
-    app = App(place.url())  # its patience has no end
+    app = App(place.url())  # it waits for ever
     counting(app)
     with pytest.raises(ServerError, match="has a certificate that is not trusted here") as caught:
         await app.run()

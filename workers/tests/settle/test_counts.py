@@ -1,4 +1,4 @@
-"""The delivery count is the number of starts, whatever came between."""
+"""The delivery count is the number of starts, whatever happened in between."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ME = "me"
 
 
 def deliver(target: Target, consumer: str = ME) -> bytes:
-    """An entry that was just delivered."""
+    """Add an entry and deliver it."""
     (entry_id,) = target.add("s", 1)
     target.client.xgroup_create("s", GROUP, "0")
     target.client.xreadgroup(GROUP, consumer, {"s": ">"})
@@ -31,7 +31,7 @@ def count(target: Target) -> int:
 
 
 async def announce(target: Target, key: bytes) -> bool:
-    """The second attempt, by somebody who knows of no renewal in the last ten seconds."""
+    """Announce the second attempt, by a worker that saw no renewal in the last ten seconds."""
     server = Server(target.url)
     settler = Settler(server.shared, GROUP, ME, RealClock(), Hooks(), lambda *_: None)
     try:
@@ -53,7 +53,7 @@ async def test_what_somebody_else_has_is_not_announced(target: Target) -> None:
 
 
 async def handed_back(target: Target, *claim: Any) -> int:
-    """The count of an entry that is ours and never came to us."""
+    """The count of an entry that is ours but did not reach us, after it was handed back."""
     key = deliver(target)
     if claim:
         target.client.execute_command("XCLAIM", "s", GROUP, ME, 0, key, *claim)
@@ -72,5 +72,5 @@ async def test_a_claimed_entry_on_its_way_keeps_its_count(target: Target) -> Non
     server = Server(target.url)
     claims_while_reading = (await ask_abilities(server.shared)).claim
     await server.close()
-    # Reading counts what it claims; XCLAIM was told to leave the count.
+    # A read counts the entries it claims; XCLAIM here leaves the count.
     assert await handed_back(target, "RETRYCOUNT", 3) == (2 if claims_while_reading else 3)

@@ -1,4 +1,4 @@
-"""Failures: tried again, buried with all that is known, redriven or dropped."""
+"""Failures: tried again, buried with all their details, redriven or dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Effects exactly once: the mark and the commands are one transaction."""
+"""Exactly-once effects: the mark and the commands are one transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all groups have acknowledged goes, and nothing else."""
+"""Entries that all groups have acknowledged are removed, and no others."""
 
 from __future__ import annotations
 

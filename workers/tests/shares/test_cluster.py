@@ -29,7 +29,7 @@ def test_the_server_computes_the_partition_of_a_key_as_we_do(cluster: ClusterTar
         ("s", {"dead": "t"}, "dead='t' must be in the slot of 's'"),
         ("s", {"to": ORDERS}, "to='orders' cannot be partitioned, because 's' is not"),
         (ORDERS, {"dead": "t"}, "Leave dead= out"),
-        (ORDERS, {"to": "t"}, "Say Partitioned\\('t', 4\\)"),
+        (ORDERS, {"to": "t"}, "Use Partitioned\\('t', 4\\)"),
         (ORDERS, {"to": Partitioned("t", 8)}, "must have 4 partitions like 'orders'"),
     ],
 )

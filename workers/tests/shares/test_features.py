@@ -1,4 +1,4 @@
-"""All that plain streams can do, on partitions too: on each server, and on a cluster."""
+"""All features of plain streams work on partitions too: on each server, and on a cluster."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Receipt:
 
 
 def dead(target: Target, *words: str) -> str:
-    """What ``forebay dead`` prints."""
+    """The output of ``forebay dead``."""
     command = [sys.executable, "-m", "forebay", "dead", *words, "--url", target.url]
     ran = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0, ran.stderr

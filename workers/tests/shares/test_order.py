@@ -37,7 +37,7 @@ class Shop:
         await self.app.close()
 
     async def publish(self, rounds: int) -> None:
-        """So many messages of each key."""
+        """Publish this many messages of each key."""
         messages = []
         for _ in range(rounds):
             for key in KEYS:
@@ -55,12 +55,12 @@ class Shop:
         return {(key, n) for _, what, key, n, _ in words if what == "end"}
 
     async def settled(self) -> None:
-        """Until all that was published is handled."""
+        """Wait until all published messages are handled."""
         wanted = sum(self.numbers.values())
         await until("all are handled", lambda: len(self.ended()) == wanted)
 
     async def handled(self, share: float) -> None:
-        """Until a share of what was published is handled."""
+        """Wait until a share of the published messages is handled."""
         wanted = sum(self.numbers.values()) * share
         await until("a part is handled", lambda: len(self.ended()) >= wanted)
 
@@ -71,7 +71,7 @@ class Shop:
         return Counter(owner for owner in owners if owner is not None)
 
     def is_even(self, members: int) -> bool:
-        """Whether so many have all partitions, each as many as any other, or one more."""
+        """Whether this many workers share all partitions evenly, up to one partition."""
         sizes = self.owners().values()
         even = len(sizes) == members and max(sizes) - min(sizes) <= 1
         return even and sum(sizes) == ordered.PARTITIONS
@@ -137,7 +137,7 @@ async def test_a_frozen_owner_that_wakes_up_later_does_no_harm(
         await shop.handled(0.3)
         frozen.send_signal(signal.SIGSTOP)
         stopped_s = time.monotonic()
-        # It may have a read under way: what comes now may be delivered to it.
+        # It may have a read under way: new messages may be delivered to it.
         await shop.publish(5)
         start("next")
         await shop.settled()

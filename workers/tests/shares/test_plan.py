@@ -1,4 +1,4 @@
-"""Partitions: which one a key has, and how members share them."""
+"""Partitions: the partition of a key, and how members share partitions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from forebay_workers import ConfigError, Partitioned
 from forebay_workers.partitioned import name_of
 from forebay_workers.shares.plan import Plan, load, share
 
-#: Written down once; every client must find the same, in every version.
+#: Fixed values; every client must compute the same, in every version.
 PLACES = {
     b"": (0, 0),
     b"ann": (6, 22),
@@ -46,7 +46,7 @@ def test_what_cannot_be_partitioned_is_refused(name: str, count: int) -> None:
 def test_a_message_without_its_key_is_refused_with_one_sentence() -> None:
     with pytest.raises(ConfigError, match="has no 'customer', which chooses its partition"):
         Partitioned("orders", 4, by="customer").stream_of([b"item", b"tea"])
-    with pytest.raises(ConfigError, match="What chooses the partition of 'orders'"):
+    with pytest.raises(ConfigError, match="Nothing chooses the partition of 'orders'"):
         Partitioned("orders", 4).stream_of([b"item", b"tea"])
 
 
@@ -66,7 +66,7 @@ def test_members_share_evenly_and_only_what_must_move_moves(
         stay = [owner for owner in before.owners if owner in step]
         moved = sum(a != b for a, b in zip(before.owners, plan.owners, strict=False))
         gone = len(before.owners) - len(stay)
-        # Besides those of members that left, only what is above somebody's new share moves.
+        # Besides partitions of members that left, only those above a member's new share move.
         share_size = -(-count // len(step))
         surplus = sum(max(0, len(before.of(name)) - share_size + 1) for name in step)
         assert moved <= gone + surplus

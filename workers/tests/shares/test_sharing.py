@@ -1,4 +1,4 @@
-"""Partitions and their owners, step by step: what a rebalance waits for, and what comes late."""
+"""Partitions and their owners, step by step: what a rebalance waits for, and what is late."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def pending(target: Target, count: int = 4) -> int:
 
 
 def closing(worker: Worker) -> int:
-    """How many partitions let their handlers end."""
+    """How many partitions are closing: their handlers may still end."""
     flows = worker.flows.values()
     return sum(isinstance(flow, OwnedFlow) and flow.is_closed for flow in flows)
 
@@ -116,7 +116,7 @@ async def test_a_late_claim_of_an_earlier_owner_changes_nothing(target: Target) 
     async with working(app):
         await app.publish_many(ORDERS, [Order(ANN, 1), Order(ANN, 2)])
         await begun.wait()
-        # So long ago that our own claim would look for an older one.
+        # Long enough ago that our own claim would look for an older delivery.
         await until("it is idle", lambda: target.pending(PLACE)[0]["time_since_delivered"] > 500)
         for row in target.pending(PLACE):
             target.client.xclaim(PLACE, "g", "frozen", 0, [row["message_id"]], justid=True)
@@ -189,7 +189,7 @@ async def test_partitions_can_be_added_and_old_messages_stay_where_they_are(
     lengths = [target.client.xlen(more.stream(n)) for n in range(8)]
     assert sum(lengths) == 40 and all(lengths)
     async with working(before, name="before"), working(after, name="after"):
-        # The one who knows of four has some of the new ones too.
+        # The member that knows four partitions has some of the new ones too.
         await until("eight", lambda: sorted(map(str, owners(target, 8))) == EIGHT)
         await until("all", lambda: sorted(seen) == list(range(40)))
     assert target.client.get(count_key("orders")) == "8"
@@ -243,7 +243,7 @@ async def test_a_key_may_be_a_field_or_be_said(target: Target, layout: Any) -> N
 
     await app.publish(ORDERS, Order(ANN, 1))
     await app.publish(plain, Order("somebody", 2), key=ANN)
-    with pytest.raises(ConfigError, match="What chooses the partition"):
+    with pytest.raises(ConfigError, match="Nothing chooses the partition"):
         await app.publish(plain, Order("somebody", 3))
     async with working(app):
         await until("both", lambda: len(seen) == 2)

@@ -1,4 +1,4 @@
-"""A worker of a scenario as a process of its own.
+"""A worker of a scenario as its own process.
 
 python -m workers.tests.support.player SCENARIO URL NAME
 """
@@ -16,7 +16,7 @@ from workers.tests.support.stage import made, ready_key
 
 
 async def work(scenario: str, url: str, name: str) -> None:
-    """Until SIGTERM."""
+    """Work until SIGTERM."""
     app = made(import_module(f"workers.tests.scenarios.{scenario}"), url)
     worker = app.worker(name=name)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
@@ -27,7 +27,7 @@ async def work(scenario: str, url: str, name: str) -> None:
 
 
 async def tell(app: App, worker: Worker, name: str) -> None:
-    """Say that it reads."""
+    """Note that it reads."""
     await worker.is_ready.wait()
     await app.server.shared.ask("SET", ready_key(name), 1)
 

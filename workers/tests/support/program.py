@@ -1,4 +1,4 @@
-"""A worker as a process of its own, so that it can be killed.
+"""A worker as its own process, so that it can be killed.
 
 python -m workers.tests.support.program URL STREAM [name=value ...]
 
@@ -31,7 +31,7 @@ def start(url: str, stream: str = "s", **settings: object) -> subprocess.Popen[b
 
 
 def child_environment() -> dict[str, str]:
-    """Where a process finds our packages, and the tests."""
+    """The environment in which a process finds our packages and the tests."""
     env = environment()
     return env | {"PYTHONPATH": os.pathsep.join([str(ROOT), env["PYTHONPATH"]])}
 

@@ -1,14 +1,13 @@
-"""Where a scenario is played: in virtual time on TestApp, or with processes on a real server.
+"""The stage of a scenario: virtual time on TestApp, or processes on a real server.
 
 A scenario is a module in workers/tests/scenarios:
 
-    OPTIONS     of the app                       play(stage)   what happens; returns what was seen
-    build(app)  its handlers                     SEEN          what play must return, everywhere
+    OPTIONS     of the app                       play(stage)   the steps; returns the result
+    build(app)  its handlers                     SEEN          the result of play on every stage
 
-Workers of a real stage are processes of their own (support/player.py), so that they can be killed
-and frozen by signals.  Handlers tell what they do with ``note``, to a list on the server, which the
-scenario reads.  A scenario waits for events and for spans of time, never for an exact moment: real
-machines are late.
+Workers of a real stage are separate processes (support/player.py), so that signals can kill and
+freeze them.  Handlers report with ``note`` to a list on the server, which the scenario reads.  A
+scenario waits for events and for spans of time, never for an exact moment: real machines are late.
 """
 
 from __future__ import annotations
@@ -34,22 +33,22 @@ from workers.tests.support.program import child_environment
 
 GROUP = "g"
 NOTED = "noted"
-#: Virtual seconds after which an event is taken to come never.
+#: Virtual seconds after which a test gives up waiting for an event.
 LONG_S = 300.0
 
 
 def ready_key(name: str) -> str:
-    """What a worker process sets when it reads."""
+    """The key that a worker process sets when it reads."""
     return f"ready:{name}"
 
 
 async def note(app: App, text: object) -> None:
-    """A handler says what it does."""
+    """A handler reports a step."""
     await app.server.shared.ask("RPUSH", NOTED, str(text))
 
 
 def hang_at_first(app: App) -> None:
-    """A handler that begins message 1 and never ends it, unless it is given it again."""
+    """A handler that never ends its first attempt at message 1."""
 
     @app.on("s", concurrency=1)
     async def handler(fields: dict[str, str], m: Message) -> None:
@@ -59,7 +58,7 @@ def hang_at_first(app: App) -> None:
 
 
 class Stage(Protocol):
-    """What a scenario can do, wherever it is played."""
+    """The actions of a scenario, on any stage."""
 
     def start(self, name: str) -> None: ...
     def kill(self, name: str) -> None: ...
@@ -77,16 +76,16 @@ class Stage(Protocol):
 
 
 class Looks:
-    """What a scenario sees, by commands, the same everywhere."""
+    """The questions of a scenario, as commands, the same on every stage."""
 
     command: Callable[..., Any]
 
     def noted(self) -> list[str]:
-        """What handlers said, in the order in which they did."""
+        """The notes of handlers, in order."""
         return [text.decode() for text in self.command("LRANGE", NOTED, 0, -1)]
 
     def pending(self, stream: str) -> list[tuple[str, int]]:
-        """Who has each entry, and how often it was delivered."""
+        """The owner of each entry, and how often it was delivered."""
         rows = self.command("XPENDING", stream, GROUP, "-", "+", 10_000)
         return [(who.decode(), count) for _, who, _, count in rows]
 
@@ -168,7 +167,7 @@ class RealStage(Looks):
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def command(self, *words: str | int) -> Any:
-        """Its reply as it comes, not as redis-py would shape it."""
+        """The raw reply, not converted by redis-py."""
         connection = self._client.connection_pool.get_connection()
         try:
             connection.send_command(*words)
@@ -220,7 +219,7 @@ class RealStage(Looks):
         wait_until(what, true)
 
     def wait(self, seconds: float) -> None:
-        """Until so much time has passed on the server."""
+        """Wait until this much time has passed on the server."""
         end_us = self._now_us() + int(seconds * 1_000_000)
         wait_until(f"{seconds} s pass", lambda: self._now_us() > end_us)
 
@@ -236,7 +235,7 @@ class RealStage(Looks):
         self._proxy.accept()
 
     def close(self) -> None:
-        """End what was started."""
+        """End all that was started."""
         for process in self._processes.values():
             process.send_signal(signal.SIGCONT)
             process.kill()
@@ -253,14 +252,14 @@ def made(scenario: ModuleType, url: str) -> App:
 
 @contextmanager
 def virtual_stage(scenario: ModuleType, like: str) -> Iterator[VirtualStage]:
-    """No server, no process, no time."""
+    """A stage without server, processes and real time."""
     with TestApp(made(scenario, "redis://nowhere"), workers=0, like=like) as t:
         yield VirtualStage(t)
 
 
 @contextmanager
 def real_stage(scenario: ModuleType, server: ServerProcess) -> Iterator[RealStage]:
-    """All of it."""
+    """A stage with a server, processes and real time."""
     with Proxy(("127.0.0.1", server.port)) as proxy:
         stage = RealStage(scenario, server, proxy)
         try:

@@ -1,4 +1,4 @@
-"""A real server as the tests of the workers see it, and a worker that runs beside a test."""
+"""A real server for the tests of the workers, and a worker that runs during a test."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Target:
         return App(self.url, **{"group": GROUP, **options})
 
     def add(self, stream: str, *numbers: int, **fields: str) -> list[str]:
-        """Entries with a number each."""
+        """Add entries with a number each."""
         return [str(self._add(stream, {"n": str(n), **fields})) for n in numbers]
 
     def _add(self, stream: str, fields: Any) -> Any:
         return self.client.xadd(stream, fields)
 
     def pending(self, stream: str, group: str = GROUP) -> list[dict[str, Any]]:
-        """What is pending, entry by entry."""
+        """The pending records, entry by entry."""
         rows: Any = self.client.xpending_range(stream, group, "-", "+", 10_000)
         return list(rows)
 

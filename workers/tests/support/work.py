@@ -1,4 +1,4 @@
-"""A running ``forebay work`` in a folder of its own, as the tests of the commands see it."""
+"""A running ``forebay work`` in its own folder, for the tests of the commands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def handler(fields: dict) -> None:
 
 
 class Work:
-    """A running ``forebay work`` in a folder of its own."""
+    """A running ``forebay work`` in its own folder."""
 
     def __init__(self, target: Target, folder: Path) -> None:
         self.target, self.folder = target, folder
@@ -49,7 +49,7 @@ class Work:
         return self.process
 
     def start_on_terminal(self, *words: str) -> int:
-        """The same at a terminal; the descriptor of our end."""
+        """The same at a terminal; returns the descriptor of our end."""
         ours, theirs = os.openpty()
         command = [sys.executable, "-m", "forebay", "work", "shop:app", *words]
         outputs: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), theirs)

@@ -1,4 +1,4 @@
-"""TestApp itself: time, threads, processes that are killed or frozen, a server that is away."""
+"""TestApp itself: time, threads, killed and frozen processes, a server that is away."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def test_a_name_that_is_not_there_is_one_sentence() -> None:
         with pytest.raises(ConfigError, match="worker-1 runs already"):
             t.start("worker-1")
         t.kill("worker-1")
-        with pytest.raises(ConfigError, match=r"not there any more \(killed\)"):
+        with pytest.raises(ConfigError, match=r"no longer runs \(killed\)"):
             t.freeze("worker-1")
 
 
@@ -247,7 +247,7 @@ def test_like_says_which_commands_there_are(like: str) -> None:
             t.command("XNACK", "s", "nobody", "SILENT", "IDS", "1", "1-0")
         assert str(caught.value).startswith("NOGROUP" if has_xnack else "ERR unknown command")
         t.start()
-        t.advance(100 + 10)  # where nobody tells readers, they look three times in a lease
+        t.advance(100 + 10)  # readers that the server does not wake look three times in a lease
         t.assert_done()
 
 
@@ -257,7 +257,7 @@ def test_an_unknown_like_is_one_sentence(like: str) -> None:
         TestApp(App(), like=like)
 
 
-# To look at and to assert
+# Inspecting and asserting
 
 
 def test_an_assertion_that_fails_shows_the_reason() -> None:

@@ -1,4 +1,4 @@
-"""TestApp and what takes real time: functions in threads, sockets of handlers."""
+"""TestApp with things that take real time: functions in threads, sockets of handlers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches: by size and by time, with parts that fail, and an end that does not hang."""
+"""Batches: by size and by time, with failing parts, and an end that does not hang."""
 
 from __future__ import annotations
 

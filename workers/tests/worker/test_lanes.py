@@ -1,4 +1,4 @@
-"""Runners of messages: none of them ends and leaves work that nobody takes up."""
+"""Runners of messages: none ends while there is work that no other runner takes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def test_what_comes_in_the_moment_in_which_the_last_runner_ends_is_run(
     first, second = Message("s", b"1-0", []), Message("s", b"2-0", [])
     put = runs(done)
     put([first])
-    # The runner takes its step and ends; then comes this; then the loop tells that it has ended.
+    # The runner does its step and ends; then this runs; then the loop reports that it has ended.
     asyncio.get_running_loop().call_soon(put, [second])
     for _ in range(10):
         await asyncio.sleep(0)

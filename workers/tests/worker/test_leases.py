@@ -1,4 +1,4 @@
-"""Who has a message: claims from the dead, leases of the living, the end of a process."""
+"""Owners of messages: claims from dead workers, leases of living ones, the end of a process."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def idle_ms(target: Target) -> int:
 
 
 async def passed(target: Target, ms: int) -> None:
-    """Until so much time has passed on the server."""
+    """Wait until this much time has passed on the server."""
     start_s, start_us = target.client.time()  # type: ignore[misc]
 
     def has_passed() -> bool:
@@ -153,7 +153,7 @@ async def test_a_message_that_kills_its_worker_is_buried_and_its_neighbours_are_
 ) -> None:
     target.add("s", 0, kill="1")
     target.add("s", *range(1, 20))
-    # A worker that stands still for a lease would be charged for an attempt that nobody began.
+    # A worker that stalls for a lease would be charged for an attempt that was not begun.
     settings = {"lease": 2.0, "attempts": 3, "concurrency": 1}
     for _ in range(3):
         process = start(**settings)

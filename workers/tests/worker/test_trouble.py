@@ -1,4 +1,4 @@
-"""A server that goes away, a group that vanishes, a wrong password: wait, make again, or exit."""
+"""A server that goes away, a deleted group, a wrong password: wait, make again, or exit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Troubles(Hooks):
 
 
 def counting(app: App, stream: str = "s") -> list[int]:
-    """An app that writes down what it handles."""
+    """An app that notes the messages it handles."""
     seen: list[int] = []
 
     @app.on(stream)
@@ -85,7 +85,7 @@ async def test_a_worker_goes_on_after_its_connections_were_cut(target: Target) -
 async def test_results_come_once_although_the_connection_is_cut_at_any_byte(
     target: Target,
 ) -> None:
-    """A transaction whose reply is lost has run or has not; both are found out."""
+    """A transaction whose reply is lost has run or has not; the worker finds out which."""
     with Proxy(("127.0.0.1", target.server.port), seed=7) as proxy:
         app = App(f"redis://127.0.0.1:{proxy.port}", group="g", lease=60)
 
@@ -97,7 +97,7 @@ async def test_results_come_once_although_the_connection_is_cut_at_any_byte(
             proxy.cut_each(2000, 20_000)
             proxy.cut()
             target.add("s", *range(2000))
-            # Pauses grow while cuts follow each other: a busy machine would not come to an end.
+            # Pauses grow while cuts follow each other: a busy machine would never finish.
             await until("it is cut often", lambda: proxy.cuts > 10)
             proxy.spare()
             await until("all", lambda: target.client.xlen("out") >= 2000)

@@ -1,4 +1,4 @@
-"""Two servers of each pair of kinds, and a command line that is pointed at the first."""
+"""Two servers for each pair of kinds, and a command line that uses the first."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def cli(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Lines:
-    """The command line; the source is named by the variable."""
+    """The command line; the environment variable names the source."""
     monkeypatch.setenv("FOREBAY_URL", url_of(pair[0]))
     return Lines(pair[0], capsys)
 

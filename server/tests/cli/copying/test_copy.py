@@ -1,4 +1,4 @@
-"""``forebay copy`` from stream to stream: every entry once, on and on, and what is refused."""
+"""``forebay copy`` from stream to stream: every entry once, continuing runs, and refusals."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_following_brings_what_comes_and_tells_what_was_trimmed(cli: Lines, ther
             client.read_many(5)
         wait_until("the last is there", lambda: there.ask("XLEN", "s") == 8)
         assert copy.complaint() == (
-            "forebay: 1 entry of s went while it was copied, trimmed or deleted, and is not in "
+            "forebay: 1 entry of s, trimmed or deleted during the copy, is not in "
             f"s at {url_of(there.server)}"
         )
         assert copy.interrupt() == (130, "")
@@ -138,7 +138,7 @@ def test_somebody_else_who_adds_to_the_target_is_told(cli: Lines, there: Lines) 
         there.ask("XADD", "s", "99-0", "strange", "entry")
         fill(cli, "s", 6, 6)
         code, _, told = copy.end()
-    assert code == 1 and told.startswith("forebay: somebody else adds to s at ")
+    assert code == 1 and told.startswith("forebay: another client adds to s at ")
 
 
 def test_a_stream_without_entries_is_copied_as_nothing(cli: Lines, there: Lines) -> None:
@@ -154,8 +154,8 @@ def test_a_stream_without_entries_is_copied_as_nothing(cli: Lines, there: Lines)
         (["s*", "t"], "a pattern is copied under the names that match: leave out TARGET"),
         (["s", "t", "--follow", "--groups"], "groups are copied once"),
         (["s", "t.csv", "--groups"], "a file holds entries only"),
-        (["s.csv"], "a file is copied to a stream: forebay copy FILE STREAM"),
-        (["a.csv", "b.ndjson"], "a file is copied to a stream"),
+        (["s.csv"], "a file can only be copied to a stream: forebay copy FILE STREAM"),
+        (["a.csv", "b.ndjson"], "a file can only be copied to a stream"),
         (["s", "t", "--format", "xml"], "argument --format: invalid choice: 'xml'"),
     ],
 )
@@ -203,7 +203,7 @@ def test_groups_go_along_with_their_place_consumers_and_pending(cli: Lines, ther
 
 
 def state(cli: Lines) -> Any:
-    """Groups without what changes by itself: places, counters, owners and counts."""
+    """The state of groups without times: positions, counters, owners and counts."""
     stream = dict(zip(*[iter(cli.ask("XINFO", "STREAM", "s"))] * 2, strict=True))
     kept = {name: stream.get(name) for name in (b"last-generated-id", b"entries-added")}
     pending = cli.ask("XPENDING", "s", "g", "-", "+", 100)

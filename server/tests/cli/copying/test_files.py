@@ -10,7 +10,7 @@ import pytest
 from server.tests.support.lines import Lines, feed
 from testkit.servers import ServerProcess
 
-#: A file has one server at its other end; two of the pairs have both kinds.
+#: A file needs only one server; two of the pairs cover both kinds.
 pytestmark = pytest.mark.parametrize("pair", ["forebay > redis", "redis > forebay"], indirect=True)
 
 
@@ -122,7 +122,7 @@ def test_pipes_in_and_out(stream: Lines, pair: tuple[ServerProcess, ServerProces
     ("name", "text", "told"),
     [
         ("s.ndjson", '{"id": "1-0", "fields": {"a": "b"}}\n{\n', "line 2 of"),
-        ("s.ndjson", '{"id": "first", "fields": {"a": "b"}}\n', "has an ID that is none: first"),
+        ("s.ndjson", '{"id": "first", "fields": {"a": "b"}}\n', "an ID that is not valid: first"),
         ("s.csv", "id,a\n1-0,b\n2-0\n", "line 3 of"),
         ("s.csv", "id,a,_more\n1-0,b,{\n", "_more holds no JSON"),
         ("s.csv", "id,a\n1-0,\n", "no fields, and an entry needs one"),

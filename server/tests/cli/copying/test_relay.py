@@ -1,4 +1,4 @@
-"""The relay: pages cut anywhere become the same commands, and what is no page is refused."""
+"""The relay: pages cut anywhere become the same commands, and other replies are refused."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from forebay.cli.copying.relay import Relay
 from forebay.errors import ProtocolError
 from testkit.resp import encode
 
-#: How much a relay has room for at first.
+#: The first size of a relay's buffer.
 FIRST_ROOM = 1 << 20
 
 IDS = st.builds(lambda ms, seq: b"%d-%d" % (ms, seq), st.integers(0, 2**64 - 1), st.integers(0, 9))
 WORDS = st.one_of(st.binary(max_size=12), st.binary(min_size=98, max_size=102))
 ENTRIES = st.lists(st.tuples(IDS, st.lists(WORDS, min_size=2, max_size=8)), max_size=6)
-#: Lengths of the pieces in which bytes come.
+#: Lengths of the pieces in which bytes arrive.
 CUTS = st.lists(st.integers(1, 60), min_size=1, max_size=20)
 
 

@@ -1,4 +1,4 @@
-"""``forebay doctor`` with real servers: what it finds, its exit codes, JSON and help."""
+"""``forebay doctor`` with real servers: its findings, exit codes, JSON and help."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from testkit.servers import ServerProcess, free_port
 from testkit.waiting import wait_until
 
 Make = Callable[..., ServerProcess]
-#: Tests keep a disk busy, which is a problem that the doctor finds; memory is always quick.
+#: Tests keep a disk busy, and the doctor reports that; a disk in memory is always quick.
 QUICK_DISK = ("--dir", "/dev/shm")
 
 
-# A server that is well
+# A healthy server
 
 
 def test_a_forebay_that_has_just_started_is_well(make_forebay: Make, doctor: Doctor) -> None:
@@ -38,7 +38,7 @@ def test_a_forebay_that_has_just_started_is_well(make_forebay: Make, doctor: Doc
     findings = doctor.findings(server.port)
     about_server = {t: f for t, f in findings.items() if f["about"] == "server"}
     assert levels(about_server, "problem", "unknown") == set(), about_server
-    # An interpreted server on a machine that is busy with tests may be slow, and say so.
+    # An interpreted server on a machine that is busy with tests may be slow, and report it.
     assert levels(about_server, "advice") <= {"slow log", "last fork"}, about_server
     assert findings["server"]["sentence"].startswith("Forebay ")
     assert "appendfsync is everysec" in findings["persistence"]["sentence"]
@@ -152,7 +152,7 @@ def test_a_password_is_asked_for_tried_and_never_shown(
 
 
 def with_ann(server: ServerProcess, *may: str) -> ServerProcess:
-    """A server with a user who may do little."""
+    """A server with a user that has few rights."""
     with server.client() as client:
         assert client("ACL", "SETUSER", "ann", "on", ">sesame", "-@all", *may) == "OK"
     return server

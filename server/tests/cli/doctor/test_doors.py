@@ -1,4 +1,4 @@
-"""Who gets in and who reads along: open ports, TLS, files with secrets."""
+"""Who can connect and who can listen in: open ports, TLS, files with secrets."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def patient(settings: dict[str, str], is_open: bool | None = True) -> Patient:
         (EVERYWHERE | {"protected-mode": "no"}, True, Level.PROBLEM, "may read and delete"),
         (HERE | {"bind": "", "protected-mode": "no"}, True, Level.PROBLEM, "Every machine"),
         (HERE | {"bind": "127.0.0.1 10.0.0.5"}, True, Level.ADVICE, "protected mode"),
-        (HERE, None, Level.UNKNOWN, "could not be tried"),
-        ({}, True, Level.UNKNOWN, "could not be tried"),
+        (HERE, None, Level.UNKNOWN, "could not be tested"),
+        ({}, True, Level.UNKNOWN, "could not be tested"),
     ],
 )
 def test_an_open_port_without_a_password(
@@ -52,7 +52,7 @@ def test_an_open_port_without_a_password(
         (HERE, Level.OK, "Only this machine"),
         (EVERYWHERE, Level.ADVICE, "without TLS"),
         (EVERYWHERE | {"tls-port": "6380"}, Level.ADVICE, "port 6379 takes clients without it"),
-        (EVERYWHERE | {"tls-port": "6380", "port": "0"}, Level.OK, "over TLS, at port 6380"),
+        (EVERYWHERE | {"tls-port": "6380", "port": "0"}, Level.OK, "with TLS, at port 6380"),
         (HERE | {"tls-port": "6380", "tls-protocols": "TLSv1.1 TLSv1.2"}, Level.PROBLEM, "tlsv1.1"),
         (HERE | {"tls-port": "6380", "tls-protocols": "TLSv1.2 TLSv1.3"}, Level.OK, "Only this"),
     ],

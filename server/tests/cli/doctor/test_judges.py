@@ -1,4 +1,4 @@
-"""Findings about a server, from numbers as INFO and CONFIG GET tell them."""
+"""Findings about a server, from numbers as INFO and CONFIG GET report them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MB = 1 << 20
 NOW_S = 1_800_000_000
 Judge = Callable[[Patient], Finding]
 
-#: A primary with a replica, on which all is well.
+#: A healthy primary with a replica.
 INFO = {
     "role": "master",
     "redis_version": "7.0.15",
@@ -74,7 +74,7 @@ def patient(
     before: dict[str, str] | None = None,
     slow: tuple[Slow, ...] | None = (),
 ) -> Patient:
-    """A server of which some things differ, watched for ten seconds in which ``before`` changed."""
+    """A server with some facts changed, watched for ten seconds; ``before`` are earlier ones."""
     now = INFO | (info or {})
     first = Look(now | (before or {}), 100.0, NOW_S - 10.0)
     last = Look(now, 110.0, float(NOW_S))
@@ -124,7 +124,7 @@ FAR_BEHIND = str(10_000_000 + 50 * MB)
         ("state=online,offset=10000000,lag=9", "10500000", Level.PROBLEM, "nothing for 9 s"),
         ("state=wait_bgsave,offset=0,lag=0", "10000000", Level.ADVICE, "(state wait_bgsave)"),
         ("state=online,offset=10000000,lag=1", FAR_BEHIND, Level.ADVICE, "reads slower than"),
-        ("state=online,offset=0,lag=1", str(90 * MB), Level.PROBLEM, "now means a full sync"),
+        ("state=online,offset=0,lag=1", str(90 * MB), Level.PROBLEM, "it needs a full sync"),
     ],
 )
 def test_a_replica_is_judged_by_what_it_has_not_confirmed(
@@ -138,7 +138,7 @@ def test_a_replica_is_judged_by_what_it_has_not_confirmed(
 
 
 def test_what_is_written_between_two_confirmations_is_not_behind() -> None:
-    """100 MB in ten seconds: more than the backlog is on its way whenever one looks."""
+    """100 MB in ten seconds: at any moment more than the backlog is in transit."""
     info = {"master_repl_offset": str(110 * MB), "repl_backlog_size": str(4 * MB)}
     info["slave0"] = f"ip=a,port=1,state=online,offset={95 * MB},lag=0"
     (found,) = replicas.replica_findings(patient(info, before={"master_repl_offset": str(10 * MB)}))
@@ -147,7 +147,7 @@ def test_what_is_written_between_two_confirmations_is_not_behind() -> None:
 
 def test_a_primary_that_has_lost_its_replicas_is_told_from_one_that_had_none() -> None:
     (lost,) = replicas.replica_findings(patient({"connected_slaves": "0"}))
-    assert lost.level is Level.ADVICE and "there has been one" in lost.sentence
+    assert lost.level is Level.ADVICE and "there was one" in lost.sentence
     alone = {"connected_slaves": "0", "repl_backlog_active": "0"}
     (never,) = replicas.replica_findings(patient(alone))
     assert never.level is Level.OK
@@ -214,10 +214,10 @@ def test_a_timeout_shorter_than_the_pings_cuts_quiet_links() -> None:
         ("slave 0 0 0", 100_000, Level.OK, "no replica is cut off"),
         (f"slave {256 * MB} 0 0", 100, Level.OK, "after 26 s it is cut off"),
         (f"slave {256 * MB} 0 0", 1000, Level.ADVICE, "which takes about 20 s"),
-        (f"slave {256 * MB} 0 0", 5000, Level.PROBLEM, "begins anew, for ever"),
+        (f"slave {256 * MB} 0 0", 5000, Level.PROBLEM, "starts again, for ever"),
         # The soft limit is reached after 3 s, and endured for 4 more.
         (f"replica {900 * MB} {30 * MB} 4", 100, Level.ADVICE, "after 7 s"),
-        # A hard limit below the backlog counts as large as that.
+        # A hard limit below the backlog counts as the size of the backlog.
         (f"slave {MB} 0 0", 10, Level.ADVICE, "after 6.4 s"),
         ("slave a b c", 10, Level.UNKNOWN, "does not tell"),
     ],
@@ -270,7 +270,7 @@ REPLICA = {
                 "forebay_link_error": "wrong password",
             },
             Level.PROBLEM,
-            "for 5 s, and what is read here is old (wrong password)",
+            "for 5 s, and the data here is old (wrong password)",
         ),
         (
             links.link_finding,
@@ -290,7 +290,7 @@ REPLICA = {
         ),
         (links.link_finding, {"master_link_status": ""}, Level.UNKNOWN, "does not tell"),
         (links.read_only_finding, {}, Level.OK, "Only the primary"),
-        (links.read_only_finding, {"slave_read_only": "0"}, Level.ADVICE, "gone at the next full"),
+        (links.read_only_finding, {"slave_read_only": "0"}, Level.ADVICE, "lost at the next full"),
         (
             links.server_finding,
             {"loading": "1", "loading_loaded_perc": "12.5"},

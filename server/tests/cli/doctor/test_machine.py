@@ -22,7 +22,7 @@ Limit                     Soft Limit           Hard Limit           Units
 Max processes             94000                94000                processes
 Max open files            {soft}                 {hard}                files
 """
-#: A machine on which all is well, and a server on it.
+#: A healthy machine, and a server on it.
 GOOD = {
     "proc/self/limits": LIMITS.format(soft=1024, hard=524288),
     f"proc/{PID}/limits": LIMITS.format(soft=10032, hard=524288),
@@ -49,7 +49,7 @@ def tree_of(root: Path, **changed: str) -> Tree:
 
 
 def running(**facts: int) -> Subject:
-    """A server that runs there and holds 2 GB."""
+    """A running server there that holds 2 GB."""
     given = {"held_bytes": 2 * GB, "rewrite_bytes": GB, **facts}
     return Subject(folder=Path("/var/lib/forebay"), pid=PID, **given)
 
@@ -148,14 +148,14 @@ V1_CGROUP = "9:name=systemd:/\n4:cpu,memory:/docker/abc\n"
             "swap",
             Level.PROBLEM,
             {f"proc/{PID}/status": "VmSwap:\t  409600 kB\n"},
-            "400 MB of the server's memory are on the disk",
+            "400 MB of the server's memory are in swap",
             "vm.swappiness=1",
         ),
         (
             "swap",
             Level.OK,
             {"proc/meminfo": "MemAvailable: 8388608 kB\nSwapTotal: 2097152 kB\n"},
-            "2 GB of swap, and nothing of the server is there",
+            "2 GB of swap, and no memory of the server is in it",
             "",
         ),
         (
@@ -307,11 +307,11 @@ def test_even_a_disk_that_needs_longer_than_there_is_time_is_tried_once(tmp_path
     ("subject", "times", "level", "told"),
     [
         (HERE, syncs(1, 1, 1, 2), Level.OK, "A sync takes 1 ms (p99 2 ms), 800 a second"),
-        (HERE, syncs(20, 20, 20), Level.OK, "with everysec nobody waits"),
-        (ALWAYS, syncs(20, 20, 20), Level.ADVICE, "each write waits so long"),
+        (HERE, syncs(20, 20, 20), Level.OK, "with everysec no client waits"),
+        (ALWAYS, syncs(20, 20, 20), Level.ADVICE, "each write waits this long"),
         (HERE, syncs(*[1] * 9, 150), Level.ADVICE, "too slow for always"),
         (HERE, syncs(*[1] * 9, 1500), Level.PROBLEM, "writers stop"),
-        (HERE, syncs(0.002, 0.002), Level.ADVICE, "no disk is so fast"),
+        (HERE, syncs(0.002, 0.002), Level.ADVICE, "no disk is this fast"),
     ],
 )
 def test_the_speed_of_syncs_is_judged_by_what_waits_for_them(

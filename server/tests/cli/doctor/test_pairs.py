@@ -37,7 +37,7 @@ def pair(start: Start, request: pytest.FixtureRequest) -> Pair:
 
 @contextmanager
 def written_to(node: Node) -> Iterator[None]:
-    """Somebody writes to the server meanwhile."""
+    """A client writes to the server meanwhile."""
     stop = threading.Event()
 
     def write() -> None:
@@ -100,7 +100,7 @@ def test_a_link_that_is_cut_is_a_problem_below_and_advice_above(pair: Pair, doct
     wait_until("a refusal", lambda: not replica.is_linked())
     found = doctor.findings(port_of(replica))["link to the primary"]
     assert found["level"] == "problem" and found["do"].startswith("redis-cli -h 127.0.0.1 -p ")
-    assert "there has been one" in doctor.findings(port_of(primary))["replicas"]["sentence"]
+    assert "there was one" in doctor.findings(port_of(primary))["replicas"]["sentence"]
 
 
 @pytest.mark.parametrize("kind", REPLICATING)

@@ -1,4 +1,4 @@
-"""The small client: addresses, and peers that are no servers or bad ones."""
+"""The small client: addresses, and peers that are not servers or are bad ones."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_command_to_copy_leads_to_the_server_and_asks_for_the_password() -> No
 
 @pytest.fixture
 def peer() -> Iterator[SaySo]:
-    """Something that takes one connection, says these bytes, reads a little and hangs up."""
+    """A peer that accepts one connection, sends these bytes, reads a little and hangs up."""
     threads = []
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -111,10 +111,10 @@ def peer() -> Iterator[SaySo]:
         (b"-ERR max number of clients reached\r\n", "maxclients is reached"),
         (b"-NOAUTH Authentication required.\r\n", "wants a password"),
         (b"-NOPERM no\r\n", "refuses INFO: NOPERM no"),
-        (b"+OK\r\n", "does not say its role"),
-        (b"$-1\r\n", "does not say its role"),
-        (b"*1\r\n$4\r\nrole\r\n", "does not say its role"),
-        (b"$14\r\n:\r\nrole\r\n\xff\xfe:\r\n\r\n", "does not say its role"),
+        (b"+OK\r\n", "does not give its role"),
+        (b"$-1\r\n", "does not give its role"),
+        (b"*1\r\n$4\r\nrole\r\n", "does not give its role"),
+        (b"$14\r\n:\r\nrole\r\n\xff\xfe:\r\n\r\n", "does not give its role"),
     ],
 )
 def test_a_peer_that_cannot_be_talked_to_is_one_sentence(

@@ -1,4 +1,4 @@
-"""Both kinds of server, and a command line that is pointed at one of them."""
+"""Both kinds of server, and a command line that uses one of them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def cli(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Lines:
-    """The command line; the server is named by the variable, as users do."""
+    """The command line; the environment variable names the server, as for users."""
     monkeypatch.setenv("FOREBAY_URL", url_of(server))
     return Lines(server, capsys)

@@ -1,4 +1,4 @@
-"""``forebay add``: fields of all kinds, standard input, and what is wrong with them."""
+"""``forebay add``: fields of all kinds, standard input, and errors about them."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ def test_many_lines_are_pipelined_and_counted(server: ServerProcess, cli: Lines)
         (b"{", "no JSON"),
         (b"[1]", "no object"),
         (b"{}", "no fields"),
-        (b'{"a": 1, "a": 2}', "a name stands twice"),
-        (b'{"a": {"base64": "?"}}', "a base64 that is none"),
+        (b'{"a": 1, "a": 2}', "a name occurs twice"),
+        (b'{"a": {"base64": "?"}}', "a base64 that is not valid"),
         (b'{"id": "1-0", "fields": [["a"]]}', "neither an object nor a list of pairs"),
         (b"\xff", "no JSON"),
     ],

@@ -1,4 +1,4 @@
-"""``forebay consumers``: listed, and deleted without losing what they have."""
+"""``forebay consumers``: list them, and delete them without losing their pending entries."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def test_many_pending_entries_are_handed_over(crew: Lines) -> None:
 def test_a_consumer_alone_is_not_deleted_with_what_it_has(crew: Lines) -> None:
     crew("consumers", "delete", "s", "g", "alice", "--yes")
     assert crew.refused("consumers", "delete", "s", "g", "bob", "--yes") == (
-        "bob has 4 pending entries and is alone; name who takes over with --to NAME, or let them "
-        "go with --drop"
+        "bob has 4 pending entries and is alone; name another consumer with --to NAME, or drop "
+        "them with --drop"
     )
     assert crew("consumers", "delete", "s", "g", "bob", "--drop", "--yes") == "bob is deleted\n"
     assert pending(crew) == [] and consumers(crew) == []

@@ -10,7 +10,7 @@ from testkit.servers import ServerProcess
 
 @pytest.fixture
 def group(cli: Lines) -> Lines:
-    """Five entries; group g was given three and acknowledged one."""
+    """Five entries; group g has read three and acknowledged one."""
     for number in range(1, 6):
         cli.ask("XADD", "s", f"{number}-0", "n", number)
     cli.ask("XGROUP", "CREATE", "s", "g", "0")
@@ -123,7 +123,7 @@ def test_a_group_is_not_moved_over_entries_without_a_yes(
     )
     code, shown = at_terminal([*line[:-1], "$"], b"n\n", server)
     assert code == 1 and "2 entries are never given" in shown
-    assert "Let g of s never have 2 entries? [y/N]" in shown
+    assert "Make g of s skip 2 entries? [y/N]" in shown
     assert last_id(group) == b"3-0"
     assert at_terminal(line, b"y\n", server)[0] == 0
     assert last_id(group) == b"1-0"
@@ -153,7 +153,7 @@ def test_after_a_reset_to_a_moment_its_first_entry_is_next(group: Lines) -> None
 @pytest.mark.parametrize("words", [[], ["--to-id", "1", "--to-time", "2"]])
 def test_a_reset_needs_one_place(words: list[str], group: Lines) -> None:
     told = group.refused("groups", "reset", "s", "g", *words, code=2)
-    assert told.startswith("say where to: --to-time TIME or --to-id ID; try: forebay groups reset")
+    assert told.startswith("give the new place: --to-time TIME or --to-id ID; try: forebay groups")
 
 
 # Delete

@@ -6,7 +6,7 @@ from server.tests.support.lines import Lines, url_of
 
 
 def fill(cli: Lines, count: int) -> None:
-    """So many streams of one entry each."""
+    """Add this many streams of one entry each."""
     with cli.server.client() as client:
         for number in range(count):
             name = b"s:%05d" % number

@@ -137,7 +137,7 @@ def test_a_released_entry_does_not_seem_to_lie_there_for_decades(work: Lines) ->
 @pytest.mark.parametrize("words", [[], ["1-0", "--all"], ["1-0", "--idle", "5m"]])
 def test_it_must_be_said_which_entries(command: list[str], words: list[str], work: Lines) -> None:
     told = work.refused("pending", command[0], "s", "g", *words, *command[1:], code=2)
-    assert told.startswith("say which: IDs, or --idle TIME, --consumer NAME, or --all")
+    assert told.startswith("choose entries: IDs, or --idle TIME, --consumer NAME, or --all")
 
 
 @pytest.mark.parametrize(

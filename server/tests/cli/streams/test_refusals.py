@@ -1,4 +1,4 @@
-"""Servers that are away or refuse: one sentence that says what to do next, for every command."""
+"""Servers that are away or refuse: one sentence says what to do next, for every command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``forebay tail``: the end of streams, what comes, patterns, and looking on at a group."""
+"""``forebay tail``: the end of streams, new entries, patterns, and watching a group."""
 
 from __future__ import annotations
 
@@ -118,12 +118,12 @@ def test_a_server_that_goes_away_ends_it_with_a_sentence(make_forebay, capsys) -
     assert code == 1 and "closed the connection" in told and "; try: " in told
 
 
-# Looking on at a group
+# Watching a group
 
 
 @pytest.fixture
 def group(cli: Lines) -> Lines:
-    """A group that was delivered 1-0 to 3-0 of five; 1-0 is done, bob has 3-0 after alice."""
+    """A group that has read 1-0 to 3-0 of five; 1-0 is done, bob took 3-0 over from alice."""
     add(cli, "s", "1-0", "2-0", "3-0", "4-0", "5-0")
     cli.ask("XGROUP", "CREATE", "s", "g", "0")
     cli.ask("XREADGROUP", "GROUP", "g", "alice", "COUNT", 3, "STREAMS", "s", ">")
@@ -133,7 +133,7 @@ def group(cli: Lines) -> Lines:
 
 
 def state(cli: Lines) -> object:
-    """All that a group could notice."""
+    """All state of a group that watching could change."""
     pending = [[*each[:2], each[3]] for each in cli.ask("XPENDING", "s", "g", "-", "+", 10)]
     consumers = [each[:4] for each in cli.ask("XINFO", "CONSUMERS", "s", "g")]
     return pending, consumers, cli.ask("XINFO", "GROUPS", "s")

@@ -1,4 +1,4 @@
-"""``forebay trim``: what would go, who needs it, and nothing without a yes."""
+"""``forebay trim``: what it would remove, which groups need it, and nothing without a yes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from testkit.servers import ServerProcess
 
 @pytest.fixture
 def stream(cli: Lines) -> Lines:
-    """Ten entries; g has 2-0 and 7-0 pending, h was given four."""
+    """Ten entries; g has 2-0 and 7-0 pending, h has read four."""
     for number in range(1, 11):
         cli.ask("XADD", "s", f"{number}-0", "n", number)
     for group, count in (("g", 10), ("h", 4)):
@@ -69,7 +69,7 @@ def test_with_a_yes_it_goes(words: list[str], stay: list[str], stream: Lines) ->
 
 @pytest.mark.parametrize("words", [["--maxlen", "10"], ["--maxlen", "99"], ["--before", "0"]])
 def test_where_nothing_goes_nobody_is_asked(words: list[str], stream: Lines) -> None:
-    assert stream("trim", "s", *words) == "s has 10 entries, and none of them goes\n"
+    assert stream("trim", "s", *words) == "s has 10 entries, and none is removed\n"
     assert len(ids(stream)) == 10
 
 
@@ -97,7 +97,7 @@ def test_a_long_stream_is_counted_from_its_nearer_end(cli: Lines) -> None:
 def test_it_must_be_said_what_stays(stream: Lines) -> None:
     for words in ([], ["--maxlen", "1", "--before", "2"]):
         told = stream.refused("trim", "s", *words, "--yes", code=2)
-        assert told.startswith("say what stays: --maxlen N, or --before TIME or ID")
+        assert told.startswith("give what stays: --maxlen N, or --before TIME or ID")
     assert "'-1' is no number" in stream.refused("trim", "s", "--maxlen", "-1", code=2)
     assert len(ids(stream)) == 10
 

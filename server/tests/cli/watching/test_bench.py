@@ -1,4 +1,4 @@
-"""``forebay bench``: rows, ratios, nothing left on a server.  What it measures is not asserted."""
+"""``forebay bench``: rows, ratios, nothing left on a server.  The figures are not asserted."""
 
 from __future__ import annotations
 

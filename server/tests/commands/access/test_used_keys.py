@@ -1,9 +1,9 @@
-"""The keys that rules look at are the keys that the command looks up.
+"""Access rules check exactly the keys that a command looks up.
 
-Redis had it otherwise once: in redis#15478 XREAD read streams that nobody had checked, because the
-word STREAMS can also be a group, a consumer or a key.  CVE-2023-36824 and CVE-2023-41053 were keys
-taken from the wrong places, too.  Here random lines, most of them odd, are run for real, and
-the keyspace tells which keys were looked up.
+Redis had errors here: in redis#15478 XREAD read streams that were not checked, because the word
+STREAMS can also be a group, a consumer or a key.  In CVE-2023-36824 and CVE-2023-41053, too, keys
+were taken from the wrong places.  Here random lines, most of them odd, are really run, and the
+keyspace reports which keys were looked up.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WORDS = [
     *(b"STREAMS", b"streams", b"GROUP", b"COUNT", b"BLOCK", b"NOACK", b"CLAIM", b"MAXCOUNT"),
     *(b"MAXSIZE", b"0", b"1", b"2", b"-1", b"x", b">", b"$", b"+", b"0-0", b"g", b"c", *KEYS),
 ]
-#: Keys of this length are looked up each time: no cache answers for them.
+#: Keys of this length are looked up each time: no cache holds them.
 LONG = {key: key * 65 for key in (b"a", b"b", b"streams", b"group", b"block", b"noack")}
 LONG_KEYS = list(LONG.values())
 READ_LINES = 100_000 if compiled() else 10_000
@@ -35,7 +35,7 @@ OTHER_LINES = 20_000
 
 
 class Watched(dict[bytes, Any]):
-    """The values of a database; it notes which keys anybody asks for."""
+    """The values of a database; it notes each key that is looked up."""
 
     def __init__(self) -> None:
         self.asked: set[bytes] = set()
@@ -97,7 +97,7 @@ def test_reads_of_streams_look_up_the_keys_that_were_found_and_no_others(is_grou
         reply = run(client, line)
         asked = {key.encode() for _, _, key in events()}
         found = found_keys(row, line)
-        # No key is there, so each that is asked for is missed; an error ends the asking.
+        # No key exists, so each lookup is a miss; an error ends the lookups.
         assert asked <= found, line
         assert bool(asked) == bool(found), line
         assert isinstance(reply, ReplyError) or asked == found, line
@@ -156,7 +156,7 @@ def test_every_command_looks_up_none_but_the_keys_that_were_found() -> None:
 
 
 def watched() -> tuple[EngineClient, Watched]:
-    """A client whose database notes what is asked for."""
+    """A client whose database notes the keys that are looked up."""
     client = EngineClient()
     values = Watched()
     client.engine.keyspace.databases[0].values = values

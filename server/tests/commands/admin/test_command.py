@@ -1,4 +1,4 @@
-"""COMMAND: the table as clients see it, held against rows captured from redis-server 8.6.3."""
+"""COMMAND: the table as clients see it, compared with rows captured from redis-server 8.6.3."""
 
 import json
 from pathlib import Path
@@ -158,7 +158,7 @@ def _no_handler(ctx: Any, argv: Any) -> None: ...
 
 
 def test_keys_may_stand_behind_their_number_or_after_another() -> None:
-    """Shapes that no command of every table has: DELEX, BITFIELD, EVAL, BITOP."""
+    """Rare shapes: DELEX, BITFIELD, EVAL, BITOP."""
     counted = Keys(0, 0, 0, "RW", lambda argv: list(range(3, 3 + int(argv[2]))))
     rows = [
         Command(

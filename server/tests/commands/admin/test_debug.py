@@ -1,4 +1,4 @@
-"""DEBUG: which clients may use it, and what it answers."""
+"""DEBUG: which clients may use it, and its answers."""
 
 from pathlib import Path
 from typing import Any

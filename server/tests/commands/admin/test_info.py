@@ -13,7 +13,7 @@ HEADINGS = (
     " Errorstats Latencystats Cluster Keyspace"
 )
 
-#: Fields that are there only while an AOF is.
+#: Fields that exist only while the AOF is on.
 NEED_A_LOG = {
     "aof_current_size",
     "aof_base_size",

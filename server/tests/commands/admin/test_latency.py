@@ -99,7 +99,7 @@ def test_help_has_every_subcommand_of_the_table() -> None:
 
 
 def buckets_of(*times_us: int) -> Sequence[int]:
-    """Where an engine counts calls of one command that took so long."""
+    """The buckets of one command after calls of these durations."""
     row = TABLE[b"ping"]
     counts = CallCounts([row])
     for usec in times_us:

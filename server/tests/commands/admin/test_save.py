@@ -1,4 +1,4 @@
-"""SAVE, BGSAVE, BGREWRITEAOF and LASTSAVE: their words; what they do is in server/tests/server."""
+"""SAVE, BGSAVE, BGREWRITEAOF and LASTSAVE: their replies; server/tests/server tests their work."""
 
 from pathlib import Path
 

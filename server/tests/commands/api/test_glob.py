@@ -46,7 +46,7 @@ def model_rest(pattern: bytes, text: bytes, nocase: bool) -> bool:
 
 
 def model_one(pattern: bytes, byte: int, nocase: bool) -> tuple[bool, bytes]:
-    """Whether the first element takes the byte, and the pattern after that element."""
+    """Whether the first element matches the byte, and the pattern after that element."""
 
     def same(other: int) -> bool:
         return lower(other) == lower(byte) if nocase else other == byte
@@ -141,7 +141,7 @@ def adversary(rng: Random) -> bytes:
 
 
 def test_no_pattern_blows_up_on_a_kilobyte() -> None:
-    """A matcher that tries again takes years for one of these: the time-out of a test sees it."""
+    """A backtracking matcher takes years for one of these: the test would time out."""
     rng = Random(36021)
     text = b"a" * 1023 + b"c"
     cases = [adversary(rng) + b"b" for _ in range(500)]

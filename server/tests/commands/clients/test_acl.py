@@ -1,4 +1,4 @@
-"""ACL: what each subcommand answers.  How rules compare with those of Redis: compat/test_acl.py."""
+"""ACL: the answers of each subcommand.  compat/test_acl.py compares rules with those of Redis."""
 
 from __future__ import annotations
 

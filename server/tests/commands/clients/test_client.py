@@ -1,4 +1,4 @@
-"""CLIENT: clients about themselves and about each other."""
+"""CLIENT: commands of clients about themselves and about each other."""
 
 from __future__ import annotations
 

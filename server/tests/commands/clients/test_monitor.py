@@ -1,4 +1,4 @@
-"""MONITOR: every command, when it is run, as it was sent."""
+"""MONITOR: every command, at the time it runs, as it was sent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def watcher(client: EngineClient) -> EngineClient:
 
 
 def shown(watcher: EngineClient) -> list[str]:
-    """What the lines since the last look say, without time and address."""
+    """The new lines, without time and address."""
     return [text.split("] ")[1] for text in watcher.messages()]
 
 
@@ -123,7 +123,7 @@ def test_whoever_watches_does_not_touch_the_keys(watcher: EngineClient) -> None:
 
 
 class FineTicker(Ticker):
-    """Some microseconds of the turn have gone by."""
+    """A clock that is some microseconds into the turn."""
 
     def wall_us(self, now_ms: int) -> int:
         return now_ms * 1000 + 42

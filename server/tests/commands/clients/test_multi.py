@@ -1,4 +1,4 @@
-"""MULTI, EXEC, DISCARD: queueing, running, giving up."""
+"""MULTI, EXEC, DISCARD: queue, run, discard."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """SSUBSCRIBE, SUNSUBSCRIBE, SPUBLISH, PUBSUB SHARD*, READONLY: one node without a cluster.
 
-The expectations are what redis-server 8.6.3 answers.
+The expected replies are those of redis-server 8.6.3.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""COPY: an equal value at another key, which shares nothing with the first."""
+"""COPY: an equal value at another key, independent of the first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DUMP: a value as bytes that carry all of it."""
+"""DUMP: a value as bytes that hold all of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EXISTS, TOUCH, TYPE, DBSIZE: looking at keys without changing them."""
+"""EXISTS, TOUCH, TYPE, DBSIZE: asking about keys without changing them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EXPIRE, PEXPIRE, EXPIREAT, PEXPIREAT, PERSIST: setting and taking away expiry times."""
+"""EXPIRE, PEXPIRE, EXPIREAT, PEXPIREAT, PERSIST: set and remove expiry times."""
 
 from __future__ import annotations
 

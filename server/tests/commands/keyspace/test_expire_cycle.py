@@ -1,4 +1,4 @@
-"""The cycle that removes keys past their time though nobody looks at them."""
+"""The cycle that removes expired keys that no client accesses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from forebay.commands.keyspace.expiry import expire_cycle, next_expiry_ms
 from server.tests.support.keyspace_events import listen
 from testkit.engine_client import BLOCKED, START_MS, EngineClient
 
-#: How many keys go in one turn (engine.py).
+#: How many keys are removed in one turn (engine.py).
 EXPIRY_BUDGET = 500
 
 

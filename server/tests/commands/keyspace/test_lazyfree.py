@@ -1,6 +1,6 @@
-"""``lazyfreed_objects``: what Redis leaves to a thread, counted as 8.6.3 counts it.
+"""``lazyfreed_objects``: objects that Redis frees in a thread, counted as 8.6.3 counts them.
 
-The numbers come from a redis-server 8.6.3; nothing is left to a thread here.
+The numbers come from a redis-server 8.6.3; Forebay frees nothing in a thread.
 """
 
 from __future__ import annotations

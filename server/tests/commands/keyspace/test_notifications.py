@@ -1,4 +1,4 @@
-"""Keyspace events: which are published, and on which channels."""
+"""Keyspace events: which ones are published, and on which channels."""
 
 from __future__ import annotations
 

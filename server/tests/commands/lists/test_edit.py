@@ -31,7 +31,7 @@ def test_setting_needs_an_element_to_replace(client: EngineClient) -> None:
     assert client("LSET l -1 z") == "OK"
     assert content(client) == "a b c a b z"
     assert client("LSET l 6 z") == ReplyError("ERR index out of range")
-    # Redis 8.6 looks at the lower half of such a number.
+    # Redis 8.6 uses only the lower half of such a number.
     assert client("LSET l 4294967296 z") == ReplyError("ERR index out of range")
     assert client("LSET missing 0 z") == ReplyError("ERR no such key")
     assert client.effects() == [[b"LSET", b"l", b"-1", b"z"]]

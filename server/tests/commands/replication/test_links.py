@@ -1,4 +1,4 @@
-"""REPLCONF, PSYNC, SYNC: a replica made by hand says each word and sees each byte of the answer."""
+"""REPLCONF, PSYNC, SYNC: a hand-made replica sends each word and checks each byte of the answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def node(rig: SimRig) -> SimNode:
 
 
 def received(client: SimClient) -> bytes:
-    """All that has come, whatever it is."""
+    """All bytes that have arrived."""
     data = b""
     try:
         while piece := client.socket.recv(1 << 18):
@@ -41,14 +41,14 @@ def received(client: SimClient) -> bytes:
 
 
 def answer(rig: SimRig, client: SimClient, *words: str | int) -> bytes:
-    """What a link says next; signs of life are left out."""
+    """The next answer on a link; pings are left out."""
     client.send(*words)
     rig.rounds(3)
     return received(client).lstrip(b"\n")
 
 
 def copy_of(data: bytes) -> tuple[bytes, bytes]:
-    """The answer to PSYNC or SYNC: its first line, and the copy of all data, which is whole."""
+    """The answer to PSYNC or SYNC: its first line, and the whole copy of all data."""
     line, rest = b"", data
     if data.startswith(b"+"):
         line, rest = data.split(b"\r\n", 1)
@@ -188,7 +188,7 @@ def test_a_replica_that_was_away_gets_what_it_missed(
         assert link("REPLCONF", *options) == "OK"
     link.send("PSYNC", replid, offset + 1)
     node.turn()
-    node.turn()  # the stream follows when the answer is gone
+    node.turn()  # the stream follows after the answer
     assert received(link) == f"+CONTINUE{first.format(id=replid)}\r\n".encode() + SET
     assert node.engine.stats.partial_syncs == 1
 

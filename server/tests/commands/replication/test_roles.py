@@ -1,4 +1,4 @@
-"""REPLICAOF, ROLE, FAILOVER: who decides what the data is."""
+"""REPLICAOF, ROLE, FAILOVER: which server is the primary."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEEDS_TARGET = "ERR FAILOVER with force option requires both a timeout and targe
 
 @pytest.fixture
 def followed(make_rig: MakeRig) -> SimNode:
-    """A primary with one replica, which stands still from now on."""
+    """A primary with one replica, which is paused from now on."""
     primary, _ = chain(make_rig(2))
     return primary
 

@@ -53,7 +53,7 @@ def test_with_always_it_answers_at_once(tmp_path: Path) -> None:
 def test_it_asks_the_disk_at_once_and_answers_when_the_disk_has_it(
     tmp_path: Path, policy: str
 ) -> None:
-    """No time passes on the server's clock: the sync of every second is not what it waits for."""
+    """No time passes on the server's clock: it does not wait for the sync of every second."""
     with DurableServer(tmp_path, appendfsync=policy) as server:
         client = server.client()
         client("SET", "a", "1")

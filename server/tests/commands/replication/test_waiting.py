@@ -1,6 +1,6 @@
-"""WAIT and WAITAOF beside replicas: whom they count, when they answer.
+"""WAIT and WAITAOF with replicas: which replicas they count, when they answer.
 
-test_waitaof.py has the disk of the server alone.
+test_waitaof.py tests the server's own disk without replicas.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def test_where_the_keys_of_a_script_stand() -> None:
     assert spec[5] == [b"type", b"keynum", b"spec", keynum]
 
 
-# What a script leaves
+# The effects of a script
 
 
 def test_what_a_script_did_is_recorded_as_plain_commands_with_absolute_times() -> None:

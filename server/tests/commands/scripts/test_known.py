@@ -1,4 +1,4 @@
-"""Every well-known script gives the outcome of a real server, in every case."""
+"""Every well-known script gives the result of a real server, in every case."""
 
 from __future__ import annotations
 

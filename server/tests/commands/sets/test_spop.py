@@ -1,4 +1,4 @@
-"""SPOP and SRANDMEMBER: every member is as likely as any other, and nothing is walked twice."""
+"""SPOP and SRANDMEMBER: every member is equally likely, and nothing is walked twice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from server.tests.support.keyspace_events import listen
 from server.tests.support.replies import SYNTAX, WRONGTYPE
 from testkit.engine_client import EngineClient, ReplyError
 
-#: 99.9 % of fair dice with 9 degrees of freedom stay below.
+#: Fair random choices stay below this in 99.9 % of runs (9 degrees of freedom).
 CHI_SQUARE = 27.9
 
 

@@ -1,4 +1,4 @@
-"""SSCAN: small sets at once, large ones in a walk that misses no member that stays."""
+"""SSCAN: small sets in one reply, large ones in a walk that misses no member that stays."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_pattern_leaves_out_what_does_not_fit() -> None:
 def test_nothing_is_scanned_where_nothing_is() -> None:
     client = filled(1)
     assert client("SSCAN missing 5") == [b"0", []]
-    # As in Redis, options are not even looked at.
+    # As in Redis, options are not checked.
     assert client("SSCAN missing 0 COUNT x") == [b"0", []]
 
 

@@ -1,4 +1,4 @@
-"""FB.COLUMNS says in columns what XRANGE says in entries."""
+"""FB.COLUMNS returns in columns what XRANGE returns in entries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def words(data: bytes, size: int) -> list[int]:
 
 
 def columns(client: EngineClient, key: str, *args: Any) -> list[Any]:
-    """What FB.COLUMNS answers: how many entries, and the parts of the block."""
+    """The answer of FB.COLUMNS: the number of entries, and the parts of the block."""
     block = client("FB.COLUMNS", key, *args)
     assert isinstance(block, bytes), block
     count, number, *lengths = words(block[: 16 + 8 * words(block[8:16], 8)[0]], 8)

@@ -1,4 +1,4 @@
-"""The effects of group commands, run elsewhere, give the same state."""
+"""The recorded effects of group commands, run on another server, give the same state."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ COMMANDS = st.one_of(
 
 
 def state(client: EngineClient) -> Any:
-    """The whole stream, except the times at which consumers were last seen: no AOF has them."""
+    """The whole stream, except the times at which consumers were last seen: the AOF lacks them."""
     client("HELLO", "3")
     info = client("XINFO", "STREAM", "s", "FULL", "COUNT", "0")
     for group in info[b"groups"]:
@@ -83,6 +83,6 @@ def test_running_the_records_again_gives_the_same_stream(commands: list[list[str
     for record in client.effects():
         twin(*record)
     assert state(twin) == state(client)
-    # In which order pending entries are given out again is part of the state too.
+    # The order in which pending entries are delivered again is part of the state too.
     claim_all = ["XREADGROUP", "GROUP", "g", "probe", "CLAIM", "0", "STREAMS", "s", ">"]
     assert twin(*claim_all) == client(*claim_all)

@@ -1,8 +1,8 @@
-"""The keys that XREAD and XREADGROUP are said to use are the keys that they use.
+"""The reported keys of XREAD and XREADGROUP are the keys that they really use.
 
 Access rules, COMMAND GETKEYS and the commands themselves must agree on every
-line, however a group, a consumer or a key is called: a line whose keys are
-seen differently by two of them is a way around the rules.
+line, whatever the names of groups, consumers and keys are.  A line with different
+keys for two of them would be a way around the rules.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def test_a_spoiled_line_reads_no_key_that_it_does_not_announce(
             client.engine.blocking.unblock(client.session, None)
             client.read()
         elif not isinstance(reply, ReplyError):
-            # Keys with nothing to say are left out; the others come in their order.
+            # Keys without new entries are left out; the others keep their order.
             rest = iter(announced)
             assert announced and all(key in rest for key, _ in reply or []), line
             served += 1

@@ -1,7 +1,7 @@
-"""The effects of trims and deletions, run elsewhere, give the same stream.
+"""The recorded effects of trims and deletions, run on another server, give the same stream.
 
-The twin cuts its nodes elsewhere, as a server with other settings or a stream
-rebuilt from its entries does: only exact records can lead it to the same entries.
+The other server splits its nodes differently, as with other settings or after a rebuild
+from the entries: only exact records can give it the same entries.
 """
 
 from __future__ import annotations

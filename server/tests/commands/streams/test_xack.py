@@ -1,4 +1,4 @@
-"""XACK: the group is done with entries."""
+"""XACK: acknowledge entries of a group."""
 
 from __future__ import annotations
 

@@ -321,7 +321,7 @@ def test_an_option_without_its_value_is_read_as_the_id(client: EngineClient) -> 
     assert client("XADD", "s", "NOMKSTREAM", "IDMP", "p") == BAD_ID
 
 
-# What it leaves for others
+# Its effects
 
 
 def test_the_record_holds_the_id_that_was_chosen(client: EngineClient) -> None:

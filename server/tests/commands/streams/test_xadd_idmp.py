@@ -136,7 +136,7 @@ def test_who_replays_the_aof_may_give_the_id_too(client: EngineClient) -> None:
 def test_an_entry_of_more_than_a_gibibyte_is_refused(client: EngineClient) -> None:
     argv = argv_of([b"XADD", b"s", b"1-0", b"f", bytes(MIB), *[b""] * 2048])
     spans: array[int] = argv.spans
-    # The same mebibyte many times: nobody needs to hold a gibibyte to say no to it.
+    # The same mebibyte many times: refusing a gibibyte does not need a gibibyte of memory.
     for i in range(5, len(argv)):
         spans[2 * i], spans[2 * i + 1] = spans[8], MIB
     client.engine.call(client.session, argv, client.now_ms)

@@ -1,4 +1,4 @@
-"""XAUTOCLAIM: take over entries that have been idle for long."""
+"""XAUTOCLAIM: take over entries that have been idle for a long time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from server.tests.support.stream_client import deliver, stream_client
 from testkit.engine_client import START_MS, EngineClient, ReplyError
 
 MOST = 9223372036854775807
-# LONG_MAX / 16: what Redis takes at most.
+# LONG_MAX / 16: the highest COUNT of Redis.
 MOST_COUNT = 576460752303423487
 BAD_COUNT = ReplyError("ERR COUNT must be > 0")
 MAX_ID = "18446744073709551615-18446744073709551615"

@@ -1,4 +1,4 @@
-"""XCFGSET: how long and how many messages a stream remembers by producer."""
+"""XCFGSET: how long, and how many messages per producer, a stream remembers."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def claims(
     return line.encode().split()
 
 
-# What it does
+# Its results
 
 
 def test_it_answers_the_entries_it_claimed(client: EngineClient) -> None:
@@ -221,7 +221,7 @@ def test_creating_the_consumer_raises_an_event_and_claiming_does_not(
     assert events == [b"__keyevent@0__:xgroup-createconsumer"]
 
 
-# What is recorded
+# Its effects
 
 
 def test_a_run_of_claims_is_one_record(client: EngineClient) -> None:

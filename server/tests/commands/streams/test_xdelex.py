@@ -1,4 +1,4 @@
-"""XDELEX: entries deleted by ID, with a say in what happens to consumer groups."""
+"""XDELEX: entries deleted by ID, with a policy for consumer groups."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_the_ids_must_be_there(client: EngineClient) -> None:
 def test_a_policy_alone_lacks_its_ids(client: EngineClient) -> None:
     arity = ReplyError("ERR wrong number of arguments for 'xdelex' command")
     assert client("XDELEX", "s", "KEEPREF") == arity
-    # With words enough for the table, only repeated policies could come without IDS.
+    # With enough words for the table, only repeated policies can be there without IDS.
     assert client("XDELEX", "s", "KEEPREF", "KEEPREF", "KEEPREF") == SYNTAX
 
 

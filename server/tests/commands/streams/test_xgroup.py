@@ -273,7 +273,7 @@ def test_delconsumer_of_a_consumer_without_pending_is_recorded_too(client: Engin
     assert len(client.effects()) == 1
 
 
-# What they have in common
+# Common rules
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""XIDMPRECORD: put a known message back into a stream's memory."""
+"""XIDMPRECORD: restore a known message in a stream's memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""XINFO: streams, groups and consumers from inside."""
+"""XINFO: details of streams, groups and consumers."""
 
 from __future__ import annotations
 
@@ -306,7 +306,7 @@ def test_consumers_of_an_empty_group_is_an_empty_array(client: EngineClient) -> 
     assert client.raw("XINFO", "CONSUMERS", "s", "h") == b"*0\r\n"
 
 
-# What they have in common
+# Common rules
 
 
 @pytest.mark.parametrize("call", [["STREAM"], ["GROUPS"], ["CONSUMERS", "g"]])

@@ -26,7 +26,7 @@ def row(client: EngineClient, entry_id: str) -> Any:
 
 
 def zone(client: EngineClient) -> list[bytes]:
-    """The IDs that are given out before all others, in that order."""
+    """The IDs that are delivered before all others, in that order."""
     reply = client("XREADGROUP", "GROUP", "g", "probe", "CLAIM", "900000", "STREAMS", "s", ">")
     return [] if reply is None else [entry[0] for entry in reply[0][1]]
 

@@ -1,4 +1,4 @@
-"""XPENDING: what was delivered and not acknowledged."""
+"""XPENDING: entries that were delivered and not acknowledged."""
 
 from __future__ import annotations
 

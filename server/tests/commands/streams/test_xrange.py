@@ -1,4 +1,4 @@
-"""XRANGE and XREVRANGE: entries between two IDs, one way or the other."""
+"""XRANGE and XREVRANGE: entries between two IDs, in either direction."""
 
 from __future__ import annotations
 

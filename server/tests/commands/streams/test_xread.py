@@ -31,7 +31,7 @@ def client() -> EngineClient:
 
 
 def read(client: EngineClient, *words: str) -> dict[str, list[str]] | None:
-    """The IDs that came, by stream."""
+    """The IDs that were returned, by stream."""
     reply = client("XREAD", *words)
     if reply is None:
         return None

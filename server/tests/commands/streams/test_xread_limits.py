@@ -113,7 +113,7 @@ def test_an_entry_is_begun_as_long_as_the_size_is_not_reached(
     client("HELLO", protocol)
     size = entry_bytes(client)
     for entries in (1, 2, 3, 4):
-        # What stands before the entries: the two array heads, and the key.
+        # The bytes before the entries: the two array heads, and the key.
         whole = len(client.raw("XREAD", "COUNT", str(entries), "STREAMS", "a", "0"))
         reached = client("XREAD", "MAXSIZE", str(whole), "STREAMS", "a", "0")
         short = client("XREAD", "MAXSIZE", str(whole - size + 1), "STREAMS", "a", "0")

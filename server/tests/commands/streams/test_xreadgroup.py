@@ -287,7 +287,7 @@ def test_of_repeated_options_the_last_counts(client: EngineClient) -> None:
     assert list(consumers(client)) == [b"bob"]
 
 
-# What it leaves for others
+# Its effects
 
 
 def claim_record(who: bytes, *entry_ids: bytes, last: bytes, count: bytes = b"1") -> list[bytes]:

@@ -1,4 +1,4 @@
-"""XREADGROUP that waits: in which order, until when, and what ends the wait."""
+"""Blocking XREADGROUP: the order of clients, the time limit, and what ends the wait."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_waiting_again_and_again_keeps_the_deadline(client: EngineClient) -> Non
     readers = [waiting(client, "a", block_ms=100), waiting(client, "b", block_ms=100)]
     for n in range(1, 5):
         client.sleep(20)
-        # Somebody else has the entry already when their turn comes.
+        # Another client has the entry already when their turn comes.
         in_exec(client, f"XADD s {n}-0 f v", "XREADGROUP GROUP g thief STREAMS s >")
     client.sleep(19)
     assert [reader.read() for reader in readers] == [BLOCKED, BLOCKED]
@@ -133,7 +133,7 @@ def test_in_a_transaction_it_answers_at_once(client: EngineClient) -> None:
     assert client("EXEC") == [None]
 
 
-# What becomes of the key
+# Changes of the key
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_a_group_set_back_is_noticed_with_the_next_entry(client: EngineClient) -
     assert reader.read() == entries(1, 2)
 
 
-# What is recorded
+# Its effects
 
 
 def test_the_record_of_a_served_wait_follows_the_entry(client: EngineClient) -> None:

@@ -31,7 +31,7 @@ def read(client: EngineClient, *options: str, who: str = "carol") -> Any:
 
 
 def claim(client: EngineClient, min_idle: int, *options: str, who: str = "carol") -> list[Any]:
-    """What came: (ID, idle, previous deliveries)."""
+    """The returned entries: (ID, idle, previous deliveries)."""
     reply = read(client, "CLAIM", str(min_idle), *options, who=who)
     return [] if reply is None else [(e[0].decode(), e[2], e[3]) for e in reply[0][1]]
 

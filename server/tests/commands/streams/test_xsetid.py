@@ -1,4 +1,4 @@
-"""XSETID: a stream's last ID and counters, set by hand."""
+"""XSETID: set a stream's last ID and counters."""
 
 from __future__ import annotations
 

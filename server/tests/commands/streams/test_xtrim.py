@@ -1,4 +1,4 @@
-"""XTRIM: a stream made shorter from its old end."""
+"""XTRIM: remove the oldest entries of a stream."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def live(client: EngineClient) -> list[int]:
     return [int(entry[0].partition(b"-")[0]) for entry in client("XRANGE", "s", "-", "+")]
 
 
-# What goes
+# Which entries are removed
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_words_are_checked_before_the_type(client: EngineClient) -> None:
     assert client("XTRIM", "s", "MAXLEN") == client("XTRIM") == arity
 
 
-# What it leaves for others
+# Its effects
 
 
 @pytest.mark.parametrize(

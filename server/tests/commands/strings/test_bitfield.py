@@ -37,7 +37,7 @@ def test_without_operations_nothing_happens(client: EngineClient) -> None:
     assert client("EXISTS k") == 0
 
 
-# What redis-server 8.6.3 answers to the second operation, and what it holds then.
+# The answer of redis-server 8.6.3 to the second operation, and its value afterwards.
 @pytest.mark.parametrize(
     ("field", "before", "change", "results"),
     [

@@ -1,4 +1,4 @@
-"""Comparing and writing at once: DIGEST, DELEX, and SET with IFEQ, IFNE, IFDEQ, IFDNE."""
+"""Compare and write in one step: DIGEST, DELEX, and SET with IFEQ, IFNE, IFDEQ, IFDNE."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def client() -> EngineClient:
     return client
 
 
-# What redis-server 8.6.3 answers.
+# The answers of redis-server 8.6.3.
 @pytest.mark.parametrize(
     ("text", "digest"),
     [("abc", b"78af5f94892f3950"), ("", b"2d06800538d394c2"), ("x" * 300, b"a5d1b4607dc83554")],

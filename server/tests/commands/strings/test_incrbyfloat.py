@@ -22,7 +22,7 @@ def client() -> EngineClient:
     return EngineClient()
 
 
-# What redis-server 8.6.3 on x86-64 answers.
+# The answers of redis-server 8.6.3 on x86-64.
 @pytest.mark.parametrize(
     ("before", "increment", "after"),
     [

@@ -23,7 +23,7 @@ def client() -> EngineClient:
 
 
 def bits_of(text: bytes) -> list[int]:
-    """The simplest truth about bits."""
+    """The bits of a string, by the simplest method."""
     return [byte >> (7 - i) & 1 for byte in text for i in range(8)]
 
 

@@ -1,4 +1,4 @@
-"""AOFs with unfinished ends, and AOFs that are damaged: what is cut, what stops the start."""
+"""AOFs with unfinished ends, and damaged AOFs: which bytes are cut, and what stops the start."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UNITS = (ONE, TWO, THREE, FOUR)
 
 
 def copies(disk: ForgetfulDisk) -> dict[int, bytes]:
-    """What was put aside: offset -> bytes."""
+    """The bytes that were put aside: offset -> bytes."""
     found = {}
     for path, data in disk.files().items():
         if ".corrupt-" in path:
@@ -155,7 +155,7 @@ def test_a_flip_of_any_bit_is_never_loaded_as_if_nothing_had_happened(bit: int) 
             assert disk.read(increment(1)) == damaged
         else:
             cut += 1
-            # All of it is there only if a seal alone was hit: the first, or the last.
+            # Everything is there only if the damage hit just a seal: the first, or the last.
             assert content in states, (at, bit)
             assert content != states[-1] or at < 15 or at >= len(text) - 15, (at, bit)
     assert refused > 0 and cut > 0

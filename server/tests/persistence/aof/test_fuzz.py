@@ -1,4 +1,4 @@
-"""AOFs that were cut up, mixed and overwritten: a prefix of the truth, or a clear refusal."""
+"""AOFs that were cut up, mixed and overwritten: a prefix of the true data, or a clear refusal."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ FOUR = command("SET", "k", b"x" * 300)
 UNITS = (ONE, TWO, THREE, FOUR)
 
 
-# What is good
+# Good AOFs
 
 
 def test_ranges_hold_commands_and_no_comments(tmp_path: Path) -> None:

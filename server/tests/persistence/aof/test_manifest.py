@@ -1,4 +1,4 @@
-"""The manifest: what Redis writes is read, what breaks the rules is refused."""
+"""The manifest: those of Redis are read, and broken ones are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comments that say where in a primary's stream a unit leads to: an AOF knows its last one."""
+"""Comments with the position in a primary's stream after a unit: an AOF knows its last one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ELSEWHERE = Position("b" * 40, 7)
 
 
 def place_of(disk: Disk) -> Position | None:
-    """Where the data stands that the AOF holds."""
+    """The position of the data that the AOF holds."""
     text = load(disk, "data")[1].position
     return None if text is None else parse_position(text)
 
@@ -26,10 +26,10 @@ def place_of(disk: Disk) -> Position | None:
         ([seal_all(ONE, TWO)], None),
         ([seal_all(ONE + HERE.line())], HERE),
         ([seal_all(ONE + HERE.line(), TWO + LATER.line())], LATER),
-        # What follows has no place in that stream.
+        # Later units have no position in that stream.
         ([seal_all(ONE + HERE.line(), TWO)], None),
         ([seal_all(ONE + HERE.line()), seal_all(TWO)], None),
-        # A Redis went on with the file, or nobody knows who.
+        # A Redis, or an unknown program, has appended to the file.
         ([seal_all(ONE + HERE.line()) + ONE], None),
         ([seal_all(ONE + HERE.line()), ONE + LATER.line()], None),
         # Files without a unit change nothing.

@@ -1,4 +1,4 @@
-"""The AOF and a real redis-server: what one of them wrote, the other goes on with."""
+"""The AOF and a real redis-server: each continues with an AOF that the other wrote."""
 
 from __future__ import annotations
 

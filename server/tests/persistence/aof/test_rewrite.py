@@ -1,4 +1,4 @@
-"""A keyspace written as commands and run again is the same keyspace."""
+"""A keyspace written as commands and replayed is the same keyspace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEYSPACES = 100 if forebay.compiled() else 25
 
 
 def commands(client: EngineClient, options: RewriteOptions | None = None) -> list[list[bytes]]:
-    """What the keyspace of a client becomes."""
+    """The commands for the keyspace of a client."""
     text = commands_only(rewritten(client.engine.keyspace, options))
     return [parse(command) for command in split_replies(text)]
 
@@ -176,7 +176,7 @@ def test_a_group_that_has_read_more_than_was_added_comes_back() -> None:
     )
 
 
-# -- ghosts: what points at entries that are gone -----------------------------------
+# -- ghosts: references to deleted entries ------------------------------------------
 
 
 @pytest.mark.parametrize(

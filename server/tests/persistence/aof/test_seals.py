@@ -1,4 +1,4 @@
-"""Seals and marks, and the one buffer that a turn becomes."""
+"""Seals and marks, and the one buffer that holds a whole turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The window over an AOF: how much of the file it holds at a time, and what the walk finds."""
+"""The window over an AOF: how much of the file it holds at a time, and what it finds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_window_grows_for_what_is_not_walked_yet() -> None:
 
 
 def good_bytes(text: bytes, size: int) -> tuple[bytes, list[int]]:
-    """What is good to run of a file that comes in pieces of this size, and where it stood."""
+    """The bytes that may be run from a file read in pieces of this size, and their places."""
     scanner = AofScanner(len(text), 0, 0)
     found, places = b"", []
     for at in range(0, len(text), size):

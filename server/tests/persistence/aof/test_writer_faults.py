@@ -1,4 +1,4 @@
-"""The live AOF on a disk that fails: nothing is lost, and only data on disk is called safe."""
+"""The live AOF on a failing disk: nothing is lost, and only data on disk counts as safe."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_after_a_failed_sync_no_later_one_is_believed(in_thread: bool) -> None:
     assert aof.is_suspect and aof.synced_offset == 0
     aof.append(*units(TWO))
     assert disk.read(aof.path).count(b"#SYNC:") == disk.read(aof.path).count(b"#SYNC:0")
-    # Only what comes from memory ends that.
+    # Only a new base from memory ends that.
     aof.rotate()
     aof.adopt(write_base(disk, ONE + TWO), "aof")
     assert not aof.is_suspect
@@ -210,7 +210,7 @@ def test_after_a_suspect_file_the_next_one_is_empty_so_that_a_lost_end_can_be_cu
     disk.before = lambda operation: None
     aof.rotate()
     assert disk.read(aof.path) == b""
-    # Power fails, and takes what the failed sync had left.
+    # Power fails, and the data of the failed sync is lost.
     files = {**disk.files(), torn: whole[:-30]}
     assert load(ForgetfulDisk(files), "data")[0] == ONE
     aof.append(*units(THREE))
@@ -221,7 +221,7 @@ def test_after_a_suspect_file_the_next_one_is_empty_so_that_a_lost_end_can_be_cu
 
 
 def live(aof: AofWriter, disk: ForgetfulDisk, written: list[bytes]) -> None:
-    """Some life of an AOF; a step that fails is done again, as a server would."""
+    """A life of an AOF; a failed step is repeated, as a server does."""
 
     def again(step: object, *args: object) -> None:
         for _ in range(2):
@@ -270,12 +270,12 @@ def test_whichever_operation_fails_once_nothing_is_lost() -> None:
         disk.before = before
         written: list[bytes] = []
         live(aof, disk, written)
-        # A base in the AOF holds all that came before it.
+        # A base in the AOF holds all data from before it.
         assert load(disk, "data")[0] == b"".join(written), at
 
 
 def test_a_manifest_of_a_newer_number_is_never_overwritten_with_another_meaning() -> None:
-    """The folder cannot be synced: nobody knows which manifest is there, so both must be true."""
+    """The folder cannot be synced: either manifest may be on disk, so both must be true."""
     disk = ForgetfulDisk()
     aof = new_aof(disk, "data")
     aof.append(*units(ONE))

@@ -1,4 +1,4 @@
-"""CRC-64: the value that everybody agrees on, and slices that add up."""
+"""CRC-64: the standard check value, and slices that add up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from forebay.persistence.rdb import crc64
 
 
 def bit_by_bit(crc: int, data: bytes) -> int:
-    """The definition, as slow as it is plain."""
+    """The definition: slow and plain."""
     for byte in data:
         crc ^= byte
         for _ in range(8):

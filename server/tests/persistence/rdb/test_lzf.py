@@ -1,4 +1,4 @@
-"""LZF: compressed data comes back, and damaged data is refused."""
+"""LZF: compressed data can be restored, and damaged data is refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forebay.persistence.rdb import lzf
 
 
 def there_and_back(data: bytes) -> int:
-    """Compress and expand; the compressed size, 0 if it was not worth it."""
+    """Compress and expand; returns the compressed size, 0 if compression gained nothing."""
     packed = lzf.compress(data)
     if packed is None:
         return 0

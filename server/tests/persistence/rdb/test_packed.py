@@ -1,4 +1,4 @@
-"""Lists and sets in the packed forms of Redis: written by hand, whole and damaged."""
+"""Lists and sets in the packed forms of Redis, built byte by byte: whole and damaged."""
 
 from __future__ import annotations
 

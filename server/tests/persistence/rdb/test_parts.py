@@ -1,4 +1,4 @@
-"""Lengths, numbers and strings of an RDB file: as Redis writes them, and no way around a check."""
+"""Lengths, numbers and strings of an RDB file: written as in Redis, and always checked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from forebay.persistence.rdb.reader import RdbReader, read_bytes
 from forebay.persistence.rdb.writer import RdbWriter
 from testkit.rdb_files import Source
 
-#: What the writer gathers before its sink gets it.
+#: How many bytes the writer gathers before it calls its sink.
 PIECE = 1 << 20
 LENGTHS = [
     (0, "00"),
@@ -142,7 +142,7 @@ def test_what_runs_out_or_makes_no_sense_is_refused_with_an_offset(data: str) ->
     raw = bytes.fromhex(data)
     for method in ("string", "skip_string"):
         if method == "skip_string" and data.startswith("c3") and len(raw) > 5:
-            continue  # what is stepped over is not expanded
+            continue  # a skipped string is not expanded
         with pytest.raises(CorruptDataError, match=r"at offset \d+"):
             getattr(read_bytes(raw, len(raw)), method)()
 

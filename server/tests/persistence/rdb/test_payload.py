@@ -1,4 +1,4 @@
-"""Payloads of DUMP: one value, a version, a checksum, and the smallest type that holds it all."""
+"""Payloads of DUMP: one value, a version, a checksum, in the lowest type that holds all of it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from testkit.rdb_files import sealed
 
 KEYSPACES = 20 if forebay.compiled() else 2
 
-#: What redis-server 7.0.15 answered to DUMP, and what it had stored.
+#: The answers of redis-server 7.0.15 to DUMP, and the stored values.
 FROM_REDIS: list[tuple[str, Any]] = [
     ("000568656c6c6f0a006372df766534200a", b"hello"),
     ("00c00a0a006e9f57450eae63bb", b"10"),

@@ -1,4 +1,4 @@
-"""A keyspace to a file and back: no version loses anything, and damage is refused."""
+"""A keyspace written to a file and read back: no version loses anything, and damage is refused."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_what_follows_a_snapshot_is_found_if_asked_for() -> None:
 
 
 def with_released_entries(consumer: str) -> Keyspace:
-    """Five entries delivered to a consumer, who has given two of them back."""
+    """Five entries delivered to a consumer, which has released two of them."""
     client = EngineClient()
     for n in range(1, 6):
         client("XADD", "s", f"{n}-0", "f", "v")
@@ -114,7 +114,7 @@ def with_released_entries(consumer: str) -> Keyspace:
 
 def test_redis_sees_a_consumer_in_place_of_the_nack_zone() -> None:
     data = saved(with_released_entries("alice"))
-    # Redis knows no such field; so does a loader that does not look for it.
+    # Redis does not know this field; a loader that ignores it is like Redis.
     stranger = loaded(reseal(data.replace(b"forebay-stream", b"a-stranger-aux")))
     group = stranger.keyspace.databases[0].values[b"s"].groups.find(b"g")
     assert [name for name, _ in group.consumers.items()] == [b"alice", UNOWNED_CONSUMER]
@@ -130,11 +130,11 @@ def test_a_real_consumer_of_that_name_keeps_what_is_his() -> None:
 
 
 def reseal(data: bytes) -> bytes:
-    """The file without a checksum, which stands for none was made."""
+    """The file with a checksum of zero, which means that there is none."""
     return data[:-8] + bytes(8)
 
 
-# What is refused
+# Refused files
 
 
 def refusal(data: bytes, **options: object) -> str:
@@ -219,7 +219,7 @@ def test_the_extra_of_a_stream_is_not_believed_either() -> None:
                 raise
 
 
-# What is foreign
+# Foreign types
 
 FOREIGN = {
     "hash": [

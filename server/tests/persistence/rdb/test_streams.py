@@ -1,4 +1,4 @@
-"""Streams in payloads written by hand: every rule of the loader, one fault at a time.
+"""Streams in hand-made payloads: every rule of the loader, one fault at a time.
 
 The CVE that these rules close (a pending entry with two owners) is among them.
 """
@@ -48,7 +48,7 @@ def whole_body(kind: int = 27) -> StreamBody:
 
 
 def taken(body: StreamBody) -> Stream:
-    """The stream that a payload gives, which must be sound."""
+    """The stream of a payload, which must be accepted and sound."""
     stream = restore(payload_of(body))
     assert isinstance(stream, Stream)
     check.check_stream(stream)
@@ -56,7 +56,7 @@ def taken(body: StreamBody) -> Stream:
 
 
 def refused(body: StreamBody) -> str:
-    """Why a payload is refused."""
+    """The error of a payload that is refused."""
     with pytest.raises(CorruptDataError, match=r"at offset \d+") as caught:
         restore(payload_of(body))
     return str(caught.value)
@@ -67,7 +67,7 @@ def only_group(stream: Stream) -> Group:
     return group
 
 
-# What is taken
+# Accepted payloads
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -179,7 +179,7 @@ def test_a_type_without_idempotency_takes_the_settings_of_the_server() -> None:
     assert (stream.idmp_duration_s, stream.idmp_maxsize) == (5, 6)
 
 
-# What is refused: the stream
+# Refused: the stream
 
 
 @pytest.mark.parametrize("length", [0, 5, 7, 2**64 - 1])
@@ -216,7 +216,7 @@ def test_groups_and_consumers_are_there_once() -> None:
     assert "consumer is there twice" in refused(body)
 
 
-# What is refused: pending entries
+# Refused: pending entries
 
 ALICE_ALL = ConsumerPart(b"alice", owned=[(2, 0), (3, 0), (5, 0)])
 BAD_GROUPS: list[tuple[str, dict[str, Any]]] = [
@@ -262,7 +262,7 @@ def test_idempotency_that_makes_no_sense_is_refused(changes: dict[str, Any]) -> 
     refused(whole_body().but(**changes))
 
 
-# What is refused: nodes
+# Refused: nodes
 
 
 def with_node(change: Any) -> StreamBody:

@@ -13,7 +13,7 @@ from forebay.server.config.table import HONOURED
 
 
 def changed(config: Config, **pairs: str) -> None:
-    """CONFIG SET with underscores for dashes."""
+    """CONFIG SET with underscores instead of dashes."""
     items = [(name.replace("_", "-").encode(), value.encode()) for name, value in pairs.items()]
     config.set(items, local=True)
 
@@ -135,7 +135,7 @@ def test_what_must_not_be_ignored_refuses_the_start_and_says_what_to_do(
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("tls-protocols", "TLSv1", "TLSv1 is broken and is not spoken here"),
+        ("tls-protocols", "TLSv1", "TLSv1 is broken and not supported here"),
         ("replicaof", "10.0.0.1 6379", "can't set immutable config"),
         ("slaveof", "no one", "can't set immutable config"),
     ],
@@ -177,7 +177,7 @@ def test_what_resembles_nothing_gets_no_advice() -> None:
         assert "did you mean" not in str(caught.value)
 
 
-# What somebody who comes from Redis may count on
+# What users of Redis may rely on
 
 
 def test_without_the_aof_a_server_has_the_save_points_of_redis_unless_it_was_told_others() -> None:

@@ -12,7 +12,7 @@ from server.tests.support.names import NAMES, words
 from server.tests.support.stock_files import STOCK
 from testkit.servers import start_forebay
 
-#: What is not the same here, on purpose (docs/compatibility.md).
+#: Intended differences (docs/compatibility.md).
 OTHER_DEFAULTS = {"client-output-buffer-limit"}
 
 

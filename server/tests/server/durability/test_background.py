@@ -1,4 +1,4 @@
-"""Snapshots and rewrites in children: when they start, and what comes of them."""
+"""Snapshots and rewrites in child processes: when they start, and their results."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A backup that is there is whole: kill -9 and power loss at any moment, full disks, restarts.
+"""An existing backup is whole: kill -9 and power loss at any moment, full disks, restarts.
 
-Without its manifest a backup is none.  With it, a fresh server finds exactly the data of the
-moment of the seal, whatever happened to the server that made it.
+Without its manifest a backup does not exist.  With it, a fresh server finds exactly the data at
+the moment of the seal, whatever happened to the server that made it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NewNode = Callable[[bool], SimNode]
 
 @pytest.fixture
 def new_node() -> Iterator[NewNode]:
-    """Makes servers on simulated machines; they are gone after the test."""
+    """Makes servers on simulated machines; they are removed after the test."""
     nodes: list[SimNode] = []
 
     def make(appendonly: bool) -> SimNode:
@@ -61,7 +61,7 @@ def state_of(client: SimClient) -> bytes:
 
 
 def go_on(node: SimNode, client: SimClient, state: bytes) -> None:
-    """Let child, thread and time do their part."""
+    """Let the child, the thread and the clock advance."""
     for _ in range(100):
         if state_of(client) == state:
             return
@@ -76,7 +76,7 @@ def digest(node: SimNode) -> bytes:
 
 
 def sealed_backup(node: SimNode) -> bytes:
-    """Some data, a backup, more data; the digest at the seal."""
+    """Some data, a backup, more data; returns the digest at the seal."""
     client = node.client()
     for n in range(1, 30):
         client("XADD", "s", f"{n}-0", "f", "v" * 300)
@@ -140,7 +140,7 @@ def test_a_full_disk_while_changes_are_collected_fails_the_backup_alone(
 
 
 class Killer:
-    """Kills a server after a while; what is asked of it then raises."""
+    """Kills a server after some time; later requests to it raise."""
 
     def __init__(self, server: ServerProcess, after_s: float) -> None:
         self.timer = threading.Timer(after_s, server.process.kill)

@@ -1,4 +1,4 @@
-"""Children: what they report, what they keep, how they end."""
+"""Child processes: their reports, their descriptors, their end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from testkit.waiting import wait_until
 
 
 def run(work: Callable[[Report], None]) -> tuple[Child, str]:
-    """Let a child do it; the child and why it failed."""
+    """Let a child do it; returns the child and why it failed."""
     ends: list[tuple[Child, str]] = []
     watching = Watchers()
     children = Children(watching, Clock())

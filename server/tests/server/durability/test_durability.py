@@ -1,5 +1,5 @@
-"""The AOF while the server runs: acknowledged changes are written, and what happens if they
-cannot be."""
+"""The AOF while the server runs: acknowledged changes are written, and what happens if the disk
+refuses them."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_after_a_failed_sync_writes_are_refused_until_all_data_was_written_anew(
         refused = ReplyError("MISCONF Errors writing to the AOF file: Input/output error")
         assert client("SET", "a", "2") == refused
         assert client("GET", "a") == b"1"
-        # Another sync that goes well proves nothing; only the rewrite, which is tried by itself.
+        # A later successful sync proves nothing; only the automatic rewrite does.
         assert client("WAITAOF", "1", "0", "100") is None
         server.disk.sync_fault = ""
         server.pass_s(0.3)
@@ -279,7 +279,7 @@ def test_who_waits_for_an_aof_that_is_not_whole_yet_is_told_when_it_is(tmp_path:
         for _ in range(50):
             server.turn()
             server.durability.syncer.finish()
-        # Some to take over what the child wrote; not one in each turn.
+        # A few syncs to adopt the child's file; not one in each turn.
         assert server.disk.syncs < syncs + 25
         server.finish_child()
         server.pass_s(1.1)

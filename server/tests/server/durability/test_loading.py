@@ -1,4 +1,4 @@
-"""The start: what is loaded, the answers to clients meanwhile, and files that cannot be
+"""The start: which files are loaded, the answers to clients meanwhile, and files that cannot be
 loaded."""
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def test_keys_past_their_time_are_gone_after_loading_and_the_aof_says_so(tmp_pat
         assert client("TTL", "long") == 99
 
 
-# What is loaded
+# Loaded files
 
 
 def test_without_the_aof_the_snapshot_is_loaded(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_the_aof_wins_over_the_snapshot(tmp_path: Path) -> None:
 def test_with_the_aof_on_and_no_aof_there_the_snapshot_becomes_its_beginning(
     tmp_path: Path,
 ) -> None:
-    """Redis would start empty, and the data would seem lost after a move from snapshots."""
+    """Redis would start empty, and the data would seem lost after a switch from snapshots."""
     with DurableServer(tmp_path, appendonly=False) as server:
         client = server.client()
         client("XADD", "s", "1-1", "f", "v")
@@ -138,7 +138,7 @@ def test_a_snapshot_with_commands_behind_it_in_one_file_is_taken_over(tmp_path: 
         assert server.client()("MGET", "a", "b") == [b"1", b"2"]
 
 
-# What cannot be loaded
+# Files that cannot be loaded
 
 
 def refusal(folder: Path, **settings: object) -> str:
@@ -252,7 +252,7 @@ def serve(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 class StumblingDisk(FaultyDisk):
-    """Its files end in a fault that nobody has foreseen."""
+    """A disk whose files fail with an unexpected exception."""
 
     def open_read(self, path: str) -> ReadFile:
         raise RuntimeError("a defect")

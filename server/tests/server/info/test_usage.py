@@ -1,4 +1,4 @@
-"""What the process uses, and how fast a counter grows."""
+"""The resources that the process uses, and how fast a counter grows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from testkit.hand_server import HandClock
 
 @pytest.fixture(autouse=True)
 def no_garbage() -> Iterator[None]:
-    """What other tests left is collected first, and nothing while a test measures."""
+    """Collects the garbage of other tests first, and none while a test measures."""
     gc.collect()
     gc.disable()
     yield
@@ -24,7 +24,7 @@ def no_garbage() -> Iterator[None]:
 
 def test_memory_and_processor_time_are_of_a_sensible_size() -> None:
     assert 1 << 20 < usage.resident_bytes() <= usage.system_bytes()
-    # Not within the resident memory: pages that nobody has touched, or that were swapped out.
+    # Not in the resident memory: pages that were never used, or that were swapped out.
     assert 1 << 20 < usage.allocated_bytes() <= usage.system_bytes()
     times = dict(usage.cpu_seconds())
     assert len(times) == 6

@@ -1,4 +1,4 @@
-"""A whole server in this process, without a door: a test turns its loop by hand."""
+"""A whole server in this process that listens nowhere; a test runs each turn of its loop."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def clock() -> HandClock:
 
 @pytest.fixture
 def server(clock: HandClock) -> Iterator[Server]:
-    """A server without a door; a test turns its loop by hand."""
+    """A server that listens nowhere; a test runs each turn of its loop."""
     engine = Engine(Settings(), clock)
     server = Server(Settings(), engine, TurnEnd(engine.effects), Log(clock), clock)
     yield server

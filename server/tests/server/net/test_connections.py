@@ -1,4 +1,4 @@
-"""One client and its bytes, over a real socket: whole, in pieces, too many, nonsense."""
+"""One client and its bytes, over a real socket: whole, in pieces, too many, garbage."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def clients(admin: RawClient) -> int:
 
 
 def slow_client(server: ServerProcess) -> RawClient:
-    """A client with a small window that will not read."""
+    """A client with a small window that does not read."""
     client = server.client()
     client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     client("PING")
@@ -89,7 +89,7 @@ def test_a_soft_limit_closes_only_after_its_time(make_forebay: Make) -> None:
 def test_unread_replies_hold_back_a_clients_commands_not_its_requests(
     make_forebay: Make,
 ) -> None:
-    """Without any limit a slow reader costs a bounded amount, and gets everything in the end."""
+    """Even without a limit a slow reader costs a bounded amount, and gets everything in the end."""
     server = make_forebay("--client-output-buffer-limit", "normal", "0", "0", "0")
     with server.client() as admin, server.client() as slow:
         admin("XADD", "s", "1-1", "f", BIG_ENTRY)
@@ -159,7 +159,7 @@ def test_idle_clients_are_closed_but_not_those_who_wait_or_listen(make_forebay: 
         blocked.send(encode("XREAD", "BLOCK", "0", "STREAMS", "s", "$"))
         with server.client() as admin:
             wait_for_blocked(admin, 1)
-        # Twice: when the second one is closed, all clients idle for longer were looked at.
+        # Twice: when the second one is closed, all clients idle for longer have been checked.
         for _ in range(2):
             with server.client() as idle:
                 assert idle("PING") == "PONG"
@@ -202,7 +202,7 @@ def test_out_of_descriptors_the_server_neither_spins_nor_dies(make_forebay: Make
 
 
 def limit_descriptors(server: ServerProcess, most: int) -> None:
-    """Take descriptors away from a running process."""
+    """Lower the limit of descriptors of a running process."""
     resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (most, most))
 
 

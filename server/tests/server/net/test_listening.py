@@ -83,7 +83,7 @@ def test_arrivals_inherit_the_options_of_the_door() -> None:
 def test_a_unix_socket_has_its_mode_from_the_first_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """CVE-2023-45145: the mode must be right before anybody can connect."""
+    """CVE-2023-45145: the mode must be right before any client can connect."""
     path = str(tmp_path / "s")
     seen: list[int] = []
 

@@ -1,4 +1,4 @@
-"""A look for the answers of replicas before the loop sleeps: when, and what it holds back."""
+"""The lookout for answers of replicas before the loop sleeps: when it runs, and what it delays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WRITE_AND_WAIT = encode("SET", "k", "v") + encode("WAIT", 1, 0)
 
 
 class PassingClock(HandClock):
-    """Every look at it takes some time: a look for replicas comes to its end."""
+    """A clock that advances with each reading, so that the lookout ends."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ def clock() -> HandClock:
 
 @pytest.fixture
 def asking(server: Server) -> Server:
-    """A server that runs, and whose next turn asks replicas."""
+    """A running server whose next turn asks replicas."""
     server.loop.running = True
     server.loop.turn_end.is_expecting = True
     return server

@@ -1,4 +1,4 @@
-"""The interpreted face of the system calls; tests over a socket exercise the compiled one."""
+"""The interpreted version of the system calls; tests over a socket cover the compiled one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Pair = tuple[socket.socket, socket.socket]
 
 @pytest.fixture
 def pair() -> Iterator[Pair]:
-    """Two ends of one connection, neither of them waiting."""
+    """Two ends of one connection, both non-blocking."""
     left, right = socket.socketpair()
     left.setblocking(False)
     right.setblocking(False)

@@ -1,4 +1,4 @@
-"""The end of a turn: who is called, when, and in which order."""
+"""The end of a turn: which parts are called, when, and in which order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Diary:
 
 
 class Reader(EffectsReader):
-    """Notes what it read and what the client had been told by then; may clear the effects."""
+    """Notes the effects it reads and the replies sent by then; may clear the effects."""
 
     def __init__(self, diary: Diary, client: Client, name: str, is_last: bool) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Reader(EffectsReader):
 
 
 class Guest(Participant):
-    """Notes its beats and settlements, and works for so many turns."""
+    """Notes its beats and settlements, and works for this many turns."""
 
     def __init__(self, diary: Diary, turn_end: TurnEnd, pieces: int = 0) -> None:
         self.diary, self.turn_end, self.pieces = diary, turn_end, pieces
@@ -62,7 +62,7 @@ def turn_end() -> TurnEnd:
 
 @pytest.fixture(autouse=True)
 def recording(server: Server) -> None:
-    """Somebody wants to know what changes."""
+    """A reader of effects is registered."""
     server.engine.effects.enabled = True
 
 

@@ -1,4 +1,4 @@
-"""Primaries that are none, want a password, send damage or what this server does not have."""
+"""Bad primaries: not a primary, wants a password, sends damaged or unsupported data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ID = "a" * 40
 
 @contextmanager
 def fake_primary(talk: Callable[[socket.socket], None]) -> Iterator[tuple[str, int]]:
-    """A server that says whatever a test likes, to one connection after another."""
+    """A server that sends the test's bytes, to one connection after another."""
     door = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -46,7 +46,7 @@ def fake_primary(talk: Callable[[socket.socket], None]) -> Iterator[tuple[str, i
 
 
 def after_handshake(sock: socket.socket, *pieces: bytes, stays: bool = True) -> None:
-    """Accept the introduction, then send these; who does not stay sends nothing more."""
+    """Accept the introduction, then send these bytes; without ``stays`` send no more after that."""
     seen = b""
     sock.sendall(b"+PONG\r\n")
     while b"PSYNC" not in seen:
@@ -68,7 +68,7 @@ def error_of(node: Node) -> str:
 
 
 def follows(node: Node, address: tuple[str, int], says: str) -> None:
-    """Follow it in vain: INFO says why, and our data is as it was."""
+    """Follow it without success: INFO says why, and our data is unchanged."""
     node("SET", "ours", "1")
     node.follow(address, wait=False)
     wait_until(f"INFO says {says!r}", lambda: says in error_of(node))

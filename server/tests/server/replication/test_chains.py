@@ -1,4 +1,4 @@
-"""A server between two others: what it passes on when its own primary gets another name."""
+"""A server between two others: what it passes on when the stream of its primary is renamed."""
 
 from __future__ import annotations
 

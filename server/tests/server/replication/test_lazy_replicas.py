@@ -1,7 +1,7 @@
-"""Replicas that do not take what they asked for: closed, and nobody waits for them.
+"""Replicas that do not read the data they asked for are closed, and no client waits for them.
 
 lazy      asks for all data and reads nothing of it, or nothing of the stream that follows
-LARGE     more than the system keeps on the way to somebody who does not read
+LARGE     more than the system buffers for a peer that does not read
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ def wait_for_count(primary: Node, count: int) -> None:
 
 
 def be_patient(primary: Node) -> None:
-    """Whoever comes now may be slow: the machine may be busy, and the code not compiled."""
+    """Allow slow replicas: the machine may be busy, and the code not compiled."""
     primary("CONFIG", "SET", "repl-timeout", 60)
 
 
 def no_copy_is_left(primary: Node) -> None:
-    """No child at work, and no file of one."""
+    """Whether no child is at work, and no file of a child is left."""
     fork = primary.info("persistence")
     assert fork["rdb_bgsave_in_progress"] == "0"
     assert list(primary.folder.glob("temp-sync-*")) == []
@@ -106,7 +106,7 @@ def test_replicas_that_share_a_copy_with_one_that_takes_nothing_get_it_when_that
 
 
 def test_the_rest_of_a_copy_that_nobody_takes_does_not_hold_up_the_next_one(start: Start) -> None:
-    """One of these sizes is held back after its child has ended: which, the system decides."""
+    """With one of these sizes the rest is held back after the child's end; which one may vary."""
     primary = start("forebay", **PLAIN)
     fill_megabytes(primary, SMALLEST_HELD - 1)
     ended = []
@@ -125,7 +125,7 @@ def test_the_rest_of_a_copy_that_nobody_takes_does_not_hold_up_the_next_one(star
 
 
 def is_at_rest(primary: Node) -> bool:
-    """Whether the lazy replica is owed all that is left, or so much that its child must wait."""
+    """Whether all the rest is queued for the lazy replica, or so much that the child must wait."""
     with primary.control() as client:
         line = client.insist("CLIENT", "LIST", "TYPE", "replica").decode()
     if primary.info("persistence")["rdb_bgsave_in_progress"] == "0":
@@ -136,7 +136,7 @@ def is_at_rest(primary: Node) -> bool:
 
 
 def is_held(line: str) -> bool:
-    """Whether so much is owed that the pipe of the child is not read any more."""
+    """Whether so much is queued that the pipe of the child is not read any more."""
     facts = dict(word.split("=", 1) for word in line.split())
     return int(facts.get("obl", 0)) > HIGH_BYTES
 

@@ -1,4 +1,4 @@
-"""A primary and a replica, of both kinds: all state arrives, by every way."""
+"""A primary and a replica, of both kinds: all state arrives, over every path."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_all_that_a_peer_holds_comes_through_a_copy_a_cut_and_two_failovers(
 
 
 def hand_over(old: Node, new: Node) -> None:
-    """FAILOVER, until the old primary follows."""
+    """Run FAILOVER and wait until the old primary follows."""
     online = lambda: "state=online" in old.info("replication").get("slave0", "")  # noqa: E731
     wait_until("the replica is counted", online)
     old("FAILOVER", "TO", *new.address, "TIMEOUT", 60_000)

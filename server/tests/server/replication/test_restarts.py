@@ -1,4 +1,4 @@
-"""Servers that end, or are killed, and come back: who needs a copy of all data and who not."""
+"""Servers that end or are killed, and come back: which ones need a copy of all data."""
 
 from __future__ import annotations
 

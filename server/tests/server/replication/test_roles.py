@@ -1,4 +1,4 @@
-"""Who may do what in which role, and what each role says of itself."""
+"""What each role may do, and how it describes itself."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ Start = Callable[..., Node]
 
 
 def follows(node: Node) -> bool:
-    """Whether its link is up; a Sentinel that gives it another role ends our own question."""
+    """Whether its link is up; a Sentinel that changes its role may close our connection."""
     try:
         return node.is_linked()
     except OSError:

@@ -1,4 +1,4 @@
-"""SHUTDOWN lets replicas have everything first: writes wait, and so does the caller."""
+"""SHUTDOWN waits until replicas have everything: writes wait, and so does the caller."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FAILED = b"-ERR Errors trying to SHUTDOWN. Check logs.\r\n"
 
 
 def pair_that_lags(start: Start, timeout_s: int = LONG_S) -> tuple[Node, Node]:
-    """A primary, and a replica that stands still and lacks a write."""
+    """A primary, and a paused replica that lacks a write."""
     primary, replica = start("forebay", shutdown_timeout=timeout_s), start("forebay")
     replica.follow(primary)
     primary("SET", "k", "1")

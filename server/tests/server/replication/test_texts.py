@@ -1,9 +1,9 @@
-"""What commands of replication answer in each state of a server: the words of a real redis-server.
+"""Replication commands answer in each state of a server with the texts of a real redis-server.
 
     alone     a primary without replicas         followed   a primary with one
-    follower  a replica whose link is up         orphan     one whose primary is not there
+    follower  a replica whose link is up         orphan     one without a reachable primary
 
-A client, a tool or Sentinel may look at these words, so both servers get the same wrong calls.
+A client, a tool or Sentinel may rely on these texts, so both servers get the same wrong calls.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def orphan(start: Start, kind: str) -> Node:
 
 
 def answers(node: Node) -> dict[tuple[str, ...], Any]:
-    """Each call on a connection of its own: some calls make a replica of theirs."""
+    """Each call on its own connection: some calls turn it into a replica's."""
     calls = [tuple(line.replace('""', " ").split(" ")) for line in WRONG.strip().splitlines()]
     found = {}
     for call in [*calls, TOO_LONG]:

@@ -1,4 +1,4 @@
-"""The page about moving from Redis and back, copied into a shell while a producer goes on."""
+"""The page about moving from Redis and back, pasted into a shell while a producer runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEADING = "Move from Redis to Forebay, and back"
 
 
 class Producer(threading.Thread):
-    """Adds numbered entries, at whichever of two servers takes them, until it is told to stop."""
+    """Adds numbered entries to whichever of two servers accepts them, until it must stop."""
 
     def __init__(self, nodes: list[Node]) -> None:
         super().__init__(daemon=True)
@@ -26,7 +26,7 @@ class Producer(threading.Thread):
         self.is_done = False
 
     def run(self) -> None:
-        """One entry after another; what nobody takes is tried again."""
+        """Add one entry after another; an entry that both refuse is tried again."""
         number = 0
         while not self.is_done:
             for client in self.clients:

@@ -1,7 +1,7 @@
-"""A machine dies while a turn of several units is on its way to the disk.
+"""A machine dies while a turn of several units is being written to the disk.
 
-Its AOF ends anywhere.  The data that is loaded must be that of the place in the stream which the
-server then names: with less or more, bytes of the stream would be missed or run twice.
+Its AOF ends anywhere.  The loaded data must match the position in the stream that the server then
+reports: otherwise bytes of the stream would be missed or run twice.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from testkit.sim_machine import SimDisk
 from testkit.sim_node import SimNode
 
 INCREMENT = ".incr.aof"
-#: What one turn of the primary does, and so one turn of its replica: six units.
+#: The commands of one turn of the primary, and so of its replica: six units.
 TURN = (
     ("SET", "a", "1"),
     ("INCR", "n"),
@@ -46,7 +46,7 @@ def rig() -> Iterator[SimRig]:
 
 
 def run_turn(rig: SimRig) -> None:
-    """All of it in one turn of the primary, and then of its replica."""
+    """Run all of them in one turn of the primary, and then of its replica."""
     primary = rig.nodes[0]
     primary.client().send_raw(b"".join(encode(*words) for words in TURN))
     primary.turn()
@@ -54,12 +54,12 @@ def run_turn(rig: SimRig) -> None:
 
 
 def increment_of(node: SimNode) -> str:
-    """The file that the AOF of a node goes on with."""
+    """The current increment of a node's AOF."""
     return max(path for path in node.disk.files() if path.endswith(INCREMENT))
 
 
 def restart_with(node: SimNode, files: dict[str, bytes], rig: SimRig) -> None:
-    """It dies, and starts again with these files; it reaches nobody."""
+    """The node dies, and starts again with these files, without a network."""
     node.kill()
     node.disk = SimDisk(files)
     rig.network.isolated = {node.address}
@@ -69,7 +69,7 @@ def restart_with(node: SimNode, files: dict[str, bytes], rig: SimRig) -> None:
 
 
 def known_place(node: SimNode) -> tuple[str, int]:
-    """Where in which stream its data stands; a primary of old leads another one since."""
+    """The stream and position of its data; for a former primary, the stream before its new one."""
     history = node.replication.side.history
     return history.oldest_name(), history.offset
 
@@ -89,7 +89,7 @@ def test_an_aof_that_ends_anywhere_holds_the_data_of_the_place_that_it_names(
         restart_with(node, files | {path: files[path][:size]}, rig)
         assert known_place(node) in states, size
         assert lasting(node.engine.keyspace) == states[known_place(node)], size
-    # The last one was whole: all of it is there.
+    # The last cut was none: everything is there.
     assert lasting(node.engine.keyspace) == list(states.values())[-1]
 
 

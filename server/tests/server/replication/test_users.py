@@ -1,5 +1,5 @@
-"""Replicas and Sentinels that log in as users of their own, who may do no more than they need;
-a Redis and a Forebay in either role.
+"""Replicas and Sentinels that log in as users with only the rights that they need; a Redis and a
+Forebay in either role.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from testkit.waiting import wait_until
 
 Start = Callable[..., Node]
 REPLICA = ("on", ">rp", "+psync", "+replconf", "+ping")
-#: What the documentation of Sentinel asks for.
+#: The rights that the documentation of Sentinel asks for.
 SENTINEL = (
     *("on", ">sp", "allchannels", "+multi", "+slaveof", "+ping", "+exec", "+subscribe"),
     *("+config|rewrite", "+role", "+publish", "+info", "+client|setname", "+client|kill"),
@@ -39,7 +39,7 @@ def test_a_replica_follows_as_a_user_that_may_do_nothing_else(
 ) -> None:
     primary, replica = (start(kind, appendonly="yes") for kind in kinds)
     primary("ACL", "SETUSER", "replica", *REPLICA)
-    # A replica applies the stream whatever its own users may do.
+    # A replica applies the stream whatever the rights of its own users are.
     replica("ACL", "SETUSER", "default", "-xadd")
     replica("CONFIG", "SET", "masteruser", "replica")
     replica("CONFIG", "SET", "masterauth", "rp")
@@ -79,7 +79,7 @@ def test_sentinels_fail_over_as_a_user_of_their_own(
             login = ("auth-user", "watcher", "auth-pass", "sp")
             sentinels.ask(number, "SENTINEL", "SET", "orders", *login)
         for node in (old, new):
-            # From here on nobody but the Sentinels' user may do what they do.
+            # From here on only the Sentinels' user has the rights that they need.
             node("ACL", "SETUSER", "default", "-slaveof", "-publish", "-role")
         sentinels.wait_until_known("orders", replicas=1)
         wait_until("they are in as themselves", lambda: users(new, "sentinel-") == {"watcher"})

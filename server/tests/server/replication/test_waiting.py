@@ -1,4 +1,4 @@
-"""WAIT and WAITAOF: what they count, when they answer."""
+"""WAIT and WAITAOF: which replicas they count, when they answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients of a replica see while it reads a copy of all data."""
+"""The replies of a replica to clients while it reads a copy of all data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def primary_with_many_keys(start: Start) -> Node:
 
 
 def seen_while_reading(replica: Node, field: str) -> Any:
-    """What GET answers at a moment at which INFO says that a copy is being read."""
+    """The answer of GET while INFO says that a copy is being read."""
     seen: list[Any] = []
     with replica.control() as client:
 

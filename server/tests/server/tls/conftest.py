@@ -14,7 +14,7 @@ from testkit.servers import ServerProcess, free_port, start_forebay
 
 
 class TlsServer:
-    """A Forebay with a TLS port beside its plain one."""
+    """A Forebay with a TLS port and a plain one."""
 
     def __init__(self, folder: Path, certificates: Certificates, *words: str) -> None:
         self.certificates = certificates
@@ -28,12 +28,12 @@ class TlsServer:
         return ("127.0.0.1", self.tls_port)
 
     def client(self, pair: Pair | None = None, timeout_s: float = 20.0) -> RawClient:
-        """A connection with TLS; with the client's certificate if no other is named."""
+        """A TLS connection; with the client's certificate unless another is named."""
         pair = pair or self.certificates.client
         return RawClient(self.address, timeout_s, self.certificates.context(pair))
 
     def stranger(self) -> RawClient:
-        """A connection with TLS and without a certificate."""
+        """A TLS connection without a certificate."""
         return RawClient(self.address, tls=self.certificates.context())
 
     def pings(self, pair: Pair | None = None, *, stranger: bool = False) -> bool:
@@ -57,7 +57,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture
 def start(tmp_path: Path, certificates: Certificates) -> Iterator[MakeServer]:
-    """A function that starts servers; they are ended afterwards."""
+    """A function that starts servers; they are stopped afterwards."""
     started: list[TlsServer] = []
 
     def begin(*words: str) -> TlsServer:

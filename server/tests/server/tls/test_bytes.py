@@ -1,4 +1,4 @@
-"""Bytes of TLS as they come and go: cut anywhere, many at once, too many for a reader."""
+"""TLS bytes in both directions: cut anywhere, many at once, too many for a reader."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MIB = 1 << 20
 
 
 class Pen:
-    """A client whose TLS goes through our hands: what it would send is sent as we like."""
+    """A client whose TLS bytes the test holds: the test decides how they are sent."""
 
     def __init__(self, server: TlsServer, *, version: ssl.TLSVersion | None = None) -> None:
         context = server.certificates.context(server.certificates.client)
@@ -35,7 +35,7 @@ class Pen:
         self.socket.close()
 
     def shake_hands(self) -> bytes:
-        """The handshake up to our last words, which are not sent but returned."""
+        """The handshake up to the client's last message, which is returned instead of sent."""
         while True:
             try:
                 self.tls.do_handshake()
@@ -52,12 +52,12 @@ class Pen:
         self.incoming.write(data)
 
     def encrypted(self, data: bytes) -> bytes:
-        """What stands for these bytes."""
+        """These bytes in encrypted form."""
         self.tls.write(data)
         return self.outgoing.read()
 
     def answer(self, size: int) -> bytes:
-        """So many bytes of replies."""
+        """This many bytes of replies."""
         found = b""
         while len(found) < size:
             try:
@@ -79,7 +79,7 @@ PING, PONG = encode("PING"), b"+PONG\r\n"
 def test_the_end_of_the_handshake_and_the_first_command_may_come_in_one_piece(
     server: TlsServer,
 ) -> None:
-    """TLS 1.3: the client may speak before it has heard that its certificate is good."""
+    """TLS 1.3: the client may send before the server has accepted its certificate."""
     with Pen(server, version=ssl.TLSVersion.TLSv1_3) as pen:
         last = pen.shake_hands()
         pen.socket.sendall(last + pen.encrypted(PING) + pen.encrypted(PING * 2))
@@ -102,7 +102,7 @@ def test_a_handshake_may_come_byte_by_byte(server: TlsServer, version: ssl.TLSVe
 
 
 def test_the_first_message_may_be_cut_anywhere(server: TlsServer) -> None:
-    """At every place of the first hello: half of it, a pause that the server sees, the rest."""
+    """At every byte of the client hello: the first part, a pause that the server sees, the rest."""
     size = 0
     at = 1
     while size == 0 or at < size:
@@ -214,7 +214,7 @@ def test_who_does_not_read_is_closed_at_the_limit(start: MakeServer) -> None:
                 deaf.send(encode("GET", "chunk") * 10)
             raise EOFError
         wait_until(
-            "it is closed", lambda: "overcame its output buffer limit" in server.process.log()
+            "it is closed", lambda: "exceeded its output buffer limit" in server.process.log()
         )
     assert server.pings()
 

@@ -1,4 +1,4 @@
-"""What a channel of TLS keeps for a client that does not read."""
+"""What a TLS channel keeps for a client that does not read."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from forebay.server.net.tls_channel import Scratch, TlsChannel
 from testkit.certificates import Certificates
 
 KIB = 1024
-#: Rule 2 of the channel: so many plain bytes at most wait in encrypted form.
+#: Rule 2 of the channel: at most this many plain bytes wait in encrypted form.
 MOST_OWED = 64 * KIB
-#: What a record adds to its 16 KiB is less than this.
+#: A record adds fewer bytes than this to its 16 KiB.
 SEAL = 64
 
 
@@ -31,7 +31,7 @@ def shaken_hands(
             side.do_handshake()
         except ssl.SSLWantReadError:
             waiting.append(side)
-    to_client.read()  # tickets that nobody asked for
+    to_client.read()  # session tickets, which were not requested
     return server, to_server, to_client
 
 

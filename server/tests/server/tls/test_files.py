@@ -1,4 +1,4 @@
-"""Files of TLS that cannot be used: no start and one sentence; CONFIG SET changes nothing."""
+"""TLS files that cannot be used: no start, one sentence; CONFIG SET changes nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOT_UPDATED = (
 
 
 def refusal(folder: Path, *words: str) -> str:
-    """What a server says that does not start."""
+    """The error of a server that does not start."""
     command = [sys.executable, "-m", "forebay", "serve", "--port", "0", "--dir", str(folder)]
     done = subprocess.run(
         [*command, *words],
@@ -46,7 +46,7 @@ def refusal(folder: Path, *words: str) -> str:
 
 
 def encrypted(source: Path, target: Path, password: str) -> Path:
-    """A copy of a key that wants a password."""
+    """A copy of a key that needs a password."""
     key = load_pem_private_key(source.read_bytes(), None)
     target.write_bytes(
         key.private_bytes(
@@ -57,7 +57,7 @@ def encrypted(source: Path, target: Path, password: str) -> Path:
 
 
 def bad_files(certificates: Certificates, folder: Path) -> list[tuple[str, str, str]]:
-    """A directive, a file that it cannot use, and what is said of it."""
+    """A directive, a file that it cannot use, and the error."""
     text = folder / "notes.txt"
     text.write_text("no keys here\n")
     torn = folder / "torn.pem"
@@ -69,7 +69,7 @@ def bad_files(certificates: Certificates, folder: Path) -> list[tuple[str, str, 
         ("tls-cert-file", missing, f"tls-cert-file {missing}: No such file or directory"),
         ("tls-key-file", missing, f"tls-key-file {missing}: No such file or directory"),
         ("tls-ca-cert-file", missing, f"tls-ca-cert-file {missing}: No such file or directory"),
-        ("tls-ca-cert-dir", missing, f"tls-ca-cert-dir {missing}: it is no directory"),
+        ("tls-ca-cert-dir", missing, f"tls-ca-cert-dir {missing}: it is not a directory"),
         ("tls-cert-file", str(folder), f"tls-cert-file {folder}: Is a directory"),
         ("tls-cert-file", str(text), f"tls-cert-file {text}: there is no certificate in it (PEM)"),
         ("tls-key-file", str(text), f"tls-key-file {text}: there is no private key in it (PEM)"),
@@ -101,12 +101,12 @@ def test_a_bad_file_is_one_sentence_and_no_start(
     [
         (["--tls-cert-file", ""], "TLS needs a certificate and its key: tls-cert-file is not set"),
         (["--tls-key-file", ""], "TLS needs a certificate and its key: tls-key-file is not set"),
-        (["--tls-ca-cert-file", ""], "tls-auth-clients is yes, and nobody says whose"),
+        (["--tls-ca-cert-file", ""], "tls-auth-clients is yes, but no trusted CA is set"),
         (
             ["--tls-ca-cert-file", "", "--tls-auth-clients", "no", "--tls-replication", "yes"],
-            "tls-replication is on, and nobody says whose",
+            "tls-replication is on, but no trusted CA is set",
         ),
-        (["--tls-protocols", "TLSv1.1 TLSv1.2"], "TLSv1.1 is broken and is not spoken here"),
+        (["--tls-protocols", "TLSv1.1 TLSv1.2"], "TLSv1.1 is broken and not supported here"),
         (["--tls-protocols", "SSLv3"], "Invalid tls-protocols specified"),
     ],
 )
@@ -170,7 +170,7 @@ def test_cas_in_a_directory_are_found(
 
 
 def serial(server: TlsServer) -> str:
-    """The number of the certificate that new clients are shown."""
+    """The serial number of the certificate that new clients get."""
     with server.client() as client:
         assert isinstance(client.socket, ssl.SSLSocket)
         shown = client.socket.getpeercert()

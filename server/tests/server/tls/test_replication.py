@@ -20,7 +20,7 @@ PAIRS = [("forebay", "forebay"), ("forebay", "redis"), ("redis", "forebay")]
 
 @pytest.fixture
 def start(tmp_path: Path, certificates: Certificates) -> Iterator[Start]:
-    """Nodes that speak TLS only, to clients and to each other."""
+    """Nodes that speak only TLS, to clients and to each other."""
     started: list[Node] = []
     with nodes_in(tmp_path) as begin:
 

@@ -1,4 +1,4 @@
-"""Who may speak TLS with a server, and who may not: versions, certificates, plain text."""
+"""Which clients may speak TLS with a server: versions, certificates, plain text."""
 
 from __future__ import annotations
 
