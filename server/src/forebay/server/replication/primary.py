@@ -390,8 +390,8 @@ class PrimarySide:
         if self.feeds:
             self.inject(command(*argv.list()))
 
-    def beat(self, is_linked: bool) -> None:
-        """Ten times a second; ``is_linked``: the link to our own primary, if any, is up."""
+    def beat(self) -> None:
+        """Ten times a second."""
         now_ms = self.clock.monotonic_ms()
         if now_ms - self.pinged_ms >= self.settings.repl_ping_period_s * SECOND_MS:
             self.pinged_ms = now_ms
@@ -399,13 +399,13 @@ class PrimarySide:
                 self.inject(PING)
         if now_ms - self.seconds_ms >= SECOND_MS:
             self.seconds_ms = now_ms
-            self.look_after(now_ms, is_linked)
+            self.look_after(now_ms)
         self.count_good()
 
-    def look_after(self, now_ms: int, is_linked: bool) -> None:
+    def look_after(self, now_ms: int) -> None:
         """Once a second: signs of life in both directions, and a backlog that is not needed."""
         for feed in list(self.feeds.values()):
-            self.say_alive(feed, is_linked)
+            self.say_alive(feed)
             self.listen(feed, now_ms)
         ttl_ms = self.settings.repl_backlog_ttl_s * SECOND_MS
         if self.backlog is None or self.feeds or not ttl_ms or not self.is_leading:
@@ -414,12 +414,13 @@ class PrimarySide:
             self.log.notice(f"No replicas for {ttl_ms // SECOND_MS} seconds: the backlog goes")
             self.drop_backlog()
 
-    def say_alive(self, feed: ReplicaFeed, is_linked: bool) -> None:
-        """Send an empty line to a replica that waits for a copy, or whose stream has no source."""
-        peer = feed.peer
-        waits = peer.state in (WAITS_FOR_CHILD, WAITS_FOR_END)
-        idles = peer.streams() and not is_linked and feed.owed() == 0
-        if (waits or idles) and feed.session.out.pending() == 0:
+    def say_alive(self, feed: ReplicaFeed) -> None:
+        """Send an empty line to a replica that waits for a copy.
+
+        Never after that: a Redis counts every byte of the stream and would lose its place.
+        """
+        waits = feed.peer.state in (WAITS_FOR_CHILD, WAITS_FOR_END)
+        if waits and feed.session.out.pending() == 0:
             feed.session.out.raw(ALIVE)
             self.engine.sessions.touched(feed.session)
 

@@ -429,11 +429,6 @@ class ReplicaSide(Participant):
 
     # Beats
 
-    @property
-    def is_linked(self) -> bool:
-        """Whether the link to the primary, if there is one, is up."""
-        return self.state in (NONE, CONNECTED)
-
     def beat(self) -> None:
         """Ten times a second: attempts, signs of life, silence."""
         if self.state == NONE:

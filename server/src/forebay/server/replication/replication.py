@@ -273,6 +273,6 @@ class Replication(Participant):
         """Ten times a second."""
         if self.is_started:
             self.replica.beat()
-        self.side.beat(self.replica.is_linked)
+        self.side.beat()
         self.full_sync.beat()
         self.handover.beat(self.become_replica)
