@@ -110,9 +110,9 @@ GOALS = (
     ),
     Goal(
         "R8",
-        "any request, sound or not, for any command, and requests with bytes wrong, to a build "
-        "with AddressSanitizer and UBSan: replies or an error, no crash, no traceback, no memory "
-        "kept",
+        "any request, valid or not, for any command, and requests with broken bytes, to a "
+        "build with AddressSanitizer and UBSan: a reply or an error, no crash, no traceback, "
+        "no memory kept",
         "requests",
         1_000_000,
         20_000_000,
@@ -120,8 +120,9 @@ GOALS = (
     ),
     Goal(
         "R9",
-        "redis-server 7.0.15 and Forebay are asked the same, in RESP2 and RESP3: every reply is "
-        "the same byte for byte, but for times and listed differences of later versions",
+        "redis-server 7.0.15 and Forebay get the same commands, in RESP2 and RESP3: every "
+        "reply is the same byte for byte, except for times and listed differences of later "
+        "versions",
         "commands",
         100_000,
         2_000_000,
@@ -137,8 +138,9 @@ GOALS = (
     ),
     Goal(
         "R12",
-        "a replica whose link is cut under load, by either side or inside of a frame, comes back "
-        "by a partial resync, and a full one is never wrong: Forebay and Redis in every pair",
+        "the link of a replica is cut under load, by either side or inside a frame: the "
+        "replica returns by a partial resync, and a full one is never wrong; Forebay and "
+        "Redis in every pair",
         "cuts",
         300,
         3000,
@@ -155,7 +157,8 @@ GOALS = (
     ),
     Goal(
         "R13-MIXED",
-        "the same for every node of a set of Forebay and Redis, primary or replica, in every way",
+        "the same for each node of a set of Forebay and Redis, primary or replica, and each "
+        "kind of failure",
         "rounds",
         9,
         50,
@@ -190,8 +193,9 @@ GOALS = (
     ),
     Goal(
         "R17",
-        "clients that wait for one group, half of them killed, unblocked, out of time or gone "
-        "while entries wake the others in the order in which they came: nobody is left over",
+        "clients wait for one group; half of them are killed, unblocked, time out or leave "
+        "while entries wake the others in the order in which they came: no client and no "
+        "counter is left over",
         "clients",
         5000,
         10_000,
@@ -199,10 +203,10 @@ GOALS = (
     ),
     Goal(
         "R18",
-        "subscribers, MONITORs, replicas and readers of a large stream that never read, with a "
-        "limit of 8 MB: each is closed at its limit, memory is bounded, PING is answered within "
-        "75 ms (p99), and who asks every millisecond waits no longer (p99) than for redis-server "
-        "under the same attack",
+        "subscribers, MONITORs, replicas and readers of a large stream never read, with a "
+        "limit of 8 MB: each is closed at its limit, memory is bounded, PING is answered "
+        "within 75 ms (p99), and a client that sends a PING every millisecond waits no longer"
+        " (p99) than with redis-server under the same attack",
         "clients",
         50,
         500,
@@ -210,9 +214,9 @@ GOALS = (
     ),
     Goal(
         "R18-READERS",
-        "twenty readers who ask for a whole stream and never read, with a limit of a sixth of it "
-        "and with the default one: each is closed at its limit, and the longest PING of another "
-        "client is no longer than with redis-server",
+        "twenty readers ask for a whole stream and never read, with a limit of a sixth of it "
+        "and with the default limit: each is closed at its limit, and the longest PING of "
+        "another client is no longer than with redis-server",
         "MB for each reader",
         40,
         400,
@@ -220,8 +224,8 @@ GOALS = (
     ),
     Goal(
         "R19",
-        "connections without the password that announce much, send a byte at a time, or flood and "
-        "read nothing: 64 KiB each at most",
+        "connections without the password announce huge requests, send a byte at a time, or "
+        "flood and read nothing: 64 KiB each at most",
         "connections",
         2000,
         5000,
@@ -229,8 +233,8 @@ GOALS = (
     ),
     Goal(
         "R20",
-        "no CR and no LF of a user gets into a line of a reply, whatever is repeated in an error; "
-        "a stranger on the network gets nothing of a server without a password but an error line",
+        "no CR or LF of a user gets into a line of a reply, whatever an error repeats; a "
+        "stranger on the network gets only an error line from a server without a password",
         "requests",
         1_000_000,
         10_000_000,
@@ -238,9 +242,9 @@ GOALS = (
     ),
     Goal(
         "R21",
-        "a server above `maxmemory` refuses writes with Redis's words, but for an XADD that takes "
-        "an old entry away for the new one; resident memory stays within 1.25 times the limit, "
-        "and 64 MB",
+        "above `maxmemory` a server refuses writes with Redis's words, except an XADD that "
+        "removes an old entry for the new one; resident memory stays within 1.25 times the "
+        "limit plus 64 MB",
         "writes",
         20_000,
         400_000,
@@ -266,9 +270,10 @@ GOALS = (
     ),
     Goal(
         "R24",
-        "primary, replicas, disks and network simulated from a seed, 2,000 operations each, with "
-        "kills, power losses, cuts, partitions, full disks, set clocks and failovers: all nodes "
-        "come to the same data, nothing confirmed by WAIT is lost, restarts go on where they were",
+        "primary, replicas, disks and network are simulated from a seed, 2,000 operations "
+        "each, with kills, power losses, cuts, partitions, full disks, set clocks and "
+        "failovers: all nodes end with the same data, nothing confirmed by WAIT is lost, "
+        "restarts continue where they were",
         "seeds",
         200,
         5000,
@@ -285,10 +290,10 @@ GOALS = (
     ),
     Goal(
         "R26",
-        "workers killed -9 at random points, on Forebay and Redis, with the server killed in "
-        "between: every message is handled, effects are there exactly once, poison is a dead "
-        "letter after its attempts, a long job stays with its living worker, SIGTERM hands back; "
-        "on partitions, also of a cluster, the order of each key holds",
+        "workers are killed -9 at random points, on Forebay and Redis, with the server killed"
+        " in between: every message is handled, effects happen exactly once, poison becomes a"
+        " dead letter after its attempts, a long job stays with its living worker, SIGTERM "
+        "hands messages back; on partitions, also of a cluster, the order of each key holds",
         "kills",
         50,
         500,
@@ -312,8 +317,9 @@ GOALS = (
     ),
     Goal(
         "R30",
-        "tables of streams and their lake, read while writers, new streams, an archive that trims "
-        "and a compactor go on: every entry that was acknowledged before, once, and never less",
+        "tables of streams and their lake are read while writers, new streams, an archive "
+        "that trims and a compactor work: each entry that was acknowledged before is there "
+        "exactly once",
         "reads",
         40,
         1000,
