@@ -149,7 +149,7 @@ def short_table(lines: list[Line], peer: str) -> list[str]:
 
 def figures(line: Line) -> str:
     """The cells that both pages have: the work, both figures and their ratio."""
-    unit = {"us": "µs", "bytes": "B", "s": "s"}.get(line.unit, f"{line.unit}/s")
+    unit = {"us": "µs", "bytes": "B", "s": "s", "%": "%"}.get(line.unit, f"{line.unit}/s")
     return (
         f"| {line.name} | {figure(line.redis, line.unit)} {unit} "
         f"| {figure(line.forebay, line.unit)} {unit} | **{line.ratio:.2f}x** |"
