@@ -65,9 +65,9 @@ def test_what_was_exported_is_imported_to_the_byte(scene: Scene, kind: str) -> N
 def test_a_bad_line_is_refused_with_its_number_and_nothing_is_added(
     scene: Scene, kind: str, text: str, words: str
 ) -> None:
-    for deed in ("import", "import-preview"):
+    for action in ("import", "import-preview"):
         body = {"kind": kind, "text": text, "ids": "new"}
-        status, found = scene.asker.ask("POST", f"/streams/orders/{deed}", body)
+        status, found = scene.asker.ask("POST", f"/streams/orders/{action}", body)
         assert (status, words in found["error"]) == (400, True), found
     assert scene.client.exists("orders") == 0
 

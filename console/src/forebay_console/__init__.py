@@ -2,7 +2,7 @@
 
     browser <--JSON, events--> web/     routes, sign-in, headers
                                 |
-              views/, deeds/    |       answers and actions; each asks as the viewer's user
+              views/, actions/  |       answers and actions; each asks as the viewer's user
               asking/           |       one question, and what its viewer may see
               metrics/          |       the same facts for Prometheus
                                 |

@@ -1,4 +1,4 @@
-"""One question of a viewer, as views and deeds get it.
+"""One question of a viewer, as views and actions get it.
 
     asked.stream            the name in the address
     asked.word("sort")      a word after the ?

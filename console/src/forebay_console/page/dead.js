@@ -33,7 +33,7 @@ async function kinds(place, key, view) {
   if (!found) return;
   const list = table("Letters", ["Letter", "Error", ">Attempts", ">Last failed", "Came from"], {kind: "letters"});
   const more = h("div", {class: "pager"});
-  show(place, crumbs(), h("div", {class: "heading"}, h("h1", {}, decoded(key)), session.may_write && found.kinds.length ? h("div", {class: "buttons"}, deeds(key, kind, view)) : null),
+  show(place, crumbs(), h("div", {class: "heading"}, h("h1", {}, decoded(key)), session.may_write && found.kinds.length ? h("div", {class: "buttons"}, actions(key, kind, view)) : null),
     found.kinds.length ? [h("h2", {}, "By error"), h("div", {class: "kinds"}, found.kinds.map((one) => kindLink(key, one, kind))), h("h2", {}, kind ? "Letters with this error" : "Letters, newest first"), list.element, more]
       : h("p", {class: "empty"}, "No letters here: all of them were sent back or dropped."));
   if (found.kinds.length) await page(key, kind, list, more, "");
@@ -54,7 +54,7 @@ async function page(key, kind, list, more, to) {
   show(more, found.next ? h("button", {onclick: () => page(key, kind, list, more, found.next)}, "More") : null);
 }
 
-function deeds(key, kind, view) {
+function actions(key, kind, view) {
   const which = kind ? {kind} : {all: true};
   const whom = kind ? "all letters with this error" : "all letters";
   return [

@@ -12,9 +12,9 @@ export function say(text, kind = "good") {
   if (kind === "good") notice = setTimeout(() => show(place), SHOWN_MS);
 }
 
-export async function attempt(deed) {
+export async function attempt(action) {
   try {
-    return await deed();
+    return await action();
   } catch (error) {
     say(error.message, "bad");
     return null;

@@ -64,7 +64,7 @@ function become(now, next) {
   patch(now, [...next.childNodes]);
 }
 
-export function later(deed, ms = 250) {
+export function later(action, ms = 250) {
   let timer;
-  return () => { clearTimeout(timer); timer = setTimeout(deed, ms); };
+  return () => { clearTimeout(timer); timer = setTimeout(action, ms); };
 }

@@ -68,7 +68,7 @@ function pendingList(path, key, view) {
   const ticks = new Ticks((chosen) => [...buttons.children].forEach((button) => { button.disabled = !chosen; }));
   const list = table("Pending entries", [session.may_write ? ticks.head() : null, "ID", "Consumer", ">Idle for", ">Deliveries"]);
   const more = h("div", {class: "pager"});
-  show(buttons, deeds(path, ticks.chosen, view));
+  show(buttons, actions(path, ticks.chosen, view));
   page(path, key, list, more, ticks, "");
   return [h("h2", {}, "Pending entries, oldest first"), session.may_write ? buttons : null, list.element, more];
 }
@@ -82,7 +82,7 @@ async function page(path, key, list, more, ticks, from) {
   show(more, found.next ? h("button", {onclick: () => page(path, key, list, more, ticks, found.next)}, "More") : null);
 }
 
-function deeds(path, chosen, view) {
+function actions(path, chosen, view) {
   const run = async (word, body, told) => {
     const done = await post(`${path}/${word}`, {ids: [...chosen], ...body});
     say(told(done));

@@ -47,7 +47,7 @@ function toldOf(found, [first, last]) {
 }
 
 function keys(picture, found, state, {set, choose, leave}) {
-  const deeds = {
+  const actions = {
     Enter: () => state.chosen && choose(...timesOf(found, state.chosen)),
     Escape: () => (state.chosen ? set(null) : leave()),
   };
@@ -55,7 +55,7 @@ function keys(picture, found, state, {set, choose, leave}) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const by = STEPS[event.key];
     if (by) set(moved(state.chosen, by, event.shiftKey, found.bars.length - 1));
-    else if (event.key in deeds) deeds[event.key]();
+    else if (event.key in actions) actions[event.key]();
     else return;
     event.preventDefault();
   });

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from forebay_console.actions import entries as entry_actions
+from forebay_console.actions import groups as group_actions
+from forebay_console.actions import imports
+from forebay_console.actions import letters as letter_actions
 from forebay_console.asking.asked import Asked
-from forebay_console.deeds import entries as entry_deeds
-from forebay_console.deeds import groups as group_deeds
-from forebay_console.deeds import imports
-from forebay_console.deeds import letters as letter_deeds
 from forebay_console.views import entries, groups, histogram, letters, overview, pipelines, way
 from forebay_console.views import server as server_view
 from forebay_console.views import stream as stream_view
@@ -151,30 +151,32 @@ ENDPOINTS = (
     ),
     get(f"{STREAM}/pins", stream_view.pins, "What keeps the stream from being trimmed", look.PINS),
     post(
-        *(f"{STREAM}/entries", entry_deeds.add, "Append an entry", record(id=look.ID)),
+        *(f"{STREAM}/entries", entry_actions.add, "Append an entry", record(id=look.ID)),
         partly("fields", fields=look.FIELDS, id=look.ANY_ID),
     ),
     preview(
         f"{STREAM}/delete-preview",
-        entry_deeds.delete_preview,
+        entry_actions.delete_preview,
         "What a delete would take",
         look.DELETE_PREVIEW,
         record(ids=look.IDS),
     ),
     post(
-        *(f"{STREAM}/delete", entry_deeds.delete, "Delete entries by ID", counted("deleted")),
+        *(f"{STREAM}/delete", entry_actions.delete, "Delete entries by ID", counted("deleted")),
         record(ids=look.IDS),
     ),
     preview(
         f"{STREAM}/trim-preview",
-        entry_deeds.trim_preview,
+        entry_actions.trim_preview,
         "What a trim would remove",
         look.TRIM_PREVIEW,
         TRIM,
     ),
-    post(f"{STREAM}/trim", entry_deeds.trim, "Remove the oldest entries", counted("removed"), TRIM),
     post(
-        *(f"{STREAM}/groups", group_deeds.create, "Create a group", record(created=look.TEXT)),
+        f"{STREAM}/trim", entry_actions.trim, "Remove the oldest entries", counted("removed"), TRIM
+    ),
+    post(
+        *(f"{STREAM}/groups", group_actions.create, "Create a group", record(created=look.TEXT)),
         NEW_GROUP,
     ),
     get(f"{GROUP}/consumers", groups.consumers, "The consumers of a group", look.CONSUMERS),
@@ -194,35 +196,40 @@ ENDPOINTS = (
         look.PENDING_BARS,
     ),
     preview(
-        *(f"{GROUP}/reset-preview", group_deeds.reset_preview, "What a reset would do", look.RESET),
+        *(
+            f"{GROUP}/reset-preview",
+            group_actions.reset_preview,
+            "What a reset would do",
+            look.RESET,
+        ),
         record(to=look.PLACE),
     ),
-    post(f"{GROUP}/reset", group_deeds.reset, "Move a group", look.RESET, record(to=look.PLACE)),
+    post(f"{GROUP}/reset", group_actions.reset, "Move a group", look.RESET, record(to=look.PLACE)),
     preview(
         f"{GROUP}/delete-preview",
-        group_deeds.delete_preview,
+        group_actions.delete_preview,
         "What deleting a group would lose",
         look.GROUP_LOSS,
         NOTHING,
     ),
-    post(f"{GROUP}/delete", group_deeds.delete, "Delete a group", counted("deleted"), NOTHING),
+    post(f"{GROUP}/delete", group_actions.delete, "Delete a group", counted("deleted"), NOTHING),
     post(
         f"{GROUP}/claim",
-        group_deeds.claim,
+        group_actions.claim,
         "Give pending entries to another consumer",
         counted("claimed"),
         record(ids=look.IDS, to=look.TEXT),
     ),
     post(
         f"{GROUP}/acknowledge",
-        group_deeds.acknowledge,
+        group_actions.acknowledge,
         "Acknowledge pending entries",
         counted("acknowledged"),
         record(ids=look.IDS),
     ),
     post(
         f"{GROUP}/release",
-        group_deeds.release,
+        group_actions.release,
         "Release pending entries",
         counted("released"),
         record(ids=look.IDS),
@@ -241,20 +248,20 @@ ENDPOINTS = (
     ),
     post(
         f"{DEAD}/letters/{{id}}/redrive",
-        letter_deeds.redrive,
+        letter_actions.redrive,
         "Send one letter back",
         record(sent=look.COUNT, to=look.TEXT),
         partly(fields=look.FIELDS),
     ),
     post(
         f"{DEAD}/redrive",
-        letter_deeds.redrive_all,
+        letter_actions.redrive_all,
         "Send letters back, some per request",
         record(sent=look.COUNT, left=look.COUNT),
         PACED,
     ),
     post(
-        *(f"{DEAD}/drop", letter_deeds.drop, "Delete letters", counted("dropped")),
+        *(f"{DEAD}/drop", letter_actions.drop, "Delete letters", counted("dropped")),
         {"anyOf": [*CHOICE["anyOf"], record(ids=look.IDS)]},
     ),
     get("/pipelines", pipelines.pipelines, "Pipelines on Spark, by their reports", look.PIPELINES),

@@ -21,13 +21,13 @@ class NotAgreedError(ForebayError):
     """The user did not agree; nothing was done."""
 
 
-def agree(deed: str, *, yes: bool) -> None:
+def agree(action: str, *, yes: bool) -> None:
     """Return if the user agrees; NotAgreedError if not."""
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise NotAgreedError(f"nothing was done: to {deed}, say --yes")
-    sys.stderr.write(f"{deed[0].upper()}{deed[1:]}? [y/N] ")
+        raise NotAgreedError(f"nothing was done: to {action}, say --yes")
+    sys.stderr.write(f"{action[0].upper()}{action[1:]}? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise NotAgreedError("nothing was done")

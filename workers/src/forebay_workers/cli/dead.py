@@ -239,11 +239,11 @@ def chosen(ids: tuple[str, ...], error: str | None, every: bool) -> Callable[[Le
     return lambda letter: (not ids or letter.id in ids) and (error is None or error in letter.error)
 
 
-async def tell(desk: Desk, count: int, deed: str, ids: tuple[str, ...]) -> int:
+async def tell(desk: Desk, count: int, action: str, ids: tuple[str, ...]) -> int:
     """Say how many; 1 if some of the given IDs are not letters."""
     if not count and not ids:
         return await desk.none()
-    answer(f"{count} {deed}")
+    answer(f"{count} {action}")
     if count < len(set(ids)):
         complain(
             f"{len(set(ids)) - count} of these were not chosen or are not letters of "
@@ -305,7 +305,7 @@ async def drop(
     async with opened(url, stream, letters) as desk:
         count = len([letter async for letter in desk.dead.letters() if wanted(letter)])
         noun = "letter" if count == 1 else "letters"
-        deed = f"delete {count} {noun} of {desk.dead.where} for ever"
-        if count and not agreed(deed, yes=yes):
+        action = f"delete {count} {noun} of {desk.dead.where} for ever"
+        if count and not agreed(action, yes=yes):
             return 1
         return await tell(desk, await desk.dead.drop(wanted) if count else 0, "deleted", id)

@@ -57,14 +57,14 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def agreed(deed: str, *, yes: bool) -> bool:
+def agreed(action: str, *, yes: bool) -> bool:
     """Whether the user agrees: by --yes, or by an answer; without a terminal the answer is no."""
     if yes:
         return True
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        complain(f"nothing was done: to {deed}, say --yes")
+        complain(f"nothing was done: to {action}, say --yes")
         return False
-    sys.stderr.write(f"{deed[0].upper()}{deed[1:]}? [y/N] ")
+    sys.stderr.write(f"{action[0].upper()}{action[1:]}? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() in ("y", "yes"):
         return True

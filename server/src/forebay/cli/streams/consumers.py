@@ -118,7 +118,7 @@ def delete(
             )
         if heir == consumer:
             raise LineError("--to names the consumer that would be deleted")
-        agree(deed(stream, group, consumer, pending, heir), yes=yes)
+        agree(action(stream, group, consumer, pending, heir), yes=yes)
         moved = 0 if heir is None else hand_over(server, stream, group, consumer, heir)
         moved += leave(server, stream, group, consumer, heir)
     gone = f", {counted(moved, 'pending entry')} went to {text_of(heir)}" if heir and moved else ""
@@ -143,7 +143,7 @@ def heir_of(found: Sequence[ConsumerFacts], consumer: bytes) -> bytes | None:
     return min(others, key=lambda facts: facts.idle_ms).name if others else None
 
 
-def deed(stream: bytes, group: bytes, consumer: bytes, pending: int, heir: bytes | None) -> str:
+def action(stream: bytes, group: bytes, consumer: bytes, pending: int, heir: bytes | None) -> str:
     """What will be done, for the question."""
     told = f"delete the consumer {text_of(consumer)} of {text_of(group)} of {text_of(stream)}"
     if not pending:

@@ -216,7 +216,7 @@ def reset(
             sys.stdout.flush()
         if not dry_run:
             if plan.again or plan.skipped:
-                agree(plan.deed(), yes=yes)
+                agree(plan.action(), yes=yes)
             plan.carry_out(server)
     if json:
         write_json(plan.facts() | {"done": not dry_run})

@@ -178,9 +178,9 @@ def claim(
     return tell(moved, wanted, f"went to {text_of(to)}", is_by_id=bool(ids))
 
 
-def tell(done: int, wanted: Sequence[bytes], deed: str, *, is_by_id: bool) -> int:
+def tell(done: int, wanted: Sequence[bytes], action: str, *, is_by_id: bool) -> int:
     """Print how many; 1 if the user named entries that are not pending."""
-    sys.stdout.write(f"{counted(done, 'entry')} {deed}\n")
+    sys.stdout.write(f"{counted(done, 'entry')} {action}\n")
     missing = len(wanted) - done
     if is_by_id and missing:
         complain(f"{counted(missing, 'entry')} of these {are(missing)} not pending")

@@ -79,7 +79,7 @@ class Plan:
             lines.append(f"{counted(group.pending, 'entry')} {are(group.pending)} still pending")
         return lines
 
-    def deed(self) -> str:
+    def action(self) -> str:
         """What the user must agree to."""
         group = f"{text_of(self.group.name)} of {text_of(self.group.stream)}"
         if self.again:

@@ -14,8 +14,8 @@ from typing import Any
 
 from forebay.cli.remote.link import Word
 from forebay.cli.remote.server import Server
+from forebay_console.actions.entries import fields_of
 from forebay_console.asking.asked import Asked, BadRequestError
-from forebay_console.deeds.entries import fields_of
 from forebay_console.views.entries import checked
 from forebay_console.views.letters import kind_of, letter_of, letters
 from forebay_workers.settle.letters import Letter, read
