@@ -9,7 +9,7 @@ import pytest
 
 from testkit.resp import encode
 from testkit.servers import ServerProcess
-from testkit.waiting import wait_for_blocked, wait_until
+from testkit.waiting import client_field, wait_for_blocked, wait_until
 
 Make = Callable[..., ServerProcess]
 
@@ -107,6 +107,25 @@ def test_a_client_that_only_stops_sending_gets_the_replies_to_what_it_sent(
     with forebay_server.client() as client:
         client("XADD", "s", "1-1", "f", b"x" * 500_000)
         client.send(encode("XRANGE", "s", "-", "+") * 40)
+        client.socket.shutdown(socket.SHUT_WR)
+        assert len(client.read_many(40)) == 40
+        assert client.closed()
+
+
+def test_replies_that_wait_for_a_slow_reader_are_sent_though_it_has_stopped_sending(
+    forebay_server: ServerProcess,
+) -> None:
+    with forebay_server.client() as client, forebay_server.client() as admin:
+        number = client("CLIENT", "ID")
+        client("XADD", "s", "1-1", "f", b"x" * 500_000)
+        client.send(encode("XRANGE", "s", "-", "+") * 40)
+        all_of_them = 40 * 500_000
+        # What the kernel holds is sent for the server: a few megabytes at most.
+        wait_until(
+            "all have run",
+            lambda: int(client_field(admin, number, "obl")) > all_of_them // 2
+            and int(client_field(admin, number, "tot-cmds")) == 42,
+        )
         client.socket.shutdown(socket.SHUT_WR)
         assert len(client.read_many(40)) == 40
         assert client.closed()

@@ -213,10 +213,11 @@ class Connection:
     def no_bytes(self, result: int) -> bool:
         """Nothing was received: whether the connection stays open all the same.
 
-        Commands that arrived before the end of the input still run, unless
-        the client is blocked: it would wait for nothing.
+        Commands that arrived before the end of the input still run and get their
+        replies, unless the client is blocked: it would wait for nothing.
         """
-        if result == 0 and self.more and self.session.blocked is None:
+        owes = self.more or self.out.pending() > 0
+        if result == 0 and owes and self.session.blocked is None:
             self.ended = True
             return True
         return sysio.again(result)
