@@ -1,6 +1,9 @@
 # Thin doors: each target is a line or two, and CI goes through the same ones.
 # Stamps in .venv make repeated calls quick; a changed distribution is installed again.
 
+# Each process of a test would compile its sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup demo test test-interpreted test-compiled test-spark lint format bench bench-spark bench-workers \

@@ -14,6 +14,7 @@ a part of a long log shows what failed.
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import shutil
@@ -22,15 +23,20 @@ import tempfile
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import forebay
+from testkit import one_server
 from testkit.clusters import redis_cluster
 from testkit.oracle import start_redis
 from testkit.places import ROOT
 from testkit.servers import ServerProcess, start_forebay
+
+if TYPE_CHECKING:
+    from testkit.browser import Chromium
 
 settings.register_profile(
     "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
@@ -51,6 +57,21 @@ _running: list[ServerProcess] = []
 _passed = count(1)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect without the garbage collector: ten thousand tests are no garbage, now and later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # libraries look for leaks when the process ends
+
+
 def pytest_configure(config: pytest.Config) -> None:
     leg = os.environ.get("FOREBAY_LEG")
     if leg and forebay.compiled() != (leg == "compiled"):
@@ -61,7 +82,9 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(trylast=True)  # after the folders have marked their tests
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    one_server.spare(config, items)
     if not config.pluginmanager.hasplugin("_cov"):
         return
     for item in items:
@@ -202,3 +225,12 @@ def redis_server(_shared_redis: ServerProcess) -> ServerProcess:
     with _shared_redis.client(unix=True) as client:
         assert client("FLUSHALL") == "OK"
     return _shared_redis
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Chromium]:
+    """The browser that tests of this worker share; each test opens a page of its own."""
+    from testkit.browser import chromium  # few tests need it, and it takes a while to load
+
+    with chromium() as found:
+        yield found

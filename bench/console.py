@@ -33,7 +33,7 @@ import redis
 
 from bench import report
 from bench.peers import machine
-from testkit.browser import browser
+from testkit.browser import chromium
 from testkit.consoles import Asker, console
 from testkit.servers import ServerProcess, cpu_s, start_forebay
 from testkit.waiting import wait_until
@@ -119,7 +119,7 @@ def paints(port: int, rounds: int) -> list[float]:
     """Milliseconds until something is on the screen, each time in a new browser."""
     found = []
     for _ in range(rounds):
-        with browser(port) as page:
+        with chromium() as browser, browser.page(port) as page:
             page.go("")
             page.see("stream:00049")
             script = "return performance.getEntriesByType('paint').map((one) => one.startTime)"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from console.tests.conftest import Scene
-from testkit.browser import browser
+from testkit.browser import Chromium
 
 ENTRIES: tuple[tuple[bytes, ...], ...] = (
     (b"item", b"tea", b"price", b"3.20"),
@@ -106,11 +106,14 @@ def test_an_export_ends_where_an_answer_is_full(scene: Scene) -> None:
     assert found["next"] == f"({found['entries']}-0"
 
 
-def test_a_file_is_chosen_looked_at_and_imported_in_the_page(scene: Scene, tmp_path: Path) -> None:
+@pytest.mark.one_server
+def test_a_file_is_chosen_looked_at_and_imported_in_the_page(
+    scene: Scene, browser: Chromium, tmp_path: Path
+) -> None:
     scene.client.xadd("orders", {"n": "first"})
     path = tmp_path / "more.csv"
     path.write_text("item,price\ntea,3.20\nmilk,1.10\n")
-    with browser(scene.asker.port) as page:
+    with browser.page(scene.asker.port) as page:
         page.go("#/stream/orders")
         page.click("button", "Import…")
         page.find("dialog input[type=file]").send_keys(str(path))

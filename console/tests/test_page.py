@@ -9,17 +9,19 @@ import pytest
 
 from console.tests.conftest import Scene
 from console.tests.support.letters import bury
-from testkit.browser import Browser, browser
+from testkit.browser import Browser, Chromium
 from testkit.consoles import console
 from testkit.servers import ServerProcess
 from testkit.waiting import wait_until
+
+pytestmark = pytest.mark.one_server
 
 EVIL = "<img src=x onerror=document.title='broken'><script>document.title='broken'</script>"
 
 
 @pytest.fixture
-def page(scene: Scene) -> Iterator[Browser]:
-    with browser(scene.asker.port) as found:
+def page(scene: Scene, browser: Chromium) -> Iterator[Browser]:
+    with browser.page(scene.asker.port) as found:
         yield found
         assert found.complaints() == []
 
@@ -118,11 +120,11 @@ def test_ten_thousand_streams_are_searched_and_sorted_without_a_stall(
 
 
 def test_a_wrong_password_is_said_and_the_right_one_lets_in(
-    make_forebay: Callable[..., ServerProcess],
+    make_forebay: Callable[..., ServerProcess], browser: Chromium
 ) -> None:
     server = make_forebay("--requirepass", "secret")
     url = f"redis://:secret@127.0.0.1:{server.port}"
-    with console(url) as asker, browser(asker.port) as page:
+    with console(url) as asker, browser.page(asker.port) as page:
         page.go("")
         page.see("Sign in")
         page.fill("input[name=password]", "guess")
@@ -134,10 +136,10 @@ def test_a_wrong_password_is_said_and_the_right_one_lets_in(
 
 
 def test_a_server_that_goes_away_is_said_and_comes_back_by_itself(
-    make_forebay: Callable[..., ServerProcess],
+    make_forebay: Callable[..., ServerProcess], browser: Chromium
 ) -> None:
     server = make_forebay()
-    with console(f"redis://127.0.0.1:{server.port}") as asker, browser(asker.port) as page:
+    with console(f"redis://127.0.0.1:{server.port}") as asker, browser.page(asker.port) as page:
         page.go("")
         page.see("No streams yet")
         server.process.send_signal(signal.SIGSTOP)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from console.tests.conftest import Scene
-from testkit.browser import browser
+from testkit.browser import Chromium
 from testkit.consoles import Asker, key
 from testkit.servers import environment
 from testkit.waiting import wait_until
@@ -55,14 +55,15 @@ def test_a_stream_of_any_name_can_be_read_and_changed(scene: Scene) -> None:
         assert scene.client.xlen(name) == 2, name
 
 
-def test_the_address_bar_takes_any_name(scene: Scene) -> None:
+@pytest.mark.one_server
+def test_the_address_bar_takes_any_name(scene: Scene, browser: Chromium) -> None:
     for name in NAMES:
         scene.client.xadd(name, {"mark": "found me"}, id="1-0")
     wait_until(
         "all are known",
         lambda: scene.asker.get("/streams?search=*")["total"] == len(NAMES),
     )
-    with browser(scene.asker.port) as page:
+    with browser.page(scene.asker.port) as page:
         for name in NAMES:
             page.go(f"#/stream/{key(name)}")
             page.see("found me")
@@ -85,11 +86,12 @@ ADDRESSES = {
 }
 
 
-def test_a_broken_address_is_told_in_words(scene: Scene) -> None:
+@pytest.mark.one_server
+def test_a_broken_address_is_told_in_words(scene: Scene, browser: Chromium) -> None:
     scene.client.set("words", "text")
     scene.client.rpush("numbers", 1, 2)
     scene.client.xadd("orders", {"n": 1})
-    with browser(scene.asker.port) as page:
+    with browser.page(scene.asker.port) as page:
         for address, words in ADDRESSES.items():
             page.go(address)
             page.see(words)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,28 +25,16 @@ ON_BOTH = "test_three_jobs_killed"
 small_spark.use()
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run each test with Spark on one of the two servers, half of them on each.
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test with Spark runs on one of the two servers (testkit/one_server.py).
 
-    Differences between the servers are tested without Spark, on both.  FOREBAY_BOTH_SERVERS=1
-    runs everything on both, which takes some minutes more.  Tests with their own time limit
-    take longest and come first, so that no core waits for them at the end.
+    Tests with their own time limit take longest and come first, so that no core waits for them at
+    the end.
     """
     items.sort(key=lambda item: item.get_closest_marker("timeout") is None)
-    if os.environ.get("FOREBAY_BOTH_SERVERS") == "1":
-        return
-    spared = [item for item in items if _is_spared(item)]
-    config.hook.pytest_deselected(items=spared)
-    items[:] = [item for item in items if item not in set(spared)]
-
-
-def _is_spared(item: pytest.Item) -> bool:
-    parameters = getattr(getattr(item, "callspec", None), "params", {})
-    chosen = parameters.get("target")
-    name = getattr(item, "originalname", item.name)
-    if chosen is None or item.get_closest_marker("spark") is None or name.startswith(ON_BOTH):
-        return False
-    return bool(chosen != SERVERS[zlib.crc32(name.encode()) % 2])
+    for item in items:
+        if item.get_closest_marker("spark") and not item.name.startswith(ON_BOTH):
+            item.add_marker("one_server")
 
 
 @pytest.fixture(params=SERVERS)

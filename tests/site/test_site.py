@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from testkit.browser import Browser, browser
+from testkit.browser import Browser, Chromium
 from testkit.waiting import wait_until
 from tools import build_site
 from tools.generate_docs import PAGES as GENERATED
@@ -31,14 +31,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def page(site: Path) -> Iterator[Browser]:
+def page(site: Path, browser: Chromium) -> Iterator[Browser]:
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
             """Nobody reads it."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=site)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        with browser(server.server_address[1]) as found:
+        with browser.page(server.server_address[1]) as found:
             yield found
             assert found.complaints() == []
         server.shutdown()

@@ -26,7 +26,7 @@ import redis
 
 from forebay_workers.message import Message
 from forebay_workers.settle.letters import write
-from testkit.browser import Browser, browser
+from testkit.browser import Browser, chromium
 from testkit.consoles import console
 from testkit.places import ROOT
 from testkit.servers import start_forebay
@@ -245,7 +245,11 @@ def take_pictures(folder: Path, names: Iterable[str], open_s: float, share: floa
                 shop = Shop(client)
                 shop.look_back(int(time.time() * 1000), share)
                 url = f"redis://127.0.0.1:{server.port}"
-                with console(url, "--write") as asker, browser(asker.port) as page:
+                with (
+                    console(url, "--write") as asker,
+                    chromium() as browser,
+                    browser.page(asker.port) as page,
+                ):
                     asker.enter()
                     most = len(STREAMS)
                     wait_until("all is known", lambda: asker.get("/streams")["total"] > most)

@@ -18,7 +18,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from console.tests.support.letters import bury
-from testkit.browser import Browser, browser
+from testkit.browser import Browser, chromium
 from testkit.consoles import Asker, console
 from testkit.servers import start_forebay
 from testkit.waiting import wait_until
@@ -104,7 +104,8 @@ def stage(root: Path) -> Iterator[Stage]:
         fill(client)
         with (
             console(f"redis://127.0.0.1:{server.port}", "--write") as asker,
-            browser(asker.port) as page,
+            chromium() as browser,
+            browser.page(asker.port) as page,
         ):
             asker.enter()
             found = Stage(client, asker, page)

@@ -16,6 +16,8 @@ from testkit.servers import environment, free_port
 from testkit.waiting import wait_until
 from workers.tests.support.work import Work
 
+pytestmark = pytest.mark.one_server
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

@@ -13,6 +13,8 @@ import pytest
 from testkit.waiting import PATIENCE_S, wait_until
 from workers.tests.support.work import Work
 
+pytestmark = pytest.mark.one_server
+
 
 def test_workers_handle_probes_answer_and_sigterm_ends_all(work: Work) -> None:
     work.start("--workers", "2", "--health", f":{work.port}", "--grace", "5")
