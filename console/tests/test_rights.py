@@ -15,6 +15,8 @@ from testkit.oracle import start_redis
 from testkit.servers import ServerProcess, start_forebay
 from testkit.waiting import wait_until
 
+pytestmark = pytest.mark.one_server
+
 USERS = {
     "seller": "~orders* +@all",
     "reader": "~orders* +@read +@connection +info",

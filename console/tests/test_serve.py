@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
+from forebay_console.cli.console import listening
 from testkit.consoles import Asker
 from testkit.servers import free_port, start_forebay
 from testkit.waiting import wait_until
@@ -61,3 +63,10 @@ def test_a_port_that_is_none_is_one_sentence() -> None:
         1,
         "forebay: --console wants a port, as in --console 8001\n",
     )
+
+
+def test_the_second_part_of_an_answer_does_not_wait_for_an_acknowledgement_of_the_first() -> None:
+    with listening("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
