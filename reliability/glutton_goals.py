@@ -171,7 +171,7 @@ def judge_waits(outcome: Outcome, pings: Pings, peer_pings: Pings | None) -> Non
         "redis_ping_worst_ms": peer_pings.worst_ms(),
     }
     if pings.due_p99_ms() > peer_ms:
-        outcome.failures.append(f"a PING that is due took {pings.due_p99_ms()} ms, Redis {peer_ms}")
+        outcome.failures.append(f"PING took {pings.due_p99_ms()} ms since it was due, Redis {peer_ms}")
 
 
 # R19

@@ -10,6 +10,10 @@ from testkit.resp import RawClient
 
 PATIENCE_S = 30.0
 PAUSE_S = 0.005
+#: A wait becomes this part longer than it must be.  Asking each time after the same short pause
+#: would take the CPU time that the other tests need.
+LATER = 1 / 8
+MOST_PAUSE_S = 0.25
 
 
 def wait_until(
@@ -17,13 +21,22 @@ def wait_until(
     true: Callable[[], Any],
     patience_s: float = PATIENCE_S,
     *,
-    pause_s: float = PAUSE_S,
+    pause_s: float | None = None,
 ) -> None:
-    """Ask again and again until it is true; fail with ``what`` did not happen."""
-    deadline = time.monotonic() + patience_s
+    """Ask again and again until it is true; fail with ``what`` did not happen.
+
+    A state that does not last needs a ``pause_s`` of its own.
+    """
+    begun_s = time.monotonic()
     while not true():
-        assert time.monotonic() < deadline, f"waited {patience_s} s, and not: {what}"
-        time.sleep(pause_s)
+        waited_s = time.monotonic() - begun_s
+        assert waited_s < patience_s, f"waited {patience_s} s, and not: {what}"
+        time.sleep(next_pause_s(waited_s) if pause_s is None else pause_s)
+
+
+def next_pause_s(waited_s: float) -> float:
+    """How long to wait before the next question."""
+    return min(max(PAUSE_S, waited_s * LATER), MOST_PAUSE_S)
 
 
 def info_field(client: RawClient, name: str) -> int:

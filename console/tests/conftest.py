@@ -55,7 +55,13 @@ def scene(_shared_scene: Scene) -> Scene:
 
 
 @pytest.fixture(scope="session")
-def stage(server_root: Path) -> Iterator[Stage]:
-    """A browser at the console of a filled server; the tests of a pytest worker share it."""
+def _shared_stage(server_root: Path) -> Iterator[Stage]:
     with staged(server_root) as found:
         yield found
+
+
+@pytest.fixture
+def stage(_shared_stage: Stage) -> Stage:
+    """A browser at the console of a filled server; the tests of a pytest worker share it."""
+    _shared_stage.page.leave()
+    return _shared_stage

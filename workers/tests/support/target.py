@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,7 +15,7 @@ from forebay_workers import App
 from forebay_workers.worker.worker import Worker
 from testkit.clusters import cluster_url
 from testkit.servers import ServerProcess
-from testkit.waiting import PATIENCE_S, PAUSE_S
+from testkit.waiting import PATIENCE_S, next_pause_s
 
 GROUP = "g"
 
@@ -65,10 +66,11 @@ async def until(
     what: str, true: Callable[[], Any], seen: Callable[[], object] = lambda: ""
 ) -> None:
     """Let the loop run until it is true; ``what`` and ``seen`` are for the reader of a failure."""
+    begun_s = time.monotonic()
     try:
         async with asyncio.timeout(PATIENCE_S):
             while not true():
-                await asyncio.sleep(PAUSE_S)
+                await asyncio.sleep(next_pause_s(time.monotonic() - begun_s))
     except TimeoutError:
         pytest.fail(f"not in {PATIENCE_S:g} s: {what} {seen()}")
 
