@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from spark.tests.support import spark_driver
 from spark.tests.support.spark_standalone import standalone
 from spark.tests.support.spark_streams import Target
+from testkit import small_spark
 from testkit.servers import worker_path
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -31,6 +33,7 @@ def test_a_copy_on_a_standalone_cluster_is_exact(
     }
     settings = {
         "spark.executor.memory": "512m",
+        "spark.executor.extraJavaOptions": os.environ[small_spark.VARIABLE],
         "spark.executorEnv.PYTHONPATH": worker_path(),
     }
     with standalone(tmp_path) as master:

@@ -7,6 +7,7 @@ trimmed and read back as one table, and the output is compared with the input.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -25,6 +26,7 @@ from forebay_spark.pipeline.archive import Archive, Trim
 from forebay_spark.pipeline.spec import Source
 from spark.tests.support.lakes import rows_in
 from spark.tests.support.spark_standalone import standalone
+from testkit import small_spark
 from testkit.clusters import cluster_url
 from testkit.servers import ServerProcess, environment, worker_path
 
@@ -108,6 +110,7 @@ def test_the_archive_command_on_a_standalone_spark_cluster_is_exact(
     command += ["--lake", lake, "--url", url, "--trim", "--option", "maxEntriesPerTrigger=250"]
     command += ["--conf", "spark.executor.memory=512m", "--conf", "spark.driver.memory=512m"]
     command += ["--conf", "spark.driver.host=127.0.0.1"]
+    command += ["--conf", f"spark.executor.extraJavaOptions={os.environ[small_spark.VARIABLE]}"]
     command += ["--conf", f"spark.executorEnv.PYTHONPATH={worker_path()}", "--json"]
     with standalone(tmp_path / "spark") as master:
         done = subprocess.run(

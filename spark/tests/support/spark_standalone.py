@@ -11,6 +11,7 @@ from pathlib import Path
 import pyspark
 
 from forebay_spark.runtime.java import ensure_java
+from testkit import small_spark
 from testkit.servers import free_port
 from testkit.waiting import wait_until
 
@@ -67,6 +68,7 @@ def _daemon(directory: Path, name: str, *arguments: str) -> _Daemon:
         **os.environ,
         "JAVA_HOME": str(ensure_java()),
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": os.environ[small_spark.VARIABLE],
         "SPARK_WORKER_DIR": str(directory),
         "SPARK_LOCAL_DIRS": str(directory),
     }

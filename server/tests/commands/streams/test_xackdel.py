@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forebay.commands.api.notify_flags import KEYEVENT, NOTIFY_STREAM
+from server.tests.support.many import COUNTS
 from server.tests.support.replies import BAD_ID, BAD_NUMIDS, MISMATCH, SYNTAX, WRONGTYPE
 from server.tests.support.stream_client import deliver, pending_ids, stream_client, stream_info
 from testkit.engine_client import EngineClient, ReplyError
@@ -170,7 +171,7 @@ def test_one_id_twice_is_done_once(client: EngineClient) -> None:
     assert client("XACKDEL", "s", "g", "IDS", "2", "1-0", "1-0") == [1, -1]
 
 
-@pytest.mark.parametrize("count", [1, 7, 8, 9, 1000, 100_000])
+@pytest.mark.parametrize("count", COUNTS)
 def test_any_number_of_ids_is_answered(client: EngineClient, count: int) -> None:
     ids = [f"{n}-0" for n in range(1, count + 1)]
     reply = client("XACKDEL", "s", "g", "IDS", str(count), *ids)

@@ -123,8 +123,10 @@ def test_replies_that_wait_for_a_slow_reader_are_sent_though_it_has_stopped_send
         # What the kernel holds is sent for the server: a few megabytes at most.
         wait_until(
             "all have run",
-            lambda: int(client_field(admin, number, "obl")) > all_of_them // 2
-            and int(client_field(admin, number, "tot-cmds")) == 42,
+            lambda: (
+                int(client_field(admin, number, "obl")) > all_of_them // 2
+                and int(client_field(admin, number, "tot-cmds")) == 42
+            ),
         )
         client.socket.shutdown(socket.SHUT_WR)
         assert len(client.read_many(40)) == 40
