@@ -138,7 +138,7 @@ def follow(shell: Shell, page: list[Block], folder: Path, target: Target) -> int
 
 def expect(shell: Shell, typed: str, wanted: str) -> None:
     """Type it again until it prints the output of the page."""
-    wait_until(wanted, lambda: shell.run(typed).strip() == wanted, pause_s=0.2)
+    wait_until(wanted, lambda: shell.run(typed).strip() == wanted, pause_s=0.5)
 
 
 def adapted(text: str, shell: Shell, target: Target) -> str:
