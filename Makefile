@@ -62,6 +62,7 @@ test: setup lint test-interpreted test-compiled test-spark ## everything that CI
 # Code that is plain Python in both legs is tested once, with the compiled server: connector,
 # workers, console, command line, the harness of reliability.  So are clients and sets of servers:
 # the compiled parts of replication run here in simulations.
+test-interpreted: JOBS := $(shell expr 3 \* $(JOBS) / 2)
 ONCE := $(addprefix --ignore server/tests/,cli clients server/replication server/tls/test_replication.py)
 test-interpreted: setup ## the suite on the plain Python sources
 	FOREBAY_LEG=interpreted $(PLAIN) $(PYTEST) server/tests tests/reliability/test_simulation.py \
@@ -73,16 +74,18 @@ test-compiled: JOBS := $(shell expr 5 \* $(JOBS) / 2)
 test-compiled: setup ## the suite on the installed, compiled package
 	$(CROWD) --ignore tests/tidy -m "not spark"
 
-# A session for each core: most of a micro-batch is waiting, so two of them take little more than one.
+# Most of a micro-batch is waiting, and so is most of a start.
+test-spark: JOBS := $(shell expr 3 \* $(JOBS) / 2)
 test-spark: setup .venv/spark.jsa ## the connector with a real Spark, on the compiled package
 	$(CROWD) -m spark spark/tests
 
 lint: setup ## ruff, mypy, import-linter, the tidy tests
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check --quiet $(CODE)
-	$(BIN)/mypy
-	$(PLAIN) $(BIN)/lint-imports --no-logo
-	$(PLAIN) $(BIN)/python -m pytest -q -n $(JOBS) tests/tidy
+	$(BIN)/mypy & types=$$!; \
+	$(PLAIN) $(BIN)/lint-imports --no-logo && \
+	$(PLAIN) $(BIN)/python -m pytest -q -n $(JOBS) tests/tidy; rest=$$?; \
+	wait $$types && exit $$rest
 
 format: setup ## let ruff format and fix what it can
 	$(BIN)/ruff check --fix $(CODE)

@@ -170,8 +170,9 @@ def judge_waits(outcome: Outcome, pings: Pings, peer_pings: Pings | None) -> Non
         "redis_ping_due_p99_ms": peer_ms,
         "redis_ping_worst_ms": peer_pings.worst_ms(),
     }
-    if pings.due_p99_ms() > peer_ms:
-        outcome.failures.append(f"PING took {pings.due_p99_ms()} ms since it was due, Redis {peer_ms}")
+    due_ms = pings.due_p99_ms()
+    if due_ms > peer_ms:
+        outcome.failures.append(f"PING took {due_ms} ms since it was due, Redis {peer_ms} ms")
 
 
 # R19
