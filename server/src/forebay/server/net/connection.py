@@ -141,7 +141,7 @@ class Connection:
         #: In the loop's list of connections to settle, and in that of those to continue.
         self.queued = False
         self.busy = False
-        #: The client will send no more, but not all of its commands have run yet.
+        #: The client will send no more; its last commands still run, or their replies wait.
         self.ended = False
         #: The events that epoll watches for.
         self.watching = 0
@@ -214,9 +214,10 @@ class Connection:
         """Nothing was received: whether the connection stays open all the same.
 
         Commands that arrived before the end of the input still run and get their
-        replies, unless the client is blocked: it would wait for nothing.
+        replies, unless the client is blocked: it would wait for nothing.  What is sent to
+        a replica has no end, and no reply in it.
         """
-        owes = self.more or self.out.pending() > 0
+        owes = self.more or (self.source is None and self.out.pending() > 0)
         if result == 0 and owes and self.session.blocked is None:
             self.ended = True
             return True
