@@ -49,20 +49,17 @@ def test_a_file_is_read_in_one_sitting(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PYTHON, ids=name_of)
-def test_a_function_fits_a_screen(path: Path) -> None:
+def test_a_function_fits_a_screen_and_the_head_of_a_file_says_what_it_is(path: Path) -> None:
+    module = ast.parse(path.read_text())
     long = [
         f"{node.name}: {node.end_lineno - node.lineno + 1} lines"
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(module)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.end_lineno is not None
         and node.end_lineno - node.lineno + 1 > FUNCTION_LINES
     ]
     assert not long
-
-
-@pytest.mark.parametrize("path", PYTHON, ids=name_of)
-def test_the_head_of_a_file_says_what_it_is(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text())), "no module docstring"
+    assert ast.get_docstring(module), "no module docstring"
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=name_of)
