@@ -31,6 +31,7 @@ from bench.rows import F4, STREAM, entry_id
 from forebay_spark.options import BATCH, read_options
 from forebay_spark.read.batch import BatchReader
 from forebay_spark.read.decode import Decoder
+from forebay_spark.read.page_requests import ColumnsForm
 from forebay_spark.read.pages import EntryPage
 from forebay_spark.read.reading import Task
 from forebay_spark.servers.connect import Server
@@ -38,7 +39,7 @@ from forebay_spark.source import ForebaySource
 from forebay_spark.values.schema import is_plain
 
 #: As many rows as a page of the connector has at most.
-BATCH_ROWS = 20_000
+BATCH_ROWS = ColumnsForm.most_entries
 #: How many entries a naive connector asks for at once.
 TUPLE_PAGE_ENTRIES = 10_000
 MICRO_BATCH_TASKS = 2

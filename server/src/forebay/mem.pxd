@@ -197,6 +197,22 @@ cdef inline void put_le(u8* p, Py_ssize_t at, int n, u64 value) noexcept nogil:
     memcpy(p + at, &value, n)
 
 
+cdef inline void put_number(u8* p, Py_ssize_t i, int size, i64 value) noexcept nogil:
+    if size == 1:
+        p[i] = <u8>value
+    elif size == 2:
+        put_le(p, 2 * i, 2, <u64>value)
+    elif size == 4:
+        put_le(p, 4 * i, 4, <u64>value)
+    else:
+        put_le(p, 8 * i, 8, <u64>value)
+
+
+cdef inline i64 get_number(const u8* p, Py_ssize_t i, int size) noexcept nogil:
+    cdef int unused_bits = 64 - 8 * size
+    return <i64>(get_le(p, i * size, size) << unused_bits) >> unused_bits
+
+
 cdef inline u64 get_be64(const u8* p, Py_ssize_t at) noexcept nogil:
     cdef u64 value
     memcpy(&value, p + at, 8)

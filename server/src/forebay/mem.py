@@ -200,6 +200,18 @@ def put_le(p: Pointer, at: int, n: int, value: int) -> None:
     p[at : at + n] = (value & ((1 << (8 * n)) - 1)).to_bytes(n, "little")
 
 
+def put_number(p: Pointer, i: int, size: int, value: int) -> None:
+    """Store element i of an array of signed numbers of 1, 2, 4 or 8 bytes, little-endian."""
+    assert (i + 1) * size <= len(p), "write past the end"
+    p[i * size : (i + 1) * size] = value.to_bytes(size, "little", signed=True)
+
+
+def get_number(p: Source, i: int, size: int) -> int:
+    """Element i of such an array."""
+    assert (i + 1) * size <= len(p), "read past the end"
+    return int.from_bytes(p[i * size : (i + 1) * size], "little", signed=True)
+
+
 def get_be64(p: Source, at: int) -> int:
     """Eight big-endian bytes as an unsigned number."""
     assert at + 8 <= len(p), "read past the end"

@@ -29,7 +29,8 @@ from spark.tests.support.spark_streams import Target, numbers_of
 def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages so small that a few hundred entries are many."""
     monkeypatch.setattr(reading, "FIRST_PAGE_ENTRIES", 4)
-    monkeypatch.setattr(reading, "MOST_PAGE_ENTRIES", 50)
+    for form in (ColumnsForm, RangeForm):
+        monkeypatch.setattr(form, "most_entries", 50)
 
 
 def pages(

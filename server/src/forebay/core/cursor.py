@@ -149,7 +149,8 @@ class Cursor:
                     at += (head & 63) + 2
                 else:
                     at += 2
-            at = listpack.skip(p, at)
+            # The count of its elements is nearly always a small number.
+            at = at + 2 if p[at] < SHORT_STRING else listpack.skip(p, at)
             if n == most or at >= stop or p[at] != SAME:
                 break
             ms_delta, seq_delta, values_at = deltas(p, at)

@@ -185,12 +185,16 @@ ODD = [
     b"nan",
     b"1_0",
 ]
+WHOLE_FORMS = {1: "<b", 2: "<h", 4: "<i", 8: "<q"}
 LONG_ODD = [b"123456789012345.6", b"0.1234567890123456", b"9007199254740993", b"x" * 100]
 
 
-def as_numbers(form: str, offsets: bytes, data: bytes, valid: bytes) -> list[int | float | None]:
-    """One column of numbers."""
+def as_numbers(
+    letter: str, rows: int, offsets: bytes, data: bytes, valid: bytes
+) -> list[int | float | None]:
+    """One column of numbers: doubles, or whole ones of any width."""
     assert offsets == b""
+    form = "<d" if letter == "d" else WHOLE_FORMS[len(data) // rows]
     found = [number for (number,) in struct.iter_unpack(form, data)]
     return [n if not valid or valid[i // 8] >> i % 8 & 1 else None for i, n in enumerate(found)]
 
@@ -201,7 +205,7 @@ def test_numbers_are_those_that_the_texts_say(
 ) -> None:
     entries = [[(b"n", value)] if value else [(b"m", b"")] for value in values]
     client = filled(entries, stream_node_max_entries=node_entries)
-    letter, form, convert = ("d", "<d", float) if as_doubles else ("i", "<q", int)
+    letter, convert = ("d", float) if as_doubles else ("i", int)
     reply = columns(client, "s", "-", "+", "FIELDS", 2, "m", "n", "KINDS", f"t{letter}")
     if reply[5]:
         assert as_column(*reply[5:8]) == values
@@ -212,7 +216,7 @@ def test_numbers_are_those_that_the_texts_say(
         )
         return
     want = [None if value is None else convert(value) for value in values]
-    assert as_numbers(form, *reply[5:8]) == want
+    assert not values or as_numbers(letter, len(values), *reply[5:8]) == want
     assert as_column(*reply[2:5]) == [b"" if value is None else None for value in values]
 
 
@@ -222,7 +226,34 @@ def test_a_value_that_is_no_short_number_makes_all_of_them_text(odd: bytes) -> N
     client = filled([[(b"n", value), (b"w", b"5")] for value in values])
     reply = columns(client, "s", "-", "+", "FIELDS", 2, "n", "w", "KINDS", "di")
     assert as_column(*reply[2:5]) == values
-    assert as_numbers("<q", *reply[5:8]) == [5] * 5
+    assert as_numbers("i", 5, *reply[5:8]) == [5] * 5
+
+
+EDGES = [0, *(edge for bits in (7, 15, 31, 63) for edge in ((1 << bits) - 1, -1 << bits))]
+
+
+@given(
+    st.lists(st.sampled_from([*EDGES, *(edge + (edge > 0) - (edge < 0) for edge in EDGES[:-2])])),
+    st.integers(1, 12),
+    st.booleans(),
+)
+def test_whole_numbers_take_as_many_bytes_as_the_longest_one_needs(
+    numbers: list[int], node_entries: int, alike: bool
+) -> None:
+    entries = [[(b"n", b"%d" % n), *([] if alike else [(b"%d" % n, b"")])] for n in numbers]
+    client = filled([*entries, [(b"m", b"")]], stream_node_max_entries=node_entries)
+    rows = len(numbers) + 1
+    reply = columns(client, "s", "-", "+", "FIELDS", 1, "n", "KINDS", "i")
+    assert as_numbers("i", rows, *reply[2:5]) == [*numbers, None]
+    needed = max((n.bit_length() if n >= 0 else (~n).bit_length() for n in numbers), default=0)
+    assert len(reply[3]) == rows * next(size for size in WHOLE_FORMS if needed < 8 * size)
+
+
+def test_wide_numbers_late_in_a_long_answer_make_the_earlier_ones_wider() -> None:
+    numbers = [i % 100 for i in range(3000)] + [1 << 14] + [1 << 40] * 3
+    client = filled([[(b"n", b"%d" % n)] for n in numbers])
+    reply = columns(client, "s", "-", "+", "FIELDS", 1, "n", "KINDS", "i")
+    assert as_numbers("i", len(numbers), *reply[2:5]) == numbers
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from struct import unpack_from
+from types import MappingProxyType
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -96,13 +97,14 @@ class ColumnPage:
 
 
 class Kind(NamedTuple):
-    """The form in which a field is requested; ``type`` is that of the numbers."""
+    """The form in which a field is requested; ``types``: those of numbers, by their size."""
 
     letter: str
-    type: pa.DataType | None = None
+    types: Mapping[int, pa.DataType] = MappingProxyType({})
 
 
-TEXT, WHOLE, DOUBLE = Kind("t"), Kind("i", pa.int64()), Kind("d", pa.float64())
+TEXT, DOUBLE = Kind("t"), Kind("d", {8: pa.float64()})
+WHOLE = Kind("i", {1: pa.int8(), 2: pa.int16(), 4: pa.int32(), 8: pa.int64()})
 
 
 class FieldsPage(ColumnPage):
@@ -128,7 +130,7 @@ class FieldsPage(ColumnPage):
         offsets, data, valid = self._columns[name]
         if offsets.size:
             return None
-        kind = self._kinds[name].type
+        kind = self._kinds[name].types[data.size // self.rows]
         return pa.Array.from_buffers(kind, self.rows, [valid if valid.size else None, data])
 
     def fields(self) -> pa.MapArray:

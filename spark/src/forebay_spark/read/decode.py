@@ -116,7 +116,8 @@ def _ready(page: Page, column: Column, kind: pa.DataType) -> Read | None:
     if numbers is None:
         return None
     try:
-        return Read(column.name, numbers, numbers.cast(kind), ())
+        array = numbers if numbers.type == kind else numbers.cast(kind)
+        return Read(column.name, numbers, array, ())
     except pa.ArrowInvalid:
         return None  # one is too large: read as text, it is reported
 

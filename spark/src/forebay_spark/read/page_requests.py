@@ -39,6 +39,9 @@ _KINDS: dict[type, Kind] = {
 class Form(Protocol):
     """One way to ask for entries."""
 
+    #: A page of small entries has no more.
+    most_entries: int
+
     def ask(self, stream: str, after: EntryId, end: EntryId, entries: int) -> Command:
         """The command for some entries of ``(after, end]``, from its beginning."""
 
@@ -51,6 +54,9 @@ class Form(Protocol):
 
 class RangeForm:
     """Entries one by one."""
+
+    #: An entry is many objects, and more of them would not be in a cache when they are needed.
+    most_entries = 20_000
 
     def ask(self, stream: str, after: EntryId, end: EntryId, entries: int) -> Command:
         """See Form."""
@@ -67,6 +73,9 @@ class RangeForm:
 
 class ColumnsForm:
     """Columns, cut to what a schema needs."""
+
+    #: A page costs both sides some time of its own, which more entries share.
+    most_entries = 50_000
 
     def __init__(self, columns: tuple[Column, ...], *, names_entries: bool = False) -> None:
         """``names_entries``: errors name the entry, so IDs are always needed."""

@@ -53,7 +53,6 @@ from forebay_spark.values.schema import columns_of
 FIRST_PAGE_ENTRIES = 16
 MOST_FIRST_ENTRIES = 2000
 FIRST_PAGE_SHARE = 8
-MOST_PAGE_ENTRIES = 20_000
 GROWTH = 10
 #: The most pages on their way, each of another part.
 PAGES_AHEAD = 8
@@ -174,7 +173,7 @@ class Reader:
             seen += page.rows
             last = self._form.is_last(page, ask.wanted, part.piece.end)
             if not last:
-                wanted = next_page_entries(page, self._options.pageBytes)
+                wanted = self._next_page_entries(page)
                 ask = _Ask(link, part, page.last_id, wanted)
                 self._send([ask])
             if page.rows:
@@ -201,6 +200,11 @@ class Reader:
         most = MOST_FIRST_ENTRIES if part.entry_bytes else FIRST_PAGE_ENTRIES
         wanted = max(min(small, most), FIRST_PAGE_ENTRIES)
         return _Ask(self._server.link(part.stream), part, part.piece.start, wanted)
+
+    def _next_page_entries(self, page: Page) -> int:
+        """How many entries to ask for next, by the size of these."""
+        by_size: int = self._options.pageBytes * page.rows // max(page.size, 1)
+        return max(1, min(by_size, page.rows * GROWTH, self._form.most_entries))
 
     def _send(self, asks: Sequence[_Ask]) -> None:
         """Request pages, in one write to each link; failed requests are sent again when due."""
@@ -286,12 +290,6 @@ class Reader:
             f"up to {piece.end}; the others were trimmed or deleted before they were read.",
             self._options,
         )
-
-
-def next_page_entries(page: Page, page_bytes: int) -> int:
-    """How many entries to ask for next, by the size of these."""
-    by_size = page_bytes * page.rows // max(page.size, 1)
-    return max(1, min(by_size, page.rows * GROWTH, MOST_PAGE_ENTRIES))
 
 
 def read_parts(

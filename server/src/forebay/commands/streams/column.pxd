@@ -1,5 +1,6 @@
 # Types of column.py; see there.
 cimport cython
+from cpython cimport array
 
 from forebay cimport mem
 from forebay.commands.streams cimport block
@@ -11,7 +12,7 @@ cdef u8 DASH
 cdef int SHORT_STRING, WIDE
 cdef Py_ssize_t FIRST_ROOM, INTEGER_ROOM, SHORT_ROOM
 cdef u64 LOW_MS
-cdef int TEXTS, WHOLES
+cdef int TEXTS, WHOLES, DOUBLES
 cdef i64 EXACT
 
 
@@ -19,33 +20,35 @@ cdef i64 EXACT
 cdef Py_ssize_t put_four(u8* p, Py_ssize_t at, u32 value) noexcept
 
 
-@cython.locals(head=int, value=i64, _=Py_ssize_t)
-cdef inline bint put_whole(u8* d, Py_ssize_t o, const u8* p, Py_ssize_t at) noexcept
-@cython.locals(head=int, ok=bint, value=double, whole=i64, _=Py_ssize_t)
-cdef inline bint put_double(u8* d, Py_ssize_t o, const u8* p, Py_ssize_t at) noexcept
+@cython.locals(whole=i64, _=Py_ssize_t)
+cdef (bint, double) double_of(const u8* p, Py_ssize_t at) noexcept
 
 
 @cython.final
 cdef class Column:
     cdef bytearray data, offsets, valid
+    cdef array.array spot
     cdef u8* p
     cdef u8* o
     cdef u8* v
     cdef bint gaps, fits
-    cdef int kind
+    cdef int kind, width
     cdef Py_ssize_t room, size, row_room, rows
 
     cdef int clear(self) except -1
-    @cython.locals(is_whole=bint, ok=bint)
+    cdef int take(self, int kind) except -1
+    @cython.locals(spots="u32*")
     cdef Py_ssize_t put(self, const u8* p, Py_ssize_t at, Py_ssize_t row) except -1
     @cython.locals(d="u8*", o="u8*", size=Py_ssize_t, row=Py_ssize_t, i=Py_ssize_t, head=int)
     cdef Py_ssize_t put_all(self, const u8* p, Py_ssize_t at, Py_ssize_t n) except -1
     cdef int put_run(self, const u8* p, Py_ssize_t row, Py_ssize_t n, const u32* spots, Py_ssize_t at, Py_ssize_t step) except -1
     @cython.locals(d="u8*", o="u8*", size=Py_ssize_t, i=Py_ssize_t, spot=Py_ssize_t, head=int)
     cdef int put_texts(self, const u8* p, Py_ssize_t row, Py_ssize_t n, const u32* spots, Py_ssize_t at, Py_ssize_t step) except -1
-    @cython.locals(d="u8*", i=Py_ssize_t)
+    @cython.locals(d="u8*", width=int, largest=i64, i=Py_ssize_t, spot=Py_ssize_t, value=i64, _=Py_ssize_t)
     cdef int put_wholes(self, const u8* p, Py_ssize_t row, Py_ssize_t n, const u32* spots, Py_ssize_t at, Py_ssize_t step) except -1
-    @cython.locals(d="u8*", i=Py_ssize_t)
+    @cython.locals(d="u8*", was=int, i=Py_ssize_t)
+    cdef int stretch(self, Py_ssize_t row, Py_ssize_t room_rows, i64 value) except -1
+    @cython.locals(d="u8*", i=Py_ssize_t, spot=Py_ssize_t, head=int, ok=bint, value=double)
     cdef int put_doubles(self, const u8* p, Py_ssize_t row, Py_ssize_t n, const u32* spots, Py_ssize_t at, Py_ssize_t step) except -1
     @cython.locals(value=i64, after=Py_ssize_t, start=Py_ssize_t, n=Py_ssize_t)
     cdef Py_ssize_t put_wide(self, const u8* p, Py_ssize_t at) except -1
@@ -58,6 +61,7 @@ cdef class Column:
     cdef int end_row(self) except -1
     @cython.locals(low=Py_ssize_t)
     cdef bint has(self, Py_ssize_t row, const u8* p, Py_ssize_t at) except -1
+    @cython.locals(is_text=bint)
     cdef int turn_to(self, Py_ssize_t row) except -1
     @cython.locals(i=Py_ssize_t)
     cdef int leave_out(self, Py_ssize_t row) except -1

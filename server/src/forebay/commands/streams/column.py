@@ -5,9 +5,10 @@
     offsets   0   1   3   3   4           one more than rows, 32 bits each
     valid     1   1   0   1               a bit for each row, only if some row has no text
 
-A column of numbers has words instead of texts, and no offsets: whole numbers, or doubles.  It is
-used as long as every value is stored as a whole number, or reads as a short decimal.  Otherwise
-``fits`` becomes False, and the caller starts over with a column of texts.
+A column of numbers has numbers instead of texts, and no offsets: doubles, or whole numbers with as
+many bytes each as the longest one needs (``width``).  It is used as long as every value is stored
+as a whole number, or reads as a short decimal.  Otherwise ``fits`` becomes False, and the caller
+starts over with a column of texts.
 
 Rows are written in rising order.  A skipped row has no text; a row that is written again keeps the
 later text.
@@ -21,10 +22,12 @@ Rules
 
 from __future__ import annotations
 
+from array import array
+
 from forebay import mem
 from forebay.commands.streams import block
 from forebay.commands.streams.block import Block
-from forebay.commands.streams.columns_options import TEXTS, WHOLES
+from forebay.commands.streams.columns_options import DOUBLES, TEXTS, WHOLES
 from forebay.core import listpack
 from forebay.core.layout import SHORT_STRING, WIDE
 from forebay.wire.chars import DASH
@@ -55,31 +58,12 @@ def put_four(p: mem.Pointer, at: int, value: int) -> int:
     return at + 4
 
 
-def put_whole(d: mem.Pointer, o: int, p: mem.Source, at: int) -> bool:
-    """Write a listpack element as a whole number; False if it is not one."""
-    head = p[at]
-    if head < SHORT_STRING:
-        mem.put_le(d, o, 8, head)
-        return True
+def double_of(p: mem.Source, at: int) -> tuple[bool, float]:
+    """A listpack element that is no short string as a double; False if it is not exact as one."""
     if not listpack.is_int(p, at):
-        return False
-    value, _ = listpack.read_int(p, at)
-    mem.put_le(d, o, 8, mem.wrap(value))
-    return True
-
-
-def put_double(d: mem.Pointer, o: int, p: mem.Source, at: int) -> bool:
-    """Write a listpack element as a double; False if it is no number, or not exact as one."""
-    head = p[at]
-    if SHORT_STRING <= head < WIDE:
-        ok, value = mem.parse_decimal(p, at + 1, head & 63)
-        mem.put_double(d, o, value)
-        return ok
-    if not listpack.is_int(p, at):
-        return False
+        return False, 0.0
     whole, _ = listpack.read_int(p, at)
-    mem.put_double(d, o, whole)
-    return -EXACT <= whole <= EXACT
+    return -EXACT <= whole <= EXACT, float(whole)
 
 
 class Column:
@@ -93,6 +77,7 @@ class Column:
         self.o: mem.Pointer = self.offsets
         self.valid = bytearray()
         self.v: mem.Pointer = self.valid
+        self.spot = array("I", bytes(4))
         self.clear()
 
     def clear(self) -> None:
@@ -102,9 +87,15 @@ class Column:
         self.row_room = len(self.offsets) // 4 - 1
         #: Whether a row has no text; ``valid`` is used from then on.
         self.gaps = False
-        self.kind = TEXTS
+        self.take(TEXTS)
         self.fits = True
         mem.put_le(self.o, 0, 4, 0)
+
+    def take(self, kind: int) -> None:
+        """What the empty column is for."""
+        self.kind = kind
+        #: The bytes of a number.
+        self.width = 1 if kind == WHOLES else 8
 
     def put(self, p: mem.Source, at: int, row: int) -> int:
         """Write a listpack element as the text of a row; the index after it."""
@@ -112,12 +103,9 @@ class Column:
             self.turn_to(row)
         if self.kind == TEXTS:
             return self.put_all(p, at, 1)
-        self.make_room(row, 1)
-        is_whole = self.kind == WHOLES
-        ok = put_whole(self.p, 8 * row, p, at) if is_whole else put_double(self.p, 8 * row, p, at)
-        self.fits = self.fits and ok
-        self.size = 8 * row + 8
-        self.end(row, 1)
+        spots = mem.cells(self.spot)
+        spots[0] = at
+        self.put_run(p, row, 1, spots, 0, 1)
         return listpack.skip(p, at)
 
     def put_all(self, p: mem.Source, at: int, n: int) -> int:
@@ -157,10 +145,10 @@ class Column:
         self.make_room(row, n)
         if self.kind == TEXTS:
             self.put_texts(p, row, n, spots, at, step)
-        elif self.kind == WHOLES:
-            self.put_wholes(p, row, n, spots, at, step)
-        else:
+        elif self.kind == DOUBLES:
             self.put_doubles(p, row, n, spots, at, step)
+        else:
+            self.put_wholes(p, row, n, spots, at, step)
 
     def put_texts(
         self, p: mem.Source, row: int, n: int, spots: mem.Words, at: int, step: int
@@ -194,13 +182,36 @@ class Column:
     ) -> None:
         """The same for a column of whole numbers; there is room."""
         d = self.p
+        width = self.width
+        largest = mem.I64_MAX >> (64 - 8 * width)
         for i in range(row, row + n):
-            if not put_whole(d, 8 * i, p, spots[at]):
-                self.fits = False
-                break
+            spot = spots[at]
             at += step
-        self.size = 8 * (row + n)
+            value: int = p[spot]
+            if value >= SHORT_STRING:
+                if not listpack.is_int(p, spot):
+                    self.fits = False
+                    break
+                value, _ = listpack.read_int(p, spot)
+                if value > largest or ~value > largest:
+                    self.stretch(i, row + n, value)
+                    d = self.p
+                    width = self.width
+                    largest = mem.I64_MAX >> (64 - 8 * width)
+            mem.put_number(d, i, width, value)
+        self.size = width * (row + n)
         self.end(row, n)
+
+    def stretch(self, row: int, room_rows: int, value: int) -> None:
+        """Give each number as many bytes as this one needs, which comes into ``row``."""
+        was = self.width
+        while max(value, ~value) > mem.I64_MAX >> (64 - 8 * self.width):
+            self.width *= 2
+        self.size = was * row
+        self.need(8 * room_rows)
+        d = self.p
+        for i in range(row - 1, -1, -1):
+            mem.put_number(d, i, self.width, mem.get_number(d, i, was))
 
     def put_doubles(
         self, p: mem.Source, row: int, n: int, spots: mem.Words, at: int, step: int
@@ -208,10 +219,17 @@ class Column:
         """The same for a column of doubles."""
         d = self.p
         for i in range(row, row + n):
-            if not put_double(d, 8 * i, p, spots[at]):
+            spot = spots[at]
+            at += step
+            head = p[spot]
+            if SHORT_STRING <= head < WIDE:
+                ok, value = mem.parse_decimal(p, spot + 1, head & 63)
+            else:
+                ok, value = double_of(p, spot)
+            if not ok:
                 self.fits = False
                 break
-            at += step
+            mem.put_double(d, 8 * i, value)
         self.size = 8 * (row + n)
         self.end(row, n)
 
@@ -293,7 +311,8 @@ class Column:
     def turn_to(self, row: int) -> None:
         """Make this the next row: the skipped rows before it have no text."""
         if row < self.rows:
-            self.size = mem.get_le(self.o, 4 * row, 4) if self.kind == TEXTS else 8 * row
+            is_text = self.kind == TEXTS
+            self.size = mem.get_le(self.o, 4 * row, 4) if is_text else self.width * row
         else:
             self.make_room(row, 0)
             if not self.gaps:
@@ -312,8 +331,8 @@ class Column:
         else:
             self.need(8 * (row - self.rows))
             for i in range(self.rows, row):
-                mem.put_le(self.p, 8 * i, 8, 0)
-            self.size = 8 * row
+                mem.put_number(self.p, i, self.width, 0)
+            self.size = self.width * row
 
     def end(self, row: int, n: int) -> None:
         """The texts of n rows are written."""

@@ -14,11 +14,12 @@ The reply is one string of all parts (block.py): the last ID; with TIMES ``ms`` 
 all; with IDS the IDs as text, offsets and data; and then, with FIELDS, offsets, data and
 validity of each requested field.  If an entry has a field twice, the last value counts; the
 validity is empty if every entry has the field.  KINDS has a letter for each field: ``t`` is
-text, ``i`` and ``d`` are whole numbers and doubles as words, without offsets; if one value is
-not such a number, the whole column is text.  Without FIELDS the rest are the parts of one map:
-offsets of the entries into the pairs, then offsets and data of the keys, then of the values.  If
-all entries have the same fields in the same order, as entries of one producer usually do, the
-offsets of the entries are empty and the keys are sent once.
+text; ``i`` is whole numbers, each with as many bytes as the longest one needs (1, 2, 4 or 8); ``d``
+is doubles.  Numbers have no offsets; if one value is not such a number, the whole column is text.
+Without FIELDS the rest are the parts of one map: offsets of the entries into the pairs, then
+offsets and data of the keys, then of the values.  If all entries have the same fields in the same
+order, as entries of one producer usually do, the offsets of the entries are empty and the keys are
+sent once.
 
 Rules
   1. No object is made for an entry, a field or a value.
@@ -296,7 +297,7 @@ class Sheet:
         """The kind of each column."""
         for i in range(len(kinds)):
             column = self.columns[i]
-            column.kind = kinds[i]
+            column.take(kinds[i])
 
     def add(self, cursor: Cursor, most: int) -> bool:
         """Add the entry under the cursor, and similar entries after it, up to a maximum.
