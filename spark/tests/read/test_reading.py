@@ -73,6 +73,12 @@ def test_entries_larger_than_a_page_come_one_by_one(target: Target) -> None:
     assert [p.rows for p in pages(target, entry_ids, pageBytes=10)] == [4, 1, 1, 1, 1]
 
 
+def test_long_names_count_although_they_are_sent_once(target: Target) -> None:
+    entry_ids = target.add("s", 100, **{"n" * 1000: "1"})
+    sizes = [page.rows for page in pages(target, entry_ids, pageBytes=10_000)]
+    assert sizes[0] == 4 and max(sizes) <= 10 and sum(sizes) == 100
+
+
 def test_reading_goes_on_over_a_new_connection(target: Target) -> None:
     entry_ids = target.add("s", 500)
     found = pages(target, entry_ids)

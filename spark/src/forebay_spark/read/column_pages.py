@@ -23,8 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from forebay_spark.ids import EntryId, parse
-from forebay_spark.read.pages import even_edges, repeated
 from forebay_spark.values.pairs import Pairs
+from forebay_spark.values.ready import even_edges, repeated
 
 WORD_BYTES = 8
 BINARY = pa.binary()
@@ -148,6 +148,9 @@ class MapPage(ColumnPage):
     def __init__(self, ids: IdColumns, parts: list[pa.Buffer]) -> None:
         super().__init__(ids, parts)
         edges, key_offsets, keys, value_offsets, values = parts
+        if not edges.size:
+            # Names that were sent once are repeated here, for all entries.
+            self.size = max(self.size, ids.rows * keys.size)
         keys_sent = texts(key_offsets.size // 4 - 1, key_offsets, keys)
         all_values = texts(value_offsets.size // 4 - 1, value_offsets, values)
         self._pairs = _paired(ids.rows, edges, keys_sent, all_values)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +27,7 @@ from forebay_spark.values import exact, payloads
 from forebay_spark.values.exact import Read
 from forebay_spark.values.nested import Converter
 from forebay_spark.values.pairs import decoded
+from forebay_spark.values.ready import same
 from forebay_spark.values.schema import (
     CORRUPT,
     FIELDS,
@@ -156,13 +156,8 @@ def _as_text(value: bytes | str) -> str:
     return value if isinstance(value, str) else value.decode("utf-8", "replace")
 
 
-@lru_cache(maxsize=16)
-def _same(text: str, rows: int) -> pa.Array:
-    return pa.repeat(pa.scalar(text, pa.string()), rows)
-
-
 def _stream(stream: str, page: Page) -> pa.Array:
-    return _same(stream, page.rows)
+    return same(stream, page.rows)
 
 
 def _id(_stream: str, page: Page) -> pa.Array:
@@ -197,8 +192,6 @@ def _fields(page: Page, as_text: bool) -> pa.Array:
 
 def _text(raw: pa.Array) -> pa.Array:
     """Bytes as text; what is not UTF-8 gets replacement characters."""
-    if pa.types.is_string(raw.type):
-        return raw
     try:
         return decoded(raw)
     except pa.ArrowInvalid:

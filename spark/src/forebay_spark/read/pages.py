@@ -13,7 +13,7 @@ of one flat list and no row is touched in Python.  Entries that differ become pa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate, chain
 from typing import Any, Protocol
 
@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from forebay_spark import ids
 from forebay_spark.ids import EntryId
 from forebay_spark.values.pairs import Pairs
+from forebay_spark.values.ready import even_edges, repeated
 
 SAMPLED_ENTRIES = 32
 
@@ -60,22 +61,6 @@ class Page(Protocol):
 
     def pairs(self) -> Pairs:
         """The same, exactly as they arrived."""
-
-
-@lru_cache(maxsize=16)
-def repeated(names: tuple[bytes, ...], rows: int) -> pa.Array:
-    """The same names for every row, as text if they are text; cached, since pages repeat them."""
-    array = pa.array(names * rows, pa.binary())
-    try:
-        return array.cast(pa.string())
-    except pa.ArrowInvalid:
-        return array
-
-
-@lru_cache(maxsize=16)
-def even_edges(rows: int, width: int) -> pa.Array:
-    """Offsets of entries that all have the same number of pairs."""
-    return pa.array(range(0, rows * width + 1, width), pa.int32())
 
 
 class EntryPage:

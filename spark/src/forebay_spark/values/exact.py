@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -35,7 +34,8 @@ from pyspark.sql.types import StructType
 
 from forebay_spark.options import ISO
 from forebay_spark.values.canonical import is_its_own_text, text_of
-from forebay_spark.values.pairs import Pairs, decoded, is_text, positions
+from forebay_spark.values.pairs import Pairs, decoded, is_text
+from forebay_spark.values.ready import positions
 from forebay_spark.values.schema import RAW, REST, SPECIAL, columns_of, is_plain
 
 TEXT, BYTES = pa.string(), pa.binary()
@@ -66,16 +66,6 @@ class Read(NamedTuple):
     unread: Sequence[int]
 
 
-@lru_cache(maxsize=4)
-def _no_rest(rows: int) -> pa.Array:
-    return pa.nulls(rows, REST_TYPE)
-
-
-@lru_cache(maxsize=4)
-def _no_raw(rows: int) -> pa.Array:
-    return pa.nulls(rows, RAW_TYPE)
-
-
 def by_map(pairs: Pairs, as_text: bool) -> tuple[pa.Array, pa.Array]:
     """The map ``fields`` and ``_raw``; a value that is not text is null in the map."""
     last = pairs.last_of_each()
@@ -84,7 +74,7 @@ def by_map(pairs: Pairs, as_text: bool) -> tuple[pa.Array, pa.Array]:
             names = decoded(pairs.names)
             values = decoded(pairs.values) if as_text else pairs.values
             whole = pa.MapArray.from_arrays(pairs.offsets, names, values)
-            return whole, _no_raw(pairs.rows)
+            return whole, pa.nulls(pairs.rows, RAW_TYPE)
         except pa.ArrowInvalid:
             pass
     named, shown = is_text(pairs.names), pairs.values
@@ -106,7 +96,7 @@ def by_columns(
 ) -> tuple[pa.Array, pa.Array]:
     """The columns ``_rest`` and ``_raw`` for typed columns."""
     if _says_all(pairs, reads, timestamp_format):
-        return _no_rest(pairs.rows), _no_raw(pairs.rows)
+        return pa.nulls(pairs.rows, REST_TYPE), pa.nulls(pairs.rows, RAW_TYPE)
     entry, last = pairs.entry_of_each(), pairs.last_of_each()
     rank = _ranks(pairs, reads)
     place = pc.add(pc.multiply(rank, pairs.rows), entry)
@@ -169,7 +159,7 @@ def _steps_back(rank: pa.Array, entry: pa.Array) -> pa.Array:
 
 def _rest(pairs: Pairs, left: pa.Array, value_is_text: pa.Array) -> pa.Array:
     if not pc.any(left).as_py():
-        return _no_rest(pairs.rows)
+        return pa.nulls(pairs.rows, REST_TYPE)
     texts = pc.if_else(value_is_text, pairs.values, pa.scalar(None, BYTES)).view(TEXT)
     chosen = pairs._replace(values=texts).chosen(left)
     offsets = _null_where_empty(chosen.offsets)
@@ -179,7 +169,7 @@ def _rest(pairs: Pairs, left: pa.Array, value_is_text: pa.Array) -> pa.Array:
 def _raw(pairs: Pairs, same: pa.Array, flawed: pa.Array) -> pa.Array:
     """All pairs of entries with a flawed pair; values only where they are not the same."""
     if not pc.any(flawed).as_py():
-        return _no_raw(pairs.rows)
+        return pa.nulls(pairs.rows, RAW_TYPE)
     entry = pairs.entry_of_each()
     entries = pc.is_in(positions(pairs.rows), pc.unique(entry.filter(flawed)))
     told = pc.if_else(same, pa.scalar(None, BYTES), pairs.values)

@@ -11,11 +11,12 @@ names in the same order and none twice; then these are ``common``, and names nee
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from forebay_spark.values.ready import positions
 
 #: The pattern of UTF-8, byte by byte: no overlong forms, no surrogates.
 _UTF8 = (
@@ -87,12 +88,6 @@ class Pairs(NamedTuple):
         return self if last is None else self.chosen(pc.equal(last, positions(len(last))))
 
 
-@lru_cache(maxsize=4)
-def positions(count: int) -> pa.Array:
-    """The numbers 0, 1, 2, ... of rows or pairs; cached, because they are needed often."""
-    return pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=-1)
-
-
 def edges(lengths: pa.Array) -> pa.Array:
     """Where lists of these lengths begin and the last one ends."""
     return pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
@@ -103,6 +98,8 @@ def decoded(values: pa.Array) -> pa.Array:
 
     Most are ASCII, which one check of all of them shows, in a tenth of the time of a cast.
     """
+    if pa.types.is_string(values.type):
+        return values
     data = values.buffers()[2]
     if data is not None and data.to_pybytes().isascii():
         return values.view(pa.string())
