@@ -10,7 +10,6 @@ in the meantime.  COUNT limits the range to its first n entries.
 
 from __future__ import annotations
 
-from array import array
 from itertools import pairwise
 
 from forebay import mem
@@ -63,7 +62,7 @@ class Ruler:
         self.stream = stream
         self.start, self.end = start, end
         self.nodes: list[Node] = []
-        self.counts = array("Q")
+        self.counts: list[int] = []
         self.total = min(self.measure(most), most)
 
     def measure(self, most: int) -> int:
@@ -95,12 +94,14 @@ class Ruler:
         parts = min(parts, total)
         edges = [total * i // parts for i in range(parts + 1)] if parts else [0]
         found, before, i = [], 0, 0
+        count = self.counts[0] if total else 0
         for low, high in pairwise(edges):
             ends = []
             for rank in (low, high - 1):
-                while before + self.counts[i] <= rank:
-                    before += self.counts[i]
+                while before + count <= rank:
+                    before += count
                     i += 1
+                    count = self.counts[i]
                 ends.append(self.ids_of(self.nodes[i])[rank - before])
             found.append((ends[0], ends[1], high - low))
         return found
