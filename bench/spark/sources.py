@@ -10,6 +10,7 @@ and keep the ready-made batch from one task to the next.
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -59,7 +60,10 @@ def make_batch(schema: StructType, rows: int) -> pa.RecordBatch:
 @lru_cache(maxsize=4)
 def ready_batch(schema_json: str) -> pa.RecordBatch:
     """The batch that is sent again and again, made once in each worker."""
-    return make_batch(StructType.fromJson(json.loads(schema_json)), BATCH_ROWS)
+    batch = make_batch(StructType.fromJson(json.loads(schema_json)), BATCH_ROWS)
+    # Workers search all objects after each task; the daemon has excluded the connector's from that.
+    gc.freeze()
+    return batch
 
 
 class Rows(InputPartition):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -84,10 +85,16 @@ class Stage:
     def spark(self) -> SparkSession:
         """The session, started by the first measurement that needs one."""
         os.environ["PYTHONPATH"] = worker_path()
-        spark = session("bench", MASTER, SETTINGS)
-        for source in (ConstSource, TupleSource):
-            spark.dataSource.register(source)
-        return spark
+        return new_session()
+
+    @contextmanager
+    def other_session(self, **settings: str) -> Iterator[None]:
+        """Another session with these settings, in the same warm JVM."""
+        self.spark.stop()
+        self.spark = new_session(settings)
+        yield
+        self.spark.stop()
+        self.spark = new_session()
 
     @cached_property
     def jvm_pid(self) -> int:
@@ -114,6 +121,14 @@ class Stage:
         """Stop Spark, if it was started."""
         if "spark" in self.__dict__:
             self.spark.stop()
+
+
+def new_session(settings: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
+    """A session with the sources of the bench."""
+    spark = session("bench", MASTER, {**SETTINGS, **settings})
+    for source in (ConstSource, TupleSource):
+        spark.dataSource.register(source)
+    return spark
 
 
 def url(peer: Peer) -> str:

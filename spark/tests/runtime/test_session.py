@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from testkit.servers import worker_path
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 
 SCRIPT = """
+import os
 import sys
 from forebay_spark import explain, session
 
@@ -28,6 +30,8 @@ try:
 except Exception as error:
     print(explain(error))
 print(spark._jvm.java.lang.System.getProperty("java.home"))
+folder = spark.conf.get("spark.python.unix.domain.socket.dir")
+print("sockets", folder, oct(os.stat(folder).st_mode), len(os.listdir(folder)) > 0)
 spark.stop()
 """
 
@@ -69,3 +73,6 @@ def test_a_machine_without_java_gets_one_and_a_quiet_start(
     assert "{n -> 0}" in told.stdout
     assert "Did you mean streams?" in told.stdout
     assert told.stderr == "starting Spark, about 15 s\n"
+    _, folder, mode, is_used = re.findall(r"^(sockets) (.+) (.+) (.+)$", told.stdout, re.M)[0]
+    assert (mode, is_used) == ("0o40700", "True")
+    assert not Path(folder).exists()

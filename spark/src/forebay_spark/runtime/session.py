@@ -3,8 +3,9 @@
 ``session()`` is a convenience.  The connector works in any session; this one only saves the usual
 first hour: it finds Java (java.py), makes workers use this same Python (otherwise they take
 ``python3`` from the PATH, which may not have the connector), says why nothing happens for some
-seconds, lets queries start at the same time (start_race.py), lets workers start fast (daemon.py,
-spark_home.py), and turns off useless output of the JVM.  Every setting can be overridden.
+seconds, lets queries start at the same time (start_race.py), lets workers start and answer fast
+(daemon.py, spark_home.py, worker_sockets.py), and turns off useless output of the JVM.  Every
+setting can be overridden.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from forebay_spark.runtime import stderr_filter
 from forebay_spark.runtime.java import ensure_java
 from forebay_spark.runtime.start_race import settle
 from forebay_spark.runtime.versions import is_too_old, sentence
+from forebay_spark.runtime.worker_sockets import socket_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,7 +69,7 @@ def session(
     if master:
         builder = builder.master(master)
     shown = {"spark.ui.enabled": str(ui).lower()}
-    chosen = {**SETTINGS, **shown, **(settings or {})}
+    chosen = {**SETTINGS, **socket_settings(master or ""), **shown, **(settings or {})}
     for key, value in chosen.items():
         builder = builder.config(key, value)
     python = chosen.get("spark.pyspark.python", os.environ["PYSPARK_PYTHON"])
