@@ -101,9 +101,15 @@ def decoded(values: pa.Array) -> pa.Array:
     if pa.types.is_string(values.type):
         return values
     data = values.buffers()[2]
-    if data is not None and data.to_pybytes().isascii():
+    if data is not None and _is_ascii(data):
         return values.view(pa.string())
     return values.cast(pa.string())
+
+
+def _is_ascii(data: pa.Buffer) -> bool:
+    """Whether no byte is negative as a signed number."""
+    smallest = pc.min(pa.Array.from_buffers(pa.int8(), data.size, [None, data])).as_py()
+    return smallest is None or smallest >= 0
 
 
 def is_text(values: pa.Array) -> pa.Array:
