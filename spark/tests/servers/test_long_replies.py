@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -24,15 +24,30 @@ def link_to(url: str, **given: str) -> Link:
     return Server(read_options({"url": url, "streams": "s", **given}, BATCH)).link("s")
 
 
-@pytest.fixture
-def peer() -> Iterator[tuple[Link, socket.socket]]:
+@contextmanager
+def connected(timeout_s: int) -> Iterator[tuple[Link, socket.socket]]:
     """A link, and the other end of its connection, which sends the test's bytes."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        link = link_to(f"redis://127.0.0.1:{listener.getsockname()[1]}", timeoutSeconds="1")
+        url = f"redis://127.0.0.1:{listener.getsockname()[1]}"
+        link = link_to(url, timeoutSeconds=str(timeout_s))
         link.send(("PING",))
         with closing(listener.accept()[0]) as other:
             yield link, other
         link.drop()
+
+
+@pytest.fixture
+def peer() -> Iterator[tuple[Link, socket.socket]]:
+    """They wait longer than any test may take, so a wait for nothing is seen."""
+    with connected(timeout_s=3600) as both:
+        yield both
+
+
+@pytest.fixture
+def hasty_peer() -> Iterator[tuple[Link, socket.socket]]:
+    """The link waits for a second."""
+    with connected(timeout_s=1) as both:
+        yield both
 
 
 def bulk(data: bytes) -> bytes:
@@ -93,9 +108,9 @@ def test_a_connection_that_ends_in_the_middle_is_a_fault(peer: tuple[Link, socke
 
 @pytest.mark.parametrize("sent", [b"", bulk(LONG)[:-10]])
 def test_a_server_that_falls_silent_is_waited_for_in_vain(
-    peer: tuple[Link, socket.socket], sent: bytes
+    hasty_peer: tuple[Link, socket.socket], sent: bytes
 ) -> None:
-    link, other = peer
+    link, other = hasty_peer
     other.sendall(sent)
     with pytest.raises(redis.exceptions.TimeoutError):
         link.reply(long=True)
@@ -107,3 +122,43 @@ def test_a_connection_without_a_plain_socket_is_left_to_the_parser() -> None:
         _sock = object()
 
     assert long_string(Tls()) is None
+
+
+def test_a_string_that_comes_slowly_takes_as_long_as_it_takes(
+    hasty_peer: tuple[Link, socket.socket],
+) -> None:
+    link, other = hasty_peer
+    told = bulk(LONG)
+    stop = threading.Event()
+
+    def trickle() -> None:
+        at = len(told) // 2
+        other.sendall(told[:at])
+        while at < len(told) and not stop.wait(0.9):  # a timeout of the link is a second
+            other.sendall(told[at : at + len(told) // 6])
+            at += len(told) // 6
+
+    sender = threading.Thread(target=trickle)
+    sender.start()
+    assert as_bytes(link.reply(long=True)) == LONG
+    stop.set()
+    sender.join()
+
+
+def test_a_reply_after_a_long_string_is_seen_at_its_first_byte(
+    peer: tuple[Link, socket.socket],
+) -> None:
+    link, other = peer
+    other.sendall(bulk(LONG))
+    assert as_bytes(link.reply(long=True)) == LONG
+    other.sendall(b"+")
+    assert len(other_end(link).recv(1, socket.MSG_PEEK)) == 1
+    other.sendall(b"OK\r\n")
+    assert link.reply(long=True) == b"OK"
+
+
+def other_end(link: Link) -> socket.socket:
+    """The socket of a link."""
+    found = link._connection._sock
+    assert isinstance(found, socket.socket)
+    return found
