@@ -156,7 +156,7 @@ TABLE = (
     Option("decodeMessage", _text, None, READS, "the Protobuf message of these records"),
     Option("pushFilters", _boolean, False, (BATCH,), "let filters cut the range; see Filters"),
     Option("fetch", _one_of(AUTO, COLUMNS, RANGE), AUTO, READS, "how entries are asked for"),
-    Option("pageBytes", _integer, 1 << 20, READS, "about how much a task asks for at once"),
+    Option("pageBytes", _integer, 2 << 20, READS, "about how much a task asks for at once"),
     Option("stream", _text, None, (WRITE,), "stream to write to"),
     Option("streamColumn", _text, "stream", (WRITE,), "column with the name of the stream"),
     Option("fieldColumns", _names, (), (WRITE,), "columns that become fields; all if not given"),

@@ -41,6 +41,8 @@ class Form(Protocol):
 
     #: A page of small entries has no more.
     most_entries: int
+    #: Nor has the first one, whose entries may be larger than those that were seen.
+    most_first_entries: int
 
     def ask(self, stream: str, after: EntryId, end: EntryId, entries: int) -> Command:
         """The command for some entries of ``(after, end]``, from its beginning."""
@@ -57,6 +59,7 @@ class RangeForm:
 
     #: An entry is many objects, and more of them would not be in a cache when they are needed.
     most_entries = 20_000
+    most_first_entries = 2_000
 
     def ask(self, stream: str, after: EntryId, end: EntryId, entries: int) -> Command:
         """See Form."""
@@ -76,6 +79,8 @@ class ColumnsForm:
 
     #: A page costs both sides some time of its own, which more entries share.
     most_entries = 50_000
+    #: The server ends an answer of large entries early.
+    most_first_entries = most_entries
 
     def __init__(self, columns: tuple[Column, ...], *, names_entries: bool = False) -> None:
         """``names_entries``: errors name the entry, so IDs are always needed."""

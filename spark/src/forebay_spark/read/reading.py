@@ -51,8 +51,7 @@ from forebay_spark.values.schema import columns_of
 #: The first page of a part: some entries, or more if the first and last one of the stream
 #: are so small that this many would be a fraction of a page.
 FIRST_PAGE_ENTRIES = 16
-MOST_FIRST_ENTRIES = 2000
-FIRST_PAGE_SHARE = 8
+FIRST_PAGE_SHARE = 4
 GROWTH = 10
 #: The most pages on their way, each of another part.
 PAGES_AHEAD = 8
@@ -197,7 +196,7 @@ class Reader:
     def _first(self, part: Part) -> _Ask:
         """The first page of a part, sized by the entries that the driver has seen."""
         small = self._options.pageBytes // FIRST_PAGE_SHARE // max(part.entry_bytes, 1)
-        most = MOST_FIRST_ENTRIES if part.entry_bytes else FIRST_PAGE_ENTRIES
+        most = self._form.most_first_entries if part.entry_bytes else FIRST_PAGE_ENTRIES
         wanted = max(min(small, most), FIRST_PAGE_ENTRIES)
         return _Ask(self._server.link(part.stream), part, part.piece.start, wanted)
 
