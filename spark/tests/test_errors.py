@@ -42,6 +42,26 @@ def test_chatter_and_harmless_tracebacks_are_not_shown() -> None:
     assert list(worth_showing(lines)) == [lines[5], *lines[6:]]
 
 
+MIXED = [
+    "Traceback (most recent call last):\n",
+    "Traceback (most recent call last):\n",
+    "  File one\n",
+    "  File another\n",
+    "BrokenPipeError: [Errno 32] Broken pipe\n",
+    "    code\n",
+]
+
+
+def test_tracebacks_of_workers_that_end_together_are_left_out_together() -> None:
+    said = [*MIXED, MIXED[4], "more\n"]
+    assert list(worth_showing(said)) == ["more\n"]
+
+
+def test_a_traceback_that_is_mixed_with_a_harmless_one_is_shown_with_it() -> None:
+    said = [*MIXED, "ValueError: no\n", "more\n"]
+    assert list(worth_showing(said)) == said
+
+
 def test_a_traceback_cut_short_is_shown() -> None:
     assert list(worth_showing(["Traceback (most recent call last):\n", "  x\n"])) == [
         "Traceback (most recent call last):\n",

@@ -4,7 +4,8 @@ The JVM inherits our stderr when it starts.  For that moment stderr is a pipe; a
 passes its lines on, except
 
 - the lines in ``CHATTER``, which every start prints,
-- the traceback of a worker whose reader has stopped early (``show`` stops after 20 rows),
+- the traceback of a worker whose reader has stopped early (``show`` stops after 20 rows); workers
+  that end together, as they do when a session stops, mix their lines,
 - the frames of a traceback that ends in one of our own errors: the caller gets those,
 - the frames of the JVM's own stacks; the message is in the line above them.
 """
@@ -32,15 +33,19 @@ TRACEBACK = "Traceback (most recent call last):"
 def worth_showing(lines: Iterable[str]) -> Iterator[str]:
     """The lines that a person should see."""
     held: list[str] = []
+    unfinished = 0
     for line in lines:
-        if held and line.startswith((" ", "\t")):
+        if line.startswith(TRACEBACK):
             held.append(line)
+            unfinished += 1
+        elif held and line.startswith((" ", "\t")):
+            held.append(line)
+        elif held and line.startswith(HARMLESS_ENDS):
+            unfinished -= 1
+            held = [*held, line] if unfinished else []
         elif held:
-            if not line.startswith(HARMLESS_ENDS):
-                yield from (*held, line)
-            held = []
-        elif line.startswith(TRACEBACK):
-            held = [line]
+            yield from (*held, line)
+            held, unfinished = [], 0
         elif not line.startswith((*CHATTER, *JVM_FRAMES)):
             yield line
     yield from held
