@@ -16,7 +16,7 @@ import os, sys
 from forebay_spark.runtime.worker_sockets import FOLDER, socket_settings
 settings = socket_settings(sys.argv[1])
 assert socket_settings(sys.argv[1]) == settings
-print(len(settings), settings.get(FOLDER))
+print(len(settings), settings.get(FOLDER), flush=True)
 if settings and os.fork() == 0:
     sys.exit()
 os.wait() if settings else None
