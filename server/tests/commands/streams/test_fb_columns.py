@@ -91,6 +91,20 @@ def test_the_map_form_holds_the_entries_of_xrange(
     assert as_entries(columns(client, "s", "-", "+", "TIMES")) == want
 
 
+@pytest.mark.parametrize("width", [5_000, 9_000, 30_000])
+@pytest.mark.parametrize("widths_after", [(), (1,), (3, 20_000)])
+def test_entries_of_many_fields_come_whole(width: int, widths_after: tuple[int, ...]) -> None:
+    client = filled(
+        [[(b"f%d" % at, b"%d" % at) for at in range(n)] for n in (1, width, width, *widths_after)]
+    )
+    whole = [(entry_id, flat) for entry_id, flat in client("XRANGE", "s", "-", "+")]
+    assert as_entries(columns(client, "s", "-", "+", "TIMES")) == whole
+    assert as_entries(columns(client, "s", "2", "3", "TIMES")) == whole[1:3]
+    assert as_column(*columns(client, "s", "-", "+", "FIELDS", 1, f"f{width - 1}")[2:])[1] == (
+        b"%d" % (width - 1)
+    )
+
+
 @given(ENTRIES, st.lists(NAMES, min_size=1, max_size=3, unique=True), st.integers(1, 12))
 def test_a_column_holds_the_last_value_of_its_field_or_nothing(
     entries: list[list[tuple[bytes, bytes]]], names: list[bytes], node_entries: int

@@ -59,6 +59,7 @@ cdef class Column:
     @cython.locals(low=Py_ssize_t, n=Py_ssize_t)
     cdef int repeat(self, Py_ssize_t row) except -1
     cdef int end_row(self) except -1
+    cdef int end_at(self, Py_ssize_t place) except -1
     @cython.locals(low=Py_ssize_t)
     cdef bint has(self, Py_ssize_t row, const u8* p, Py_ssize_t at) except -1
     @cython.locals(is_text=bint)

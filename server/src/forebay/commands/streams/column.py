@@ -303,6 +303,13 @@ class Column:
         mem.put_le(self.o, 4 * self.rows + 4, 4, self.size)
         self.end(self.rows, 1)
 
+    def end_at(self, place: int) -> None:
+        """The next row has no text here: it ends at a place in another column."""
+        while self.row_room < self.rows + 1:
+            self.widen()
+        mem.put_le(self.o, 4 * self.rows + 4, 4, place)
+        self.end(self.rows, 1)
+
     def has(self, row: int, p: mem.Source, at: int) -> bool:
         """Whether a row holds the same text as a listpack element."""
         low = mem.get_le(self.o, 4 * row, 4)

@@ -159,8 +159,7 @@ class Pairs:
 
     def end_entry(self) -> None:
         """Note where the pairs of an entry end."""
-        self.edges.size = self.keys.rows
-        self.edges.end_row()
+        self.edges.end_at(self.keys.rows)
 
     def is_alike(self, cursor: Cursor) -> bool:
         """Whether an entry has the fields of all before it; compared once per node."""
