@@ -33,3 +33,10 @@ def test_pages_of_about_the_same_size_share_them() -> None:
         assert [buffer and buffer.address for buffer in longer.buffers()] == [
             buffer and buffer.address for buffer in shorter.buffers()
         ]
+
+
+def test_a_row_with_many_names_is_not_made_a_thousand_times() -> None:
+    names = tuple(b"field-%d" % number for number in range(300_000))
+    assert ready.repeated(names, 1).to_pylist() == [name.decode() for name in names]
+    assert ready.repeated(names, 1).buffers()[2].size < 2 * len(b"".join(names))
+    assert ready.same("s" * ready.LEAST_BYTES, 1).buffers()[2].size <= 2 * ready.LEAST_BYTES

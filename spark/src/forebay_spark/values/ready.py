@@ -5,7 +5,8 @@
     page 2    4 rows                                a b a b a b a b
 
 Hardly two pages have the same number of rows: their entries differ in size.  So a column is made
-for the next power of two, and each page gets its beginning, which costs nothing.
+for the next power of two, and each page gets its beginning, which costs nothing.  Short ones are
+made as long as small memory allows, so that few are made; rows of a hundred thousand names are not.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_LEAST_ROWS = 1024
+_LEAST_ROWS, LEAST_BYTES = 1024, 64 << 10
 
 
-def _room(rows: int) -> int:
-    return max(_LEAST_ROWS, 1 << (rows - 1).bit_length())
+def _room(rows: int, row_bytes: int = 1) -> int:
+    least = min(_LEAST_ROWS, LEAST_BYTES // max(1, row_bytes))
+    return max(least, 1 << (rows - 1).bit_length())
 
 
 def positions(rows: int) -> pa.Array:
@@ -34,12 +36,13 @@ def even_edges(rows: int, width: int) -> pa.Array:
 
 def repeated(names: tuple[bytes, ...], rows: int) -> pa.Array:
     """The same names for every row, as text if they are text."""
-    return _repeated(names, _room(rows)).slice(0, rows * len(names))
+    room = _room(rows, sum(map(len, names)))
+    return _repeated(names, room).slice(0, rows * len(names))
 
 
 def same(text: str, rows: int) -> pa.Array:
     """The same text for every row."""
-    return _same(text, _room(rows)).slice(0, rows)
+    return _same(text, _room(rows, len(text))).slice(0, rows)
 
 
 @lru_cache(maxsize=4)
