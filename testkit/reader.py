@@ -39,10 +39,12 @@ def as_shell(block: Block) -> str:
 
 
 def door(path: Path, *command: str) -> None:
-    """A program of that name which runs the command instead."""
+    """A program of that name which runs the command instead; somebody may be running it now."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
-    path.chmod(0o755)
+    new = path.with_suffix(".new")
+    new.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
+    new.chmod(0o755)
+    new.replace(path)
 
 
 def doors(folder: Path) -> dict[str, str]:
