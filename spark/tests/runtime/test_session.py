@@ -73,6 +73,6 @@ def test_a_machine_without_java_gets_one_and_a_quiet_start(
     assert "{n -> 0}" in told.stdout
     assert "Did you mean streams?" in told.stdout
     assert told.stderr == "starting Spark, about 15 s\n"
-    _, folder, mode, is_used = re.findall(r"^(sockets) (.+) (.+) (.+)$", told.stdout, re.M)[0]
+    folder, mode, is_used = re.findall(r"^sockets (.+) (.+) (.+)$", told.stdout, re.M)[0]
     assert (mode, is_used) == ("0o40700", "True")
     assert not Path(folder).exists()

@@ -134,9 +134,9 @@ def test_a_string_that_comes_slowly_takes_as_long_as_it_takes(
     def trickle() -> None:
         at = len(told) // 2
         other.sendall(told[:at])
-        while at < len(told) and not stop.wait(0.9):  # a timeout of the link is a second
-            other.sendall(told[at : at + len(told) // 6])
-            at += len(told) // 6
+        while at < len(told) and not stop.wait(0.3):  # a timeout of the link is a second
+            other.sendall(told[at : at + len(told) // 12])
+            at += len(told) // 12
 
     sender = threading.Thread(target=trickle)
     sender.start()

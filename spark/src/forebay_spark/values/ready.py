@@ -5,8 +5,8 @@
     page 2    4 rows                                a b a b a b a b
 
 Hardly two pages have the same number of rows: their entries differ in size.  So a column is made
-for the next power of two, and each page gets its beginning, which costs nothing.  Short ones are
-made as long as small memory allows, so that few are made; rows of a hundred thousand names are not.
+for the next power of two, and each page gets its beginning, which costs nothing.  A column for a
+few rows has room for a thousand if they are small: a row may have a hundred thousand names.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_LEAST_ROWS, LEAST_BYTES = 1024, 64 << 10
+LEAST_ROWS, LEAST_BYTES = 1024, 64 << 10
 
 
 def _room(rows: int, row_bytes: int = 1) -> int:
-    least = min(_LEAST_ROWS, LEAST_BYTES // max(1, row_bytes))
+    least = min(LEAST_ROWS, LEAST_BYTES // max(1, row_bytes))
     return max(least, 1 << (rows - 1).bit_length())
 
 

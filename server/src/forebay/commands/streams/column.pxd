@@ -58,7 +58,6 @@ cdef class Column:
     cdef int put_words(self, const u64* w, Py_ssize_t at, Py_ssize_t n) except -1
     @cython.locals(low=Py_ssize_t, n=Py_ssize_t)
     cdef int repeat(self, Py_ssize_t row) except -1
-    cdef int end_row(self) except -1
     cdef int end_at(self, Py_ssize_t place) except -1
     @cython.locals(low=Py_ssize_t)
     cdef bint has(self, Py_ssize_t row, const u8* p, Py_ssize_t at) except -1

@@ -295,16 +295,10 @@ class Column:
         self.need(n + mem.SLACK)
         mem.copy_short(self.p, self.size, self.p, low, n)
         self.size += n
-        self.end_row()
-
-    def end_row(self) -> None:
-        """The bytes written since the last row are the text of the next one."""
-        self.make_room(self.rows, 1)
-        mem.put_le(self.o, 4 * self.rows + 4, 4, self.size)
-        self.end(self.rows, 1)
+        self.end_at(self.size)
 
     def end_at(self, place: int) -> None:
-        """The next row has no text here: it ends at a place in another column."""
+        """The next row ends at a place: of the bytes here, or of the rows of another column."""
         while self.row_room < self.rows + 1:
             self.widen()
         mem.put_le(self.o, 4 * self.rows + 4, 4, place)
